@@ -1,0 +1,399 @@
+package document
+
+import "strings"
+
+// reader is the fast road of Parse: one pass over the text, values as parts of
+// it, children in slabs. It never decides that a text is wrong: where it is not
+// certain it stops, every method then returns false, and trouble keeps the
+// place and, for what is usually a mistake, words that say what to do. A method
+// that reads a value leaves it in node, and pos at the next content.
+type reader struct {
+	text    string // of the source, up to the end of the document
+	trouble trouble
+
+	// The next content: where it stands, its column, or -1 at the end, and the
+	// empty lines and comments skipped before it.
+	pos     int
+	col     int
+	empty   int
+	comment bool
+
+	node      Node    // the value read last
+	fields    []Field // of the maps being read, innermost last
+	items     []Node  // of the sequences being read, innermost last
+	fieldSlab slab[Field]
+	itemSlab  slab[Node]
+	seen      map[string]int32 // keys of one large map
+	buf       []byte
+}
+
+// trouble is where and why the fast road stopped.
+type trouble struct {
+	off int
+	msg string // "" where the text may well be right
+}
+
+func (r *reader) stop(off int, msg string) bool {
+	r.trouble = trouble{off, msg}
+	return false
+}
+
+const (
+	msgTab       = "a tab is used as indentation; YAML takes only spaces there: replace it by spaces"
+	msgIndent    = "this line stands at an indentation that fits no line above it; align it with the lines it belongs to"
+	msgNoColon   = "a key with \": \" is wanted here; add the colon and a space, or indent the line if it goes on from the one above"
+	msgColon     = "\": \" inside a plain value; put the value in quotes"
+	msgInlineSeq = "a list cannot begin on the line of its key; put its first \"- \" on a line of its own"
+	msgQuote     = "the quote that opens here is never closed"
+	msgFlow      = "the bracket that opens here is never closed"
+	msgAfter     = "nothing but a comment may follow here on the line"
+	msgReserved  = "a value cannot begin with this character; put it in quotes"
+	msgComma     = "a comma or a closing bracket is wanted here"
+	msgTwice     = "this key is already set above in the same map; remove one of the two"
+	msgDepth     = "this is nested more than 1000 levels deep"
+)
+
+// document reads one document; found is false if it has no content.
+func (r *reader) document(p part) (n Node, found, ok bool) {
+	r.fields, r.items = r.fields[:0], r.items[:0]
+	r.pos = p.start
+	if p.inline {
+		// Only a flow collection does not care for the column it begins at.
+		if c := r.text[p.start]; c != '{' && c != '[' {
+			return n, false, r.stop(p.start, "")
+		}
+		r.col = 0
+	} else if !r.next() {
+		return n, false, false
+	}
+	if r.col < 0 {
+		return n, false, true
+	}
+	if !r.block(-1, r.col, 0) {
+		return n, false, false
+	}
+	if r.col >= 0 {
+		return n, false, r.stop(r.pos, msgIndent)
+	}
+	return r.node, true, true
+}
+
+// next moves from the start of a line to the next content.
+func (r *reader) next() bool {
+	text, start := r.text, r.pos
+	r.empty, r.comment = 0, false
+	for {
+		i := start
+		for i < len(text) && text[i] == ' ' {
+			i++
+		}
+		if i == len(text) {
+			r.pos, r.col = i, -1
+			return true
+		}
+		switch text[i] {
+		case '\n':
+			r.empty++
+			start = i + 1
+		case '\r':
+			r.empty++
+			start = i + 2 // a CR is always part of CRLF here
+		case '\t':
+			return r.stop(i, msgTab)
+		case '#':
+			r.comment = true
+			start = r.lineEnd(i)
+		default:
+			r.pos, r.col = i, i-start
+			return true
+		}
+	}
+}
+
+// lineEnd is the start of the line after i.
+func (r *reader) lineEnd(i int) int {
+	if j := strings.IndexByte(r.text[i:], '\n'); j >= 0 {
+		return i + j + 1
+	}
+	return len(r.text)
+}
+
+// endLine moves from the end of a value to the next content; only a comment may
+// stand between.
+func (r *reader) endLine() bool {
+	end, bare := r.restOfLine(r.pos)
+	if !bare {
+		return r.stop(end, msgAfter)
+	}
+	r.pos = end
+	return r.next()
+}
+
+// restOfLine looks whether the rest of a line is blank or a comment, and gives
+// the start of the next line, or the place of what stands there instead.
+func (r *reader) restOfLine(start int) (pos int, bare bool) {
+	text, i := r.text, start
+	for i < len(text) && text[i] == ' ' {
+		i++
+	}
+	switch {
+	case i == len(text):
+		return i, true
+	case text[i] == '\n':
+		return i + 1, true
+	case text[i] == '\r':
+		return i + 2, true
+	case text[i] == '#' && i > start:
+		return r.lineEnd(i), true
+	}
+	return i, false
+}
+
+// blankAt reports whether a blank or the end stands at i.
+func (r *reader) blankAt(i int) bool { return i >= len(r.text) || isBlank(r.text[i]) }
+
+// block reads the value at pos, which is the first on its line, or follows "- ".
+// indent is the column of the collection around it, col its own.
+func (r *reader) block(indent, col, depth int) bool {
+	start := r.pos
+	switch c := r.text[start]; c {
+	case '-':
+		if r.blankAt(start + 1) {
+			return r.sequence(col, depth)
+		}
+	case '{', '[':
+		return r.flow(depth) && r.endLine()
+	case '|', '>':
+		return r.blockScalar(indent)
+	case '"', '\'':
+		value, end, ok := r.quoted(start)
+		if !ok {
+			return false
+		}
+		if colon := r.colon(end); colon >= 0 {
+			if !r.fitsKey(start, end, colon) {
+				return false
+			}
+			return r.mapping(col, depth, Field{Key: value, Off: int32(start)}, colon+1)
+		}
+		r.node = Node{Kind: Scalar, Quoted: true, Off: int32(start), Value: value}
+		r.pos = end
+		return r.endLine()
+	}
+	if !r.plainStart(start) {
+		return false
+	}
+	end := r.plainEnd(start)
+	if end < len(r.text) && r.text[end] == ':' {
+		key := trimBlanks(r.text[start:end])
+		if !r.fitsKey(start, end, end) || key == "<<" {
+			return r.stop(start, "")
+		}
+		return r.mapping(col, depth, Field{Key: key, Off: int32(start)}, end+1)
+	}
+	return r.plain(start, end, indent)
+}
+
+// colon gives the place of the colon that makes what ends at end a key, or -1.
+func (r *reader) colon(end int) int {
+	for end < len(r.text) && r.text[end] == ' ' {
+		end++
+	}
+	if end < len(r.text) && r.text[end] == ':' && r.blankAt(end+1) {
+		return end
+	}
+	return -1
+}
+
+// fitsKey checks what YAML asks of a key: one line, not more than 1024
+// characters.
+func (r *reader) fitsKey(start, end, colon int) bool {
+	if colon-start > 1000 || strings.IndexByte(r.text[start:end], '\n') >= 0 {
+		return r.stop(start, "")
+	}
+	return true
+}
+
+// mapping reads a map whose first key ends before pos.
+func (r *reader) mapping(col, depth int, f Field, pos int) bool {
+	if depth++; depth > maxDepth {
+		return r.stop(int(f.Off), msgDepth)
+	}
+	off, base := f.Off, len(r.fields)
+	for {
+		at := len(r.fields)
+		r.fields = append(r.fields, f)
+		r.pos = pos
+		if !r.value(col, depth) {
+			return false
+		}
+		r.fields[at].Value = r.node
+		if r.col != col {
+			break
+		}
+		var ok bool
+		if f, pos, ok = r.key(); !ok {
+			return false
+		}
+		if len(r.fields)-base < fewKeys {
+			for i := base; i < len(r.fields); i++ {
+				if r.fields[i].Key == f.Key {
+					return r.stop(int(f.Off), msgTwice)
+				}
+			}
+		}
+	}
+	if r.col > col {
+		return r.stop(r.pos, msgIndent)
+	}
+	return r.closeMap(int(off), base)
+}
+
+// fewKeys is up to where keys are compared one by one.
+const fewKeys = 16
+
+// closeMap makes a Map of the fields from base on. The few first keys are
+// already known to differ.
+func (r *reader) closeMap(off, base int) bool {
+	fields := r.fields[base:]
+	if len(fields) > fewKeys {
+		if r.seen == nil || len(r.seen) > 1024 {
+			r.seen = make(map[string]int32, len(fields))
+		}
+		clear(r.seen)
+		for i := range fields {
+			if _, twice := r.seen[fields[i].Key]; twice {
+				return r.stop(int(fields[i].Off), msgTwice)
+			}
+			r.seen[fields[i].Key] = fields[i].Off
+		}
+	}
+	r.node = Node{Kind: Map, Off: int32(off), Fields: r.fieldSlab.take(fields)}
+	r.fields = r.fields[:base]
+	return true
+}
+
+// key reads the key at pos, and gives the place behind its colon.
+func (r *reader) key() (f Field, pos int, ok bool) {
+	start := r.pos
+	f.Off = int32(start)
+	if c := r.text[start]; c == '"' || c == '\'' {
+		value, end, ok := r.quoted(start)
+		if !ok {
+			return f, 0, false
+		}
+		colon := r.colon(end)
+		if colon < 0 {
+			return f, 0, r.stop(start, msgNoColon)
+		}
+		f.Key = value
+		return f, colon + 1, r.fitsKey(start, end, colon)
+	}
+	if r.text[start] == '-' && r.blankAt(start+1) {
+		return f, 0, r.stop(start, msgIndent)
+	}
+	if !r.plainStart(start) {
+		return f, 0, false
+	}
+	end := r.plainEnd(start)
+	if end == len(r.text) || r.text[end] != ':' {
+		return f, 0, r.stop(start, msgNoColon)
+	}
+	f.Key = trimBlanks(r.text[start:end])
+	if f.Key == "<<" {
+		return f, 0, r.stop(start, "")
+	}
+	return f, end + 1, r.fitsKey(start, end, end)
+}
+
+// value reads what belongs to the key of a map at column col; pos is behind
+// the colon.
+func (r *reader) value(col, depth int) bool {
+	colonEnd := r.pos
+	i, bare := r.restOfLine(colonEnd)
+	if bare {
+		r.pos = i
+		if !r.next() {
+			return false
+		}
+		switch {
+		case r.col > col:
+			return r.block(col, r.col, depth)
+		case r.col == col && r.text[r.pos] == '-' && r.blankAt(r.pos+1):
+			return r.sequence(col, depth)
+		}
+		r.node = Node{Off: int32(colonEnd)}
+		return true
+	}
+	r.pos = i
+	switch c := r.text[i]; c {
+	case '"', '\'':
+		value, end, ok := r.quoted(i)
+		if !ok {
+			return false
+		}
+		r.node = Node{Kind: Scalar, Quoted: true, Off: int32(i), Value: value}
+		r.pos = end
+		return r.endLine()
+	case '{', '[':
+		return r.flow(depth) && r.endLine()
+	case '|', '>':
+		return r.blockScalar(col)
+	case '-':
+		if r.blankAt(i + 1) {
+			return r.stop(i, msgInlineSeq)
+		}
+	}
+	if !r.plainStart(i) {
+		return false
+	}
+	end := r.plainEnd(i)
+	if end < len(r.text) && r.text[end] == ':' {
+		return r.stop(end, msgColon)
+	}
+	return r.plain(i, end, col)
+}
+
+// sequence reads the list whose first "- " stands at pos, in column col. It may
+// stand in the same column as the key it belongs to.
+func (r *reader) sequence(col, depth int) bool {
+	off, base := r.pos, len(r.items)
+	if depth++; depth > maxDepth {
+		return r.stop(off, msgDepth)
+	}
+	for {
+		dash := r.pos
+		i, bare := r.restOfLine(dash + 1)
+		if bare {
+			r.pos = i
+			if !r.next() {
+				return false
+			}
+			if r.col > col {
+				if !r.block(col, r.col, depth) {
+					return false
+				}
+			} else {
+				r.node = Node{Off: int32(dash + 1)}
+			}
+		} else {
+			if r.text[i] == '\t' {
+				return r.stop(i, msgTab)
+			}
+			r.pos = i
+			if !r.block(col, col+i-dash, depth) {
+				return false
+			}
+		}
+		r.items = append(r.items, r.node)
+		if r.col != col || r.text[r.pos] != '-' || !r.blankAt(r.pos+1) {
+			break
+		}
+	}
+	if r.col > col {
+		return r.stop(r.pos, msgIndent)
+	}
+	r.node = Node{Kind: Seq, Off: int32(off), Items: r.itemSlab.take(r.items[base:])}
+	r.items = r.items[:base]
+	return true
+}
