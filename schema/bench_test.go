@@ -1,0 +1,86 @@
+package schema
+
+import (
+	"testing"
+
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// smallSpec is a spec of a dozen lines, as most are.
+const smallSpec = `apiVersion: dao.mayadata.io/v1alpha1
+kind: CStorClusterConfig
+metadata: {name: prod, namespace: openebs}
+spec:
+  minPoolCount: 3
+  diskConfig:
+    minCount: 6
+    local:
+      blockDeviceSelector:
+        selectorTerms:
+        - matchFields: {spec.details.driveType: SSD}
+  poolConfig: {raidType: mirror}
+`
+
+const smallStorage = `apiVersion: dao.mayadata.io/v1alpha1
+kind: Storage
+metadata:
+  name: prod-node-17-3
+  namespace: openebs
+  labels:
+    app.kubernetes.io/managed-by: poolwright
+  annotations:
+    config.kubernetes.io/local-config: "true"
+    poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod
+spec:
+  capacity: 100Gi
+  nodeName: node-17.example.com
+  role: data
+`
+
+func parsed(tb testing.TB, text string) (*document.Source, finding.Ref, *document.Node) {
+	tb.Helper()
+	src := &document.Source{Name: "cstor.yaml", Data: []byte(text)}
+	docs, err := document.Parse(src)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n := &docs[0].Node
+	return src, refOf(n), n
+}
+
+func refOf(n *document.Node) finding.Ref {
+	return finding.Ref{
+		APIVersion: n.Str("apiVersion"),
+		Kind:       n.Str("kind"),
+		Namespace:  n.Str("metadata", "namespace"),
+		Name:       n.Str("metadata", "name"),
+	}
+}
+
+func BenchmarkLoadAndComplete(b *testing.B) {
+	src, ref, n := parsed(b, smallSpec)
+	for b.Loop() {
+		s := Load()
+		s.Complete(src.Position, ref, n)
+	}
+}
+
+func BenchmarkComplete(b *testing.B) {
+	src, ref, n := parsed(b, smallSpec)
+	s := Load()
+	for b.Loop() {
+		s.Complete(src.Position, ref, n)
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	_, ref, n := parsed(b, smallStorage)
+	s := Load()
+	b.ReportAllocs()
+	for b.Loop() {
+		if fs := s.Check(ref, n); len(fs) > 0 {
+			b.Fatal(fs)
+		}
+	}
+}

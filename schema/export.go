@@ -1,0 +1,130 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Format is what a definition can be exported as.
+type Format string
+
+// The formats.
+const (
+	CUE        Format = "cue"        // the definition itself, with everything that it refers to
+	JSONSchema Format = "jsonschema" // draft 2020-12, for editors
+	OpenAPI    Format = "openapi"    // OpenAPI 3.0, components only
+	CRD        Format = "crd"        // a CustomResourceDefinition
+)
+
+// Formats lists them.
+func Formats() []Format { return []Format{CUE, JSONSchema, OpenAPI, CRD} }
+
+// Export writes the definition of a kind for another tool. It gives the same
+// bytes each time. Rules between fields are in the CUE export only: the other
+// formats have no words for them.
+func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
+	d := s.lookup(kind)
+	if d == nil {
+		var kinds []string
+		for _, k := range s.Kinds() {
+			kinds = append(kinds, k.Kind)
+		}
+		return nil, fmt.Errorf("no definition of kind %q; the kinds are %s", kind, strings.Join(kinds, ", "))
+	}
+	switch f {
+	case CUE:
+		return s.exportCUE(d)
+	case JSONSchema:
+		return indented(d.jsonSchema())
+	case OpenAPI:
+		return indented(d.openAPI())
+	case CRD:
+		if d.Foreign {
+			return nil, fmt.Errorf("%s is of another project (%s); take its CustomResourceDefinition from there", kind, d.APIVersion())
+		}
+		if d.Role == Config || d.Role == Fact {
+			return nil, fmt.Errorf("%s lives in files only and has no CustomResourceDefinition; export it as %s", kind, JSONSchema)
+		}
+		crd := d.crd()
+		return document.Append(nil, &crd, 0), nil
+	}
+	return nil, fmt.Errorf("no format %q; the formats are cue, jsonschema, openapi, crd", f)
+}
+
+func indented(n document.Node) ([]byte, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, document.AppendJSON(nil, &n), "", "  "); err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+// jsonSchema is a whole document for an editor.
+func (d *definition) jsonSchema() document.Node {
+	w := schemaWriter{dialect: JSONSchema}
+	body := w.schema(d.shape)
+	n := document.Object(
+		document.F("$schema", document.Text("https://json-schema.org/draft/2020-12/schema")),
+		document.F("$id", document.Text("urn:poolwright:schema:"+strings.ToLower(d.Kind.Kind))),
+		document.F("title", document.Text(d.Kind.Kind)),
+	)
+	n.Fields = append(n.Fields, body.Fields...)
+	return n
+}
+
+// openAPI is a document that holds nothing but the schema.
+func (d *definition) openAPI() document.Node {
+	w := schemaWriter{dialect: OpenAPI}
+	return document.Object(
+		document.F("openapi", document.Text("3.0.3")),
+		document.F("info", document.Object(
+			document.F("title", document.Text("Poolwright "+d.Kind.Kind)),
+			document.F("version", document.Text(d.Version)),
+		)),
+		document.F("paths", document.Object()),
+		document.F("components", document.Object(
+			document.F("schemas", document.Object(
+				document.F(d.Kind.Kind, w.schema(d.shape)),
+			)),
+		)),
+	)
+}
+
+// crd is a CustomResourceDefinition with a structural schema.
+func (d *definition) crd() document.Node {
+	w := schemaWriter{dialect: CRD}
+	version := document.Object(
+		document.F("name", document.Text(d.Version)),
+		document.F("served", document.Bool(true)),
+		document.F("storage", document.Bool(true)),
+		document.F("schema", document.Object(
+			document.F("openAPIV3Schema", w.root(d.shape)),
+		)),
+	)
+	if d.shape.field("status") != nil {
+		version.Set("subresources", document.Object(document.F("status", document.Object())))
+	}
+	return document.Object(
+		document.F("apiVersion", document.Text("apiextensions.k8s.io/v1")),
+		document.F("kind", document.Text("CustomResourceDefinition")),
+		document.F("metadata", document.Object(
+			document.F("name", document.Text(d.Plural+"."+d.Group)),
+		)),
+		document.F("spec", document.Object(
+			document.F("group", document.Text(d.Group)),
+			document.F("names", document.Object(
+				document.F("kind", document.Text(d.Kind.Kind)),
+				document.F("listKind", document.Text(d.Kind.Kind+"List")),
+				document.F("plural", document.Text(d.Plural)),
+				document.F("singular", document.Text(strings.ToLower(d.Kind.Kind))),
+			)),
+			document.F("scope", document.Text(d.Scope)),
+			document.F("versions", document.List(version)),
+		)),
+	)
+}

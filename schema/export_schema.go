@@ -1,0 +1,239 @@
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// quantityPattern is what Kubernetes itself writes for quantities.
+const quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
+
+// schemaWriter writes a shape in one of the dialects of JSON Schema. The CRD
+// dialect is the OpenAPI one, made structural: every value has one type.
+type schemaWriter struct {
+	dialect Format
+}
+
+// root is the schema of a CRD: the API server itself looks after apiVersion,
+// kind and metadata, of which only the name may be restricted.
+func (w schemaWriter) root(s *shape) document.Node {
+	n := w.schema(s)
+	properties := n.Get("properties")
+	for _, key := range []string{"apiVersion", "kind"} {
+		properties.Set(key, document.Object(document.F("type", document.Text("string"))))
+	}
+	meta := document.Object(document.F("type", document.Text("object")))
+	if m := s.field("metadata"); m != nil && m.field("name") != nil {
+		name := w.schema(m.field("name").shape)
+		name.Delete("description")
+		meta.Set("properties", document.Object(document.F("name", name)))
+	}
+	properties.Set("metadata", meta)
+	return n
+}
+
+func (w schemaWriter) schema(s *shape) document.Node {
+	n := document.Object()
+	if s.doc != "" {
+		n.Set("description", document.Text(s.doc))
+	}
+	switch s.sort {
+	case anything:
+		w.anything(s, &n)
+	case object:
+		w.object(s, &n)
+	case list:
+		w.list(s, &n)
+	case quantity:
+		w.quantity(&n)
+	default:
+		w.scalar(s, &n)
+	}
+	if s.deflt != "" && !s.computed {
+		n.Set("default", valueOf(s.deflt))
+	}
+	return n
+}
+
+func (w schemaWriter) anything(s *shape, n *document.Node) {
+	switch {
+	case w.dialect == CRD && s.open:
+		n.Set("type", document.Text("object"))
+		n.Set("x-kubernetes-preserve-unknown-fields", document.Bool(true))
+	case w.dialect == CRD:
+		n.Set("x-kubernetes-preserve-unknown-fields", document.Bool(true))
+	case s.open:
+		n.Set("type", document.Text("object"))
+	}
+}
+
+func (w schemaWriter) object(s *shape, n *document.Node) {
+	n.Set("type", document.Text("object"))
+	properties := document.Object()
+	var required []document.Node
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.unsupported != "" {
+			continue
+		}
+		properties.Set(f.name, w.schema(f.shape))
+		if f.required && !s.aliased(f.name) {
+			required = append(required, document.Text(f.name))
+		}
+	}
+	for _, a := range s.aliases {
+		properties.Set(a.old, w.alias(s, a))
+	}
+	if len(required) > 0 {
+		n.Set("required", document.List(required...))
+	}
+	if len(properties.Fields) > 0 {
+		n.Set("properties", properties)
+	}
+	if s.nonempty != "" {
+		n.Set("minProperties", document.Int(1))
+	}
+	switch {
+	case s.keys != nil && (w.dialect != CRD || len(properties.Fields) == 0):
+		if w.dialect == JSONSchema {
+			names := w.schema(s.keys)
+			names.Delete("description")
+			if known := s.names(); len(known) > 0 {
+				names = document.Object(document.F("anyOf", document.List(
+					document.Object(document.F("enum", texts(known))), names)))
+			}
+			n.Set("propertyNames", names)
+		}
+		n.Set("additionalProperties", w.schema(s.elem))
+	case s.keys != nil:
+		// A structural schema has either properties or additionalProperties.
+		n.Delete("properties")
+		n.Set("additionalProperties", w.schema(s.elem))
+	case !s.open && w.dialect != CRD:
+		n.Set("additionalProperties", document.Bool(false))
+	}
+}
+
+// aliased reports whether a field may be there under an old name instead.
+func (s *shape) aliased(name string) bool {
+	return slices.ContainsFunc(s.aliases, func(a alias) bool { return a.new[0] == name })
+}
+
+// alias is the schema of an old name: that of the new one, marked as old.
+func (w schemaWriter) alias(s *shape, a alias) document.Node {
+	for _, key := range a.new {
+		s = s.field(key).shape
+	}
+	n := w.schema(s)
+	n.Delete("default")
+	n.Set("description", document.Text("Old name of "+strings.Join(a.new, ".")+"."))
+	if w.dialect != CRD {
+		n.Set("deprecated", document.Bool(true))
+	}
+	return n
+}
+
+func (w schemaWriter) list(s *shape, n *document.Node) {
+	items := w.schema(s.elem)
+	switch {
+	case s.mapform && w.dialect == CRD:
+		n.Set("x-kubernetes-preserve-unknown-fields", document.Bool(true))
+		return
+	case s.mapform:
+		n.Set("anyOf", document.List(
+			document.Object(
+				document.F("type", document.Text("array")),
+				document.F("minItems", document.Int(1)),
+				document.F("items", items)),
+			document.Object(
+				document.F("type", document.Text("object")),
+				document.F("minProperties", document.Int(1)),
+				document.F("additionalProperties", document.Object(document.F("anyOf", document.List(
+					document.Object(document.F("type", document.Text("string"))),
+					document.Object(
+						document.F("type", document.Text("array")),
+						document.F("items", document.Object(document.F("type", document.Text("string"))))))))),
+			),
+		))
+		return
+	}
+	n.Set("type", document.Text("array"))
+	n.Set("items", items)
+	if s.nonempty != "" {
+		n.Set("minItems", document.Int(1))
+	}
+}
+
+func (w schemaWriter) quantity(n *document.Node) {
+	if w.dialect == JSONSchema {
+		n.Set("type", texts([]string{"string", "number"}))
+	} else {
+		n.Set("anyOf", document.List(
+			document.Object(document.F("type", document.Text("integer"))),
+			document.Object(document.F("type", document.Text("string")))))
+		n.Set("x-kubernetes-int-or-string", document.Bool(true))
+	}
+	n.Set("pattern", document.Text(quantityPattern))
+}
+
+func (w schemaWriter) scalar(s *shape, n *document.Node) {
+	n.Set("type", document.Text(map[sort]string{
+		text: "string", whole: "integer", number: "number", truth: "boolean",
+	}[s.sort]))
+	if len(s.enum) > 0 {
+		values := texts(s.enum)
+		if s.sort != text {
+			for i := range values.Items {
+				values.Items[i].Quoted = false
+			}
+		}
+		n.Set("enum", values)
+	}
+	if s.sort == text && s.maxLen > 0 {
+		n.Set("maxLength", document.Int(int64(s.maxLen)))
+	}
+	if s.pattern != nil {
+		n.Set("pattern", document.Text(s.pattern.String()))
+	}
+	w.bound(n, "minimum", "exclusiveMinimum", s.min)
+	w.bound(n, "maximum", "exclusiveMaximum", s.max)
+}
+
+// bound writes a limit: draft 2020-12 has a number for an exclusive one,
+// OpenAPI 3.0 a flag beside it.
+func (w schemaWriter) bound(n *document.Node, inclusive, exclusive string, b *bound) {
+	if b == nil {
+		return
+	}
+	value := valueOf(b.text)
+	switch {
+	case !b.exclusive:
+		n.Set(inclusive, value)
+	case w.dialect == JSONSchema:
+		n.Set(exclusive, value)
+	default:
+		n.Set(inclusive, value)
+		n.Set(exclusive, document.Bool(true))
+	}
+}
+
+func texts(values []string) document.Node {
+	items := make([]document.Node, len(values))
+	for i, v := range values {
+		items[i] = document.Text(v)
+	}
+	return document.List(items...)
+}
+
+// valueOf is a scalar that was written as JSON.
+func valueOf(text string) document.Node {
+	var s string
+	if err := json.Unmarshal([]byte(text), &s); err == nil {
+		return document.Text(s)
+	}
+	return document.Node{Kind: document.Scalar, Off: document.NoOffset, Value: cmp.Or(text, "null")}
+}

@@ -1,0 +1,130 @@
+package schema
+
+import (
+	"bytes"
+	"io/fs"
+	"sync"
+	"testing"
+
+	"cuelang.org/go/cue/format"
+)
+
+func TestKinds(t *testing.T) {
+	var got []string
+	for _, k := range load(t).Kinds() {
+		got = append(got, string(k.Role)+" "+k.APIVersion()+" "+k.Kind)
+		if k.Doc == "" || k.Plural == "" || k.Scope != "Namespaced" && k.Scope != "Cluster" {
+			t.Errorf("%+v is not complete", k)
+		}
+	}
+	want := []string{
+		"spec dao.mayadata.io/v1alpha1 CStorClusterConfig",
+		"config poolwright.io/v1alpha1 RenderConfig",
+		"fact poolwright.io/v1alpha1 Inventory",
+		"rendered dao.mayadata.io/v1alpha1 CStorClusterPlan",
+		"rendered dao.mayadata.io/v1alpha1 CStorClusterStorageSet",
+		"rendered cstor.openebs.io/v1 CStorPoolCluster",
+		"rendered v1 PersistentVolumeClaim",
+		"rendered dao.mayadata.io/v1alpha1 Storage",
+		"rendered storage.k8s.io/v1 VolumeAttachment",
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %q", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %s, want %s", got[i], want[i])
+		}
+	}
+}
+
+// What a person may write is documented where it is defined.
+func TestEveryFieldHasADoc(t *testing.T) {
+	s := load(t)
+	for _, k := range s.Kinds() {
+		for _, f := range s.lookup(k.Kind).shape.fields {
+			if f.name == "spec" {
+				documented(t, k.Kind+".spec", f.shape)
+			}
+		}
+	}
+}
+
+func documented(t *testing.T, path string, s *shape) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.doc == "" && f.unsupported == "" && f.sort != object {
+			t.Errorf("%s.%s has no doc", path, f.name)
+		}
+		documented(t, path+"."+f.name, f.shape)
+	}
+	if s.elem != nil {
+		documented(t, path+"[]", s.elem)
+	}
+}
+
+func TestDefinitionsAreFormatted(t *testing.T) {
+	names, err := fs.Glob(definitions, "cue/*.cue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := definitions.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := format.Source(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			golden(t, name, want)
+		} else if !bytes.Equal(text, want) {
+			t.Errorf("%s is not formatted; go test ./schema -update does it", name)
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	s := load(t)
+	src, ref, n := parsed(t, smallSpec)
+	_, storageRef, storage := parsed(t, smallStorage)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if completed, findings := s.Complete(src.Position, ref, n); completed == nil {
+					t.Error(findings)
+				}
+				if findings := s.Check(storageRef, storage); len(findings) > 0 {
+					t.Error(findings)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestNearest(t *testing.T) {
+	raid := []string{"stripe", "mirror", "raidz", "raidz2"}
+	for _, c := range []struct {
+		name string
+		from []string
+		want string
+	}{
+		{"raidz9", raid, "raidz2"},
+		{"raid-z", raid, "raidz"},
+		{"Mirror", raid, "mirror"},
+		{"mirorr", raid, "mirror"},
+		{"striped", raid, "stripe"},
+		{"jbod", raid, ""},
+		{"", raid, ""},
+		{"count", []string{"minCount", "minCapacity"}, "minCount"},
+		{"mincapcity", []string{"minCount", "minCapacity"}, "minCapacity"},
+		{"ö", []string{"on", "off"}, ""},
+	} {
+		if got := nearest(c.name, c.from); got != c.want {
+			t.Errorf("nearest(%q) = %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,394 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+)
+
+// sort is what a value is.
+type sort uint8
+
+const (
+	anything sort = iota // not looked at
+	text
+	whole
+	number
+	truth
+	quantity
+	object
+	list
+)
+
+// shape is a definition as a plain tree: what a value may be, all by itself.
+type shape struct {
+	sort sort
+	doc  string
+
+	// Of an object.
+	fields  []field
+	keys    *shape // what keys beside the fields must be; nil: there are none
+	elem    *shape // what their values must be; of a list: the items
+	open    bool   // other keys are not looked at
+	aliases []alias
+	rules   []rule
+
+	// Of a scalar.
+	enum     []string // the only values, as text
+	pattern  *regexp.Regexp
+	maxLen   int       // in characters; 0 for no limit
+	seen     *sync.Map // keys that were found to fit
+	min, max *bound
+	positive bool // of a quantity: at least one byte
+
+	deflt    string // the default as JSON; "" for none
+	computed bool   // it depends on other fields
+
+	// What the attributes say; see cue/common_metadata.cue.
+	want     string
+	nonempty string
+	within   string
+	presence bool
+	mapform  bool
+}
+
+type field struct {
+	name        string
+	required    bool
+	unsupported string // why there is no such field
+	*shape
+}
+
+// alias is an old name of a field. New is a path from the same object.
+type alias struct {
+	old string
+	new []string
+}
+
+// rule is what fields of an object must keep together; CUE evaluates it.
+type rule struct {
+	name  string
+	path  cue.Path // from the object
+	names []string // that it reads: it says nothing where one of them is bad
+}
+
+type bound struct {
+	value     float64
+	text      string
+	exclusive bool
+}
+
+// field returns the field of that name, or nil.
+func (s *shape) field(name string) *field {
+	for i := range s.fields {
+		if s.fields[i].name == name {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
+
+// hasDefault reports whether a value of this shape has a default, or a part of it.
+func (s *shape) hasDefault() bool {
+	if s.deflt != "" {
+		return true
+	}
+	for i := range s.fields {
+		if s.fields[i].hasDefault() {
+			return true
+		}
+	}
+	return false
+}
+
+// shapeReader reads shapes. What several fields refer to is read once.
+type shapeReader map[string]*shape
+
+// read reads a field or a definition. It panics where that says something that
+// shapes have no word for.
+func (r shapeReader) read(v cue.Value) *shape {
+	root, path := v.ReferencePath()
+	if sels := path.Selectors(); len(sels) != 1 || !sels[0].IsDefinition() {
+		return r.readValue(v)
+	}
+	name := path.String()
+	if r[name] == nil {
+		r[name] = r.readValue(root.LookupPath(path))
+	}
+	s := *r[name]
+	// What stands at the field itself is nearer than what stands at the definition.
+	own := &shape{doc: docOf(v)}
+	own.readAttributes(v.Attributes(cue.ValueAttr))
+	s.doc = cmp.Or(own.doc, s.doc)
+	s.want = cmp.Or(own.want, s.want)
+	s.nonempty = cmp.Or(own.nonempty, s.nonempty)
+	s.within = cmp.Or(own.within, s.within)
+	s.presence = own.presence || s.presence
+	return &s
+}
+
+func (r shapeReader) readValue(v cue.Value) *shape {
+	s := &shape{doc: docOf(v)}
+	attrs := v.Attributes(cue.ValueAttr)
+	for _, ref := range references(v, 0) {
+		attrs = append(attrs, ref.Attributes(cue.ValueAttr)...)
+	}
+	s.readAttributes(attrs)
+	kind := v.IncompleteKind()
+	switch {
+	case s.sort == quantity:
+	case kind == cue.StructKind:
+		s.sort = object
+		r.readObject(s, v)
+		return s
+	case kind == cue.ListKind:
+		s.sort = list
+		if elem := v.LookupPath(cue.MakePath(cue.AnyIndex)); elem.Exists() {
+			s.elem = r.read(elem)
+		} else {
+			s.elem = &shape{}
+		}
+		return s
+	case kind == cue.StringKind:
+		s.sort = text
+	case kind == cue.IntKind:
+		s.sort = whole
+	case kind == cue.NumberKind, kind == cue.FloatKind:
+		s.sort = number
+	case kind == cue.BoolKind:
+		s.sort = truth
+	case kind == cue.TopKind:
+		return s
+	default:
+		panic(fmt.Sprintf("schema: %v: a shape cannot be a %v", v.Path(), kind))
+	}
+	if d, ok := v.Default(); ok && d.IsConcrete() && !v.IsConcrete() || ok && s.isDisjunction(v) {
+		if b, err := d.MarshalJSON(); err == nil {
+			s.deflt = string(b)
+		}
+	}
+	if s.sort != quantity {
+		s.readConstraints(v.Eval())
+	}
+	return s
+}
+
+func (s *shape) isDisjunction(v cue.Value) bool {
+	op, _ := v.Expr()
+	return op == cue.OrOp
+}
+
+func (r shapeReader) readObject(s *shape, v cue.Value) {
+	fields, err := v.Fields(cue.Optional(true), cue.Patterns(true))
+	if err != nil {
+		panic(fmt.Sprintf("schema: %v: %v", v.Path(), err))
+	}
+	for fields.Next() {
+		sel := fields.Selector()
+		if sel.ConstraintType() == cue.PatternConstraint {
+			s.keys = r.read(sel.Pattern())
+			s.keys.seen = &sync.Map{}
+			s.elem = r.read(fields.Value())
+			continue
+		}
+		f := field{
+			name:     sel.Unquoted(),
+			required: sel.ConstraintType() == cue.RequiredConstraint,
+			shape:    r.read(fields.Value()),
+		}
+		f.unsupported, _ = textAttribute(fields.Value(), "unsupported")
+		s.fields = append(s.fields, f)
+	}
+	s.open = s.keys == nil && v.Allows(cue.AnyString)
+	if s.open && len(s.fields) == 0 {
+		s.sort = anything
+	}
+	rules := v.LookupPath(cue.ParsePath("#rules"))
+	if !rules.Exists() {
+		return
+	}
+	each, err := rules.Fields()
+	if err != nil {
+		panic(fmt.Sprintf("schema: %v: %v", rules.Path(), err))
+	}
+	for each.Next() {
+		name := each.Selector().Unquoted()
+		if ast.IsValidIdent(name) {
+			// A field of that name could not be read from within the rule.
+			panic(fmt.Sprintf("schema: %v: the name of a rule needs a hyphen", each.Value().Path()))
+		}
+		s.rules = append(s.rules, rule{
+			name:  name,
+			path:  cue.MakePath(cue.Def("rules"), each.Selector()),
+			names: namesIn(each.Value().Source()),
+		})
+	}
+}
+
+// namesIn lists the identifiers of a rule.
+func namesIn(n ast.Node) []string {
+	var names []string
+	if n == nil {
+		return nil
+	}
+	ast.Walk(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && !slices.Contains(names, id.Name) {
+			names = append(names, id.Name)
+		}
+		return true
+	}, nil)
+	return names
+}
+
+// readConstraints reads what a scalar must keep.
+func (s *shape) readConstraints(v cue.Value) {
+	if v.IsConcrete() && s.deflt == "" {
+		s.enum = append(s.enum, scalarText(v))
+		return
+	}
+	op, args := v.Expr()
+	switch op {
+	case cue.NoOp: // a type, or a default beside a constraint
+		if len(args) == 1 && s.deflt != "" {
+			if op, _ := args[0].Expr(); op != cue.NoOp {
+				s.readConstraints(args[0])
+			}
+		}
+	case cue.AndOp:
+		for _, a := range args {
+			s.readConstraints(a)
+		}
+	case cue.OrOp:
+		s.readAlternatives(args)
+	case cue.RegexMatchOp:
+		expr, _ := args[0].String()
+		if s.pattern != nil && s.pattern.String() != expr {
+			panic(fmt.Sprintf("schema: %v: a shape has one pattern", v.Path()))
+		}
+		s.pattern = regexp.MustCompile(expr)
+	case cue.GreaterThanEqualOp, cue.GreaterThanOp:
+		s.min = &bound{floatOf(args[0]), scalarText(args[0]), op == cue.GreaterThanOp}
+	case cue.LessThanEqualOp, cue.LessThanOp:
+		s.max = &bound{floatOf(args[0]), scalarText(args[0]), op == cue.LessThanOp}
+	case cue.CallOp:
+		if name := fmt.Sprint(args[0]); name != "strings.MaxRunes" {
+			panic(fmt.Sprintf("schema: %v: a shape has no word for %s", v.Path(), name))
+		}
+		n, _ := args[1].Int64()
+		if s.maxLen == 0 || int(n) < s.maxLen {
+			s.maxLen = int(n)
+		}
+	default:
+		panic(fmt.Sprintf("schema: %v: a shape has no word for %v in %v", v.Path(), op, v))
+	}
+}
+
+// readAlternatives reads a disjunction: values to choose from, or a default and
+// what other values must be.
+func (s *shape) readAlternatives(args []cue.Value) {
+	for _, a := range args {
+		if !a.IsConcrete() {
+			s.enum = nil
+			if op, _ := a.Expr(); op != cue.NoOp {
+				s.readConstraints(a)
+			}
+			return
+		}
+		if t := scalarText(a); !slices.Contains(s.enum, t) {
+			s.enum = append(s.enum, t)
+		}
+	}
+}
+
+// readAttributes reads attributes; of two that say the same, the first wins.
+func (s *shape) readAttributes(attrs []cue.Attribute) {
+	first := func(to *string, a cue.Attribute) {
+		if *to == "" {
+			*to, _ = a.String(0)
+		}
+	}
+	for _, a := range attrs {
+		switch a.Name() {
+		case "want":
+			first(&s.want, a)
+		case "nonempty":
+			first(&s.nonempty, a)
+		case "within":
+			first(&s.within, a)
+		case "presence":
+			s.presence = true
+		case "mapform":
+			s.mapform = true
+		case "computed":
+			s.computed = true
+		case "quantity":
+			s.sort = quantity
+		case "capacity":
+			s.sort, s.positive = quantity, true
+		case "alias":
+			old, _, _ := a.Lookup(0, "old")
+			path, _, _ := a.Lookup(0, "new")
+			if s.alias(old) == nil {
+				s.aliases = append(s.aliases, alias{old, strings.Split(path, ".")})
+			}
+		case "kind", "unsupported":
+		default:
+			panic(fmt.Sprintf("schema: attribute %v is not known", a))
+		}
+	}
+}
+
+// references lists the definitions that a value names: by itself, or as a part
+// of a conjunction or a disjunction.
+func references(v cue.Value, depth int) []cue.Value {
+	if depth > 4 {
+		return nil
+	}
+	var refs []cue.Value
+	if root, path := v.ReferencePath(); len(path.Selectors()) > 0 {
+		ref := root.LookupPath(path)
+		refs = append(refs, ref)
+		return append(refs, references(ref, depth+1)...)
+	}
+	if op, args := v.Expr(); op == cue.AndOp || op == cue.OrOp {
+		for _, a := range args {
+			refs = append(refs, references(a, depth+1)...)
+		}
+	}
+	return refs
+}
+
+func textAttribute(v cue.Value, name string) (string, bool) {
+	a := v.Attribute(name)
+	if a.Err() != nil {
+		return "", false
+	}
+	t, err := a.String(0)
+	return t, err == nil
+}
+
+func scalarText(v cue.Value) string {
+	if t, err := v.String(); err == nil {
+		return t
+	}
+	b, err := v.MarshalJSON()
+	if err != nil {
+		panic(fmt.Sprintf("schema: %v: %v", v.Path(), err))
+	}
+	return string(b)
+}
+
+func floatOf(v cue.Value) float64 {
+	f, err := strconv.ParseFloat(scalarText(v), 64)
+	if err != nil {
+		panic(fmt.Sprintf("schema: %v: %v", v.Path(), err))
+	}
+	return f
+}
