@@ -1,0 +1,213 @@
+package fn
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const (
+	ownGroup      = "poolwright.io"
+	inventoryKind = "Inventory"
+	configKind    = "RenderConfig"
+)
+
+// factKinds are never rendered: wherever they lie, they are facts
+// (spec, section "Package and facts").
+var factKinds = []krm.ID{
+	{Kind: "Node"},
+	{Kind: "PersistentVolume"},
+	{Group: "openebs.io", Kind: "BlockDevice"},
+	{Group: "openebs.io", Kind: "BlockDeviceClaim"},
+	{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
+	{Group: "cstor.openebs.io", Kind: "CStorVolume"},
+	{Group: "cstor.openebs.io", Kind: "CStorVolumeConfig"},
+	{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
+	{Group: "storage.k8s.io", Kind: "CSIDriver"},
+	{Group: "storage.k8s.io", Kind: "CSINode"},
+	{Group: ownGroup, Kind: "NodeInventory"},
+}
+
+// classified is a package, each object in its place.
+type classified struct {
+	facts    []*krm.Object
+	specs    []*krm.Object            // sorted by namespace and name
+	lock     map[string][]*krm.Object // owner -> what was rendered for it
+	owners   []string                 // the keys of lock, sorted
+	others   map[krm.ID]*krm.Object   // what people wrote themselves
+	config   *krm.Object              // a RenderConfig, or nil
+	findings []finding.Finding
+
+	specKinds []krm.ID
+	known     []schema.Kind
+	items     map[krm.ID]*krm.Object
+	factItems map[krm.ID]*krm.Object
+}
+
+// classify tells specs, facts, the lock and everything else apart.
+func classify(p Package, systems []system.System, known []schema.Kind) *classified {
+	c := &classified{
+		lock:      map[string][]*krm.Object{},
+		others:    map[krm.ID]*krm.Object{},
+		known:     known,
+		items:     map[krm.ID]*krm.Object{},
+		factItems: make(map[krm.ID]*krm.Object, len(p.Objects)),
+	}
+	for _, s := range systems {
+		c.specKinds = append(c.specKinds, s.Kind())
+	}
+	for _, o := range p.Objects {
+		c.add(o, false)
+	}
+	c.addLock(p.Output)
+	c.addConfig(p.Config)
+	slices.SortFunc(c.specs, func(a, b *krm.Object) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+	})
+	return c
+}
+
+func (c *classified) add(o *krm.Object, fact bool) {
+	inventory := o.Group() == ownGroup && o.Kind == inventoryKind
+	fact = fact || inventory || isFact(o)
+	if inventory || o.APIVersion == "v1" && o.Kind == "List" {
+		items := o.Node.Seq("items")
+		for i := range items {
+			c.add(o.Item(&items[i]), fact)
+		}
+		return
+	}
+	index := c.items
+	if fact {
+		index = c.factItems
+	}
+	if o.Name != "" {
+		if first := index[o.ID()]; first != nil {
+			c.report(o, "duplicate", "", "is here twice, the first is %s; remove one", whereIs(first))
+			return
+		}
+		index[o.ID()] = o
+	}
+	switch {
+	case fact:
+		c.facts = append(c.facts, o)
+	case o.Owner() != "":
+		// A copy of our output outside the output folder is nobody's manifest.
+	case o.Group() == ownGroup && o.Kind == configKind:
+		if c.config != nil {
+			c.report(o, "two-configs", "", "is a second RenderConfig, the first is %s; remove one", whereIs(c.config))
+			return
+		}
+		c.config = o
+	case c.isSpec(o):
+		c.specs = append(c.specs, o)
+	default:
+		c.others[o.ID()] = o
+		c.checkKind(o)
+	}
+}
+
+func (c *classified) isSpec(o *krm.Object) bool {
+	return slices.Contains(c.specKinds, krm.ID{Group: o.Group(), Kind: o.Kind})
+}
+
+// checkKind refuses what can only be a spec with a slip in its apiVersion or
+// kind: passed over in silence, it would be a cluster without storage.
+func (c *classified) checkKind(o *krm.Object) {
+	var near []string
+	for _, k := range c.known {
+		switch {
+		case k.Foreign:
+		case k.Group == o.Group() && k.Kind == o.Kind:
+			return
+		case k.Kind == o.Kind:
+			if k.Role == schema.Spec || k.Role == schema.Config {
+				c.report(o, "api-version", "apiVersion", "%q has no kind %s; write %s", o.APIVersion, o.Kind, k.APIVersion())
+			}
+			return
+		case k.Group == o.Group():
+			near = append(near, k.Kind)
+		}
+	}
+	if len(near) > 0 {
+		c.report(o, "unknown-kind", "kind", "%q is not a kind of %s; known are %s%s", o.Kind, o.APIVersion, strings.Join(near, ", "), schema.DidYouMean(o.Kind, near))
+	}
+}
+
+// addLock sorts what the output folder holds by owner.
+func (c *classified) addLock(output []*krm.Object) {
+	seen := make(map[krm.ID]*krm.Object, len(output))
+	for _, o := range output {
+		if first := seen[o.ID()]; first != nil && o.Name != "" {
+			c.report(o, "duplicate", "", "is here twice, the first is %s; remove one", whereIs(first))
+			continue
+		}
+		seen[o.ID()] = o
+		owner := o.Owner()
+		if owner == "" {
+			c.others[o.ID()] = o
+			continue
+		}
+		if c.lock[owner] == nil {
+			c.owners = append(c.owners, owner)
+		}
+		c.lock[owner] = append(c.lock[owner], o)
+	}
+	slices.Sort(c.owners)
+}
+
+// addConfig takes the functionConfig: a RenderConfig, which then wins, or a
+// spec, which may also be among the items.
+func (c *classified) addConfig(config *krm.Object) {
+	switch {
+	case config == nil:
+	case config.Group() == ownGroup && config.Kind == configKind:
+		c.config = config
+	case c.isSpec(config):
+		if c.items[config.ID()] == nil {
+			c.specs = append(c.specs, config)
+		}
+	default:
+		c.report(config, "function-config", "kind", "%s of %s cannot be the functionConfig; use a RenderConfig of %s/v1alpha1 or a spec", config.Kind, config.APIVersion, ownGroup)
+	}
+}
+
+func (c *classified) report(o *krm.Object, rule, field, format string, args ...any) {
+	f := finding.Finding{
+		Severity: finding.Error, Rule: rule, Object: o.Ref, Field: field, Pos: o.At(), Message: fmt.Sprintf(format, args...),
+	}
+	if field != "" {
+		f.Pos = o.At(strings.Split(field, ".")...)
+	}
+	c.findings = append(c.findings, f)
+}
+
+func isFact(o *krm.Object) bool {
+	folders, _ := splitPath(o.Path)
+	return o.Annotation(krm.AnnotationInventory) == "true" ||
+		slices.Contains(folders, "inventory") ||
+		slices.Contains(factKinds, krm.ID{Group: o.Group(), Kind: o.Kind})
+}
+
+func splitPath(path string) (folders []string, file string) {
+	parts := strings.Split(path, "/")
+	return parts[:len(parts)-1], parts[len(parts)-1]
+}
+
+// whereIs names where an object stands, for a message about another.
+func whereIs(o *krm.Object) string {
+	switch pos := o.At(); {
+	case pos.File == "":
+		return "among the items"
+	case pos.Line == 0:
+		return "in " + pos.File
+	default:
+		return fmt.Sprintf("at %s:%d", pos.File, pos.Line)
+	}
+}

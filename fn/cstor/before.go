@@ -1,0 +1,148 @@
+package cstor
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Kinds that this system renders.
+const (
+	planKind        = "CStorClusterPlan"
+	setKind         = "CStorClusterStorageSet"
+	storageKind     = "Storage"
+	poolClusterKind = "CStorPoolCluster"
+	claimKind       = "PersistentVolumeClaim"
+	attachmentKind  = "VolumeAttachment"
+
+	daoGroup     = "dao.mayadata.io"
+	daoVersion   = daoGroup + "/v1alpha1"
+	cstorVersion = "cstor.openebs.io/v1"
+)
+
+// before is what was decided earlier, from the lock or else from the live
+// CStorPoolCluster.
+type before struct {
+	adopted bool              // the pools come from the live cluster
+	nodes   []string          // by name, in order
+	uids    map[string]string // of nodes, as the lock knows them
+	pools   []*pool           // in order
+	sets    map[string]*document.Node
+	cluster *krm.Object // the CStorPoolCluster, nil if there is none yet
+	objects map[krm.ID]*krm.Object
+}
+
+// pool is one pool of a CStorPoolCluster.
+type pool struct {
+	node      string
+	hostname  string
+	raidType  string
+	data      [][]string // block device names by group
+	cacheType string
+	cache     [][]string
+}
+
+func (p *pool) devices() []string { return append(flatten(p.data), flatten(p.cache)...) }
+
+func flatten(groups [][]string) []string { return slices.Concat(groups...) }
+
+func readBefore(objects []*krm.Object, live *krm.Object, facts *inventory.Facts) before {
+	b := before{
+		uids:    map[string]string{},
+		sets:    map[string]*document.Node{},
+		objects: make(map[krm.ID]*krm.Object, len(objects)),
+	}
+	nodeOf := map[string]string{} // hostname -> node
+	for _, o := range objects {
+		b.objects[o.ID()] = o
+		switch o.Kind {
+		case planKind:
+			for _, n := range o.Node.Seq("spec", "nodes") {
+				b.addNode(n.Str("name"))
+				b.uids[n.Str("name")] = n.Str("uid")
+			}
+		case setKind:
+			node := o.Node.Get("spec", "node")
+			b.sets[node.Str("name")] = o.Node
+			nodeOf[node.Str("hostname")] = node.Str("name")
+		case poolClusterKind:
+			b.cluster = o
+		}
+	}
+	if b.cluster == nil && live != nil {
+		b.cluster, b.adopted = live, true
+	}
+	if b.cluster == nil {
+		return b
+	}
+	for _, p := range readPools(b.cluster.Node) {
+		p.node = nodeOf[p.hostname]
+		if nodes := facts.Host(p.hostname); p.node == "" && len(nodes) == 1 {
+			p.node = nodes[0].Name
+		}
+		if p.node == "" {
+			p.node = p.hostname
+		}
+		b.addNode(p.node)
+		b.pools = append(b.pools, p)
+	}
+	return b
+}
+
+func (b *before) addNode(name string) {
+	if name != "" && !slices.Contains(b.nodes, name) {
+		b.nodes = append(b.nodes, name)
+	}
+}
+
+// pool returns the pool of a node, or nil.
+func (b *before) pool(node string) *pool {
+	for _, p := range b.pools {
+		if p.node == node {
+			return p
+		}
+	}
+	return nil
+}
+
+// reserved returns the devices of a role that the storage set of a node holds.
+func (b *before) reserved(node string, r role) []string {
+	var names []string
+	for _, d := range b.sets[node].Seq("spec", "blockDevices") {
+		if d.Str("role") == string(r) {
+			names = append(names, d.Str("name"))
+		}
+	}
+	return names
+}
+
+// readPools reads the pools of a CStorPoolCluster.
+func readPools(cluster *document.Node) []*pool {
+	var pools []*pool
+	items := cluster.Seq("spec", "pools")
+	for i := range items {
+		n := &items[i]
+		pools = append(pools, &pool{
+			hostname:  n.Str("nodeSelector", inventory.LabelHostname),
+			raidType:  n.Str("poolConfig", "dataRaidGroupType"),
+			data:      readGroups(n.Seq("dataRaidGroups")),
+			cacheType: n.Str("poolConfig", "writeCacheGroupType"),
+			cache:     readGroups(n.Seq("writeCacheRaidGroups")),
+		})
+	}
+	return pools
+}
+
+func readGroups(items []document.Node) [][]string {
+	var groups [][]string
+	for i := range items {
+		var group []string
+		for _, d := range items[i].Seq("blockDevices") {
+			group = append(group, d.Str("blockDeviceName"))
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}

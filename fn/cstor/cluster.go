@@ -1,0 +1,215 @@
+// Package cstor turns a CStorClusterConfig into an OpenEBS cStor pool cluster:
+// the plan, the storage sets, for cloud disks the storages with their claims and
+// attachments, and the CStorPoolCluster itself.
+//
+// Each run goes as far as the facts allow. What was decided before, in the lock
+// or else in the live cluster, is kept; what is missing is said.
+package cstor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// System is the cStor cluster system.
+type System struct{}
+
+// Kind implements system.System.
+func (System) Kind() krm.ID { return krm.ID{Group: daoGroup, Kind: "CStorClusterConfig"} }
+
+// Whole implements system.System.
+func (System) Whole() string { return poolClusterKind }
+
+// Render implements system.System. The specs come in order of namespace and
+// name: what earlier runs hold is reserved for all of them first, then each
+// chooses in turn.
+func (System) Render(facts *inventory.Facts, specs []*system.Spec) []system.Output {
+	disks := place.NewDisks(facts)
+	clusters := make([]*cluster, len(specs))
+	for i, spec := range specs {
+		clusters[i] = newCluster(spec, facts, disks)
+	}
+	for _, c := range clusters {
+		c.reserve()
+	}
+	outputs := make([]system.Output, len(specs))
+	for i, c := range clusters {
+		if !finding.Failed(c.out.Findings) {
+			c.place()
+		}
+		if !finding.Failed(c.out.Findings) {
+			c.render()
+		}
+		outputs[i] = c.out
+	}
+	return outputs
+}
+
+// cluster is one CStorClusterConfig on its way.
+type cluster struct {
+	*system.Spec
+	cfg     config
+	facts   *inventory.Facts
+	disks   *place.Disks
+	links   linkIndex // of cloud disks
+	before  before
+	members []*member
+	pooled  map[string]bool   // devices of the pools that it had before
+	matched map[string]string // device -> the Storage that it is
+	lacking bool              // fewer nodes than wanted can supply their disks
+	out     system.Output
+}
+
+// member is a node of the cluster, its disks, and what they wait for.
+type member struct {
+	name     string
+	hostname string
+	uid      string
+	node     *inventory.Node // nil if the node is missing from the snapshot
+	before   *pool           // nil for a new pool
+	volumes  []*volume       // of cloud disks
+	disks
+	waiting bool // its new disks are not all there
+}
+
+// disks are the block devices of a member.
+type disks struct {
+	data, cache [][]string // by RAID group
+	spare       []string
+}
+
+func newCluster(spec *system.Spec, facts *inventory.Facts, disks *place.Disks) *cluster {
+	c := &cluster{Spec: spec, facts: facts, disks: disks, pooled: map[string]bool{}, matched: map[string]string{}}
+	c.out.Released = map[krm.ID]bool{}
+	var err error
+	if c.cfg, err = readConfig(spec); err != nil {
+		c.report(finding.Error, "config", "", "%v", err)
+		return c
+	}
+	live := facts.PoolCluster(c.namespace(), c.name())
+	c.before = readBefore(spec.Before, live, facts)
+	c.compareLive(live)
+	return c
+}
+
+func (c *cluster) name() string      { return c.Object.Name }
+func (c *cluster) namespace() string { return c.Object.Namespace }
+
+// report adds a finding on a field of the spec.
+func (c *cluster) report(severity finding.Severity, rule, field, format string, args ...any) {
+	c.out.Findings = append(c.out.Findings, c.Finding(severity, rule, field, fmt.Sprintf(format, args...)))
+}
+
+// choose records a decision.
+func (c *cluster) choose(subject finding.Ref, node string, r role, verdict place.Verdict, reason string) {
+	c.out.Choices = append(c.out.Choices, place.Choice{
+		Spec: c.Object.Ref, Subject: subject, Node: node, Role: string(r), Verdict: verdict, Reason: reason,
+	})
+}
+
+// reserve takes the devices that the cluster holds, before anyone chooses.
+func (c *cluster) reserve() {
+	by := c.Object.Ref.String()
+	for _, p := range c.before.pools {
+		for _, name := range p.devices() {
+			if c.pooled[name] {
+				c.report(finding.Error, "device-twice", "", "block device %s is twice in its pools; mend the CStorPoolCluster", name)
+			}
+			c.pooled[name] = true
+			if holder := c.disks.Take(c.namespace(), name, by); holder != "" {
+				c.report(finding.Error, "device-twice", "",
+					"block device %s on node %s is in its pool already and is also held by %s; take it out of one of them", name, p.node, holder)
+			}
+		}
+	}
+	if c.cfg.external() {
+		return
+	}
+	// A pool says which disks it has; a storage set knows more only of disks that
+	// are not in a pool.
+	for _, node := range c.before.nodes {
+		roles := []role{data, cache, spare}
+		if c.before.pool(node) != nil {
+			roles = []role{spare}
+		}
+		for _, r := range roles {
+			for _, name := range c.before.reserved(node, r) {
+				c.disks.Take(c.namespace(), name, by)
+			}
+		}
+	}
+}
+
+// compareLive warns where the cluster has what the lock does not know. What the
+// lock has more is only not applied yet.
+func (c *cluster) compareLive(live *krm.Object) {
+	if live == nil || c.before.adopted {
+		return
+	}
+	for _, p := range readPools(live.Node) {
+		i := slices.IndexFunc(c.before.pools, func(l *pool) bool { return l.hostname == p.hostname })
+		if i < 0 {
+			c.report(finding.Warning, "lock-differs", "",
+				"the live CStorPoolCluster has a pool on %s that the rendered one lacks; the rendered one stands, apply it or restore the pool there", p.hostname)
+			continue
+		}
+		known := c.before.pools[i].devices()
+		for _, name := range p.devices() {
+			if !slices.Contains(known, name) {
+				c.report(finding.Warning, "lock-differs", "",
+					"the live CStorPoolCluster has block device %s in the pool on %s and the rendered one has not; the rendered one stands, apply it or restore the device there", name, p.hostname)
+			}
+		}
+	}
+}
+
+// place decides about nodes and disks.
+func (c *cluster) place() {
+	c.checkUnchanged()
+	if finding.Failed(c.out.Findings) {
+		return
+	}
+	if c.cfg.external() {
+		c.links = newLinkIndex(c.facts.Devices)
+	}
+	c.placeNodes()
+	for _, m := range c.members {
+		if c.cfg.external() {
+			c.placeVolumes(m)
+		} else {
+			c.placeDevices(m)
+		}
+	}
+}
+
+// checkUnchanged refuses what no pool can follow.
+func (c *cluster) checkUnchanged() {
+	for _, p := range c.before.pools {
+		if p.raidType != c.cfg.Spec.PoolConfig.RAIDType {
+			c.report(finding.Error, "raid-type-changed", "spec.poolConfig.raidType",
+				"the pool on node %s is %s and a pool cannot change its RAID type; write raidType: %s, or make another CStorClusterConfig for the new type",
+				p.node, p.raidType, p.raidType)
+			return
+		}
+		for _, group := range p.data {
+			if p.raidType != stripe && len(group) != c.cfg.Spec.DiskConfig.GroupSize {
+				c.report(finding.Error, "group-size-changed", "spec.diskConfig.groupSize",
+					"is %d, but the pool on node %s has RAID groups of %d disks, and a group cannot change its size; write groupSize: %d",
+					c.cfg.Spec.DiskConfig.GroupSize, p.node, len(group), len(group))
+				return
+			}
+		}
+		if want := c.cfg.Spec.DiskConfig.MinCount; c.cfg.external() && len(flatten(p.data)) > want {
+			c.report(finding.Error, "count-lowered", "spec.diskConfig.minCount",
+				"is %d, but the pool on node %s has %d disks, and disks cannot be taken out of a pool; write at least minCount: %d",
+				want, p.node, len(flatten(p.data)), len(flatten(p.data)))
+			return
+		}
+	}
+}

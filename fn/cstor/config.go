@@ -1,0 +1,113 @@
+package cstor
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// config is a completed CStorClusterConfig.
+type config struct {
+	Spec struct {
+		MinPoolCount *int `json:"minPoolCount"`
+		MaxPoolCount *int `json:"maxPoolCount"`
+		AllowedNodes struct {
+			NodeSelectorTerms []place.Term `json:"nodeSelectorTerms"`
+		} `json:"allowedNodes"`
+		DiskConfig struct {
+			MinCount            int          `json:"minCount"`
+			GroupSize           int          `json:"groupSize"`
+			MinCapacity         string       `json:"minCapacity"`
+			ExternalProvisioner *provisioner `json:"externalProvisioner"`
+			Local               *local       `json:"local"`
+		} `json:"diskConfig"`
+		PoolConfig struct {
+			RAIDType          string           `json:"raidType"`
+			WriteCache        *writeCache      `json:"writeCache"`
+			Spare             int              `json:"spare"`
+			ComputeResources  json.RawMessage  `json:"computeResources"`
+			AuxResources      json.RawMessage  `json:"auxResources"`
+			Compression       string           `json:"compression"`
+			ThickProvision    *bool            `json:"thickProvision"`
+			Tolerations       []map[string]any `json:"tolerations"`
+			PriorityClassName string           `json:"priorityClassName"`
+			ROThresholdLimit  *int             `json:"roThresholdLimit"`
+		} `json:"poolConfig"`
+	} `json:"spec"`
+	minCapacity int64
+	tolerations []place.Toleration
+	allowedTags []string
+}
+
+type provisioner struct {
+	CSIAttacherName  string `json:"csiAttacherName"`
+	StorageClassName string `json:"storageClassName"`
+}
+
+type local struct {
+	BlockDeviceSelector struct {
+		SelectorTerms []place.Term `json:"selectorTerms"`
+	} `json:"blockDeviceSelector"`
+}
+
+type writeCache struct {
+	ExternalProvisioner *provisioner `json:"externalProvisioner"`
+	Local               *local       `json:"local"`
+	Auto                bool         `json:"auto"`
+	Count               int          `json:"count"`
+	RAIDType            string       `json:"raidType"`
+	Capacity            string       `json:"capacity"`
+}
+
+// groupSize is the number of disks in one group of the write cache.
+func (w *writeCache) groupSize() int {
+	if w.RAIDType == mirror {
+		return 2
+	}
+	return w.Count
+}
+
+// The RAID types of cStor.
+const (
+	stripe = "stripe"
+	mirror = "mirror"
+	raidz  = "raidz"
+	raidz2 = "raidz2"
+)
+
+func readConfig(spec *system.Spec) (config, error) {
+	var c config
+	if err := json.Unmarshal(spec.Completed, &c); err != nil {
+		return c, fmt.Errorf("completed spec: %w", err)
+	}
+	capacity, err := resource.ParseQuantity(c.Spec.DiskConfig.MinCapacity)
+	if err != nil {
+		return c, fmt.Errorf("spec.diskConfig.minCapacity: %w", err)
+	}
+	c.minCapacity = capacity.Value()
+	for _, t := range c.Spec.PoolConfig.Tolerations {
+		text := func(key string) string { s, _ := t[key].(string); return s }
+		c.tolerations = append(c.tolerations, place.Toleration{
+			Key: text("key"), Operator: text("operator"), Value: text("value"), Effect: text("effect"),
+		})
+	}
+	for tag := range strings.SplitSeq(spec.Object.Annotation(inventory.AnnotationAllowedTag), ",") {
+		// The operator does not trim the entries; an entry with a space never matches there.
+		if tag != "" && !slices.Contains(c.allowedTags, tag) {
+			c.allowedTags = append(c.allowedTags, tag)
+		}
+	}
+	return c, nil
+}
+
+// external reports whether the data disks are cloud disks.
+func (c *config) external() bool { return c.Spec.DiskConfig.ExternalProvisioner != nil }
+
+// groupCount is the number of RAID groups of a new pool.
+func (c *config) groupCount() int { return c.Spec.DiskConfig.MinCount / c.Spec.DiskConfig.GroupSize }

@@ -1,0 +1,270 @@
+package cstor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const (
+	selectorField = "spec.allowedNodes.nodeSelectorTerms"
+	defaultPools  = 3 // where minPoolCount is not given
+	spareRoom     = 2 // maxPoolCount over minPoolCount, where it is not given
+)
+
+func nodeRef(name string) finding.Ref {
+	return finding.Ref{APIVersion: "v1", Kind: "Node", Name: name}
+}
+
+// placeNodes keeps the nodes that hold pools, and fills up to minPoolCount.
+func (c *cluster) placeNodes() {
+	if len(c.facts.Nodes) == 0 {
+		c.report(finding.Error, "no-inventory", "",
+			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster into inventory/, such as kubectl get nodes,blockdevices,blockdeviceclaims -A -o yaml gives")
+		return
+	}
+	terms := c.cfg.Spec.AllowedNodes.NodeSelectorTerms
+	if len(terms) > 0 && !slices.ContainsFunc(c.facts.Nodes, func(n *inventory.Node) bool { return place.MatchesAny(terms, n.Object) }) {
+		c.report(finding.Error, "selector-matches-nothing", selectorField,
+			"selects none of the %d nodes in the inventory; compare it with the labels there", len(c.facts.Nodes))
+		return
+	}
+	dropped := c.keepNodes(terms)
+	if finding.Failed(c.out.Findings) {
+		return
+	}
+	candidates, refused := c.allowedNodes(terms, dropped)
+	minimum, maximum := c.poolCounts(len(candidates))
+	if minimum == 0 {
+		c.report(finding.Error, "too-few-nodes", "spec.allowedNodes", "no node may hold a pool: %s", refusals(refused))
+		return
+	}
+	c.limitNodes(maximum)
+	want := minimum - len(c.members)
+	if want > len(candidates) {
+		field := "spec.minPoolCount"
+		c.report(finding.Error, "too-few-nodes", field,
+			"wants %d pools, but only %d nodes may hold one: %s; lower minPoolCount, or allow more nodes",
+			minimum, len(c.members)+len(candidates), refusals(refused))
+		return
+	}
+	c.fillNodes(candidates, max(want, 0))
+}
+
+// keepNodes takes over the nodes of earlier runs. It returns those that are let
+// go, which are not chosen again in the same run.
+func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
+	dropped = map[string]bool{}
+	missing := 0
+	for _, name := range c.before.nodes {
+		m := c.newMember(name)
+		consent := c.consents(name)
+		switch {
+		case m.node == nil:
+			missing++
+			if consent {
+				c.drop(m, dropped, "it is missing from the inventory, and its removal is allowed")
+				continue
+			}
+			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
+		case !place.MatchesAny(terms, m.node.Object):
+			if consent || c.planOnly(m) {
+				c.drop(m, dropped, "it is no longer selected")
+				continue
+			}
+			c.hold(m, selectorField, "is no longer selected, but holds a pool")
+		default:
+			c.keep(m)
+		}
+		c.members = append(c.members, m)
+	}
+	if missing > 0 && missing == len(c.before.nodes) {
+		c.report(finding.Error, "all-nodes-missing", "",
+			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", place.Names(c.before.nodes))
+	}
+	return dropped
+}
+
+func (c *cluster) newMember(name string) *member {
+	m := &member{name: name, node: c.facts.Node(name), before: c.before.pool(name), uid: c.before.uids[name]}
+	m.hostname = c.before.sets[name].Str("spec", "node", "hostname")
+	switch {
+	case m.before != nil:
+		m.hostname = m.before.hostname
+	case m.node != nil:
+		m.hostname = m.node.Hostname
+	}
+	return m
+}
+
+func (c *cluster) keep(m *member) {
+	c.choose(nodeRef(m.name), m.name, "", place.Kept, "it is in the plan")
+	if m.uid != "" && m.node.UID != "" && m.uid != m.node.UID {
+		c.report(finding.Warning, "node-recreated", "",
+			"node %s was made anew (uid %s, was %s); its pool is kept, check that its disks are the same", m.name, m.node.UID, m.uid)
+	}
+	if m.node.UID != "" {
+		m.uid = m.node.UID
+	}
+	if m.before != nil && m.node.Hostname != "" && m.node.Hostname != m.hostname {
+		c.report(finding.Warning, "hostname-changed", "",
+			"node %s now has the hostname label %q, and its pool selects %q; the pool is kept as it is, restore the label", m.name, m.node.Hostname, m.hostname)
+	}
+}
+
+func (c *cluster) hold(m *member, field, why string) {
+	c.choose(nodeRef(m.name), m.name, "", place.Held, "it "+why)
+	c.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, c.consentFor(m.name))
+}
+
+func (c *cluster) drop(m *member, dropped map[string]bool, why string) {
+	dropped[m.name] = true
+	c.choose(nodeRef(m.name), m.name, "", place.Refused, why)
+	c.release(m.name)
+}
+
+// consents reports whether the pool of a node may be removed.
+func (c *cluster) consents(node string) bool {
+	set := c.Consent.Covers(setKind, storageSetName(c.name(), node))
+	whole := c.before.cluster != nil && c.Consent.Covers(poolClusterKind, c.name())
+	return set || whole
+}
+
+func (c *cluster) consentFor(node string) string {
+	return fmt.Sprintf("poolwright.io/allow-removal: %s/%s", setKind, storageSetName(c.name(), node))
+}
+
+// allowedNodes lists the nodes that may newly be chosen, and why others may not.
+func (c *cluster) allowedNodes(terms []place.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
+	member := map[string]bool{}
+	for _, m := range c.members {
+		member[m.name] = true
+	}
+	for _, n := range c.facts.Nodes {
+		if member[n.Name] || dropped[n.Name] {
+			continue
+		}
+		reason := place.RefuseNode(n, c.facts, c.cfg.tolerations)
+		if !place.MatchesAny(terms, n.Object) {
+			reason = "it is not selected by " + selectorField
+		}
+		if reason == "" {
+			allowed = append(allowed, n)
+			continue
+		}
+		refused = append(refused, n.Name+" ("+reason+")")
+		c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+	}
+	return allowed, refused
+}
+
+// poolCounts gives the bounds, where they are not given: as many pools as there
+// are nodes for, up to three.
+func (c *cluster) poolCounts(candidates int) (minimum, maximum int) {
+	spec := &c.cfg.Spec
+	minimum = min(defaultPools, len(c.members)+candidates)
+	if spec.MaxPoolCount != nil {
+		minimum = min(minimum, *spec.MaxPoolCount)
+	}
+	if spec.MinPoolCount != nil {
+		minimum = *spec.MinPoolCount
+	}
+	maximum = minimum + spareRoom
+	if spec.MaxPoolCount != nil {
+		maximum = *spec.MaxPoolCount
+	}
+	return minimum, maximum
+}
+
+// limitNodes lets the newest nodes go that are too many, as far as nothing is
+// lost or the loss is allowed.
+func (c *cluster) limitNodes(maximum int) {
+	surplus := len(c.members) - maximum
+	if surplus <= 0 {
+		return
+	}
+	newest := slices.Clone(c.members)
+	slices.SortStableFunc(newest, func(a, b *member) int {
+		switch {
+		case c.consents(a.name) != c.consents(b.name):
+			if c.consents(a.name) {
+				return -1
+			}
+			return 1
+		case a.node == nil || b.node == nil:
+			return strings.Compare(a.name, b.name)
+		}
+		return -place.Oldest(a.node, b.node)
+	})
+	for _, m := range newest[:surplus] {
+		why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(c.members), maximum)
+		if !c.consents(m.name) && !c.planOnly(m) {
+			c.hold(m, "spec.maxPoolCount", why+", but holds a pool")
+			continue
+		}
+		c.drop(m, map[string]bool{}, "it "+why)
+		c.members = slices.DeleteFunc(c.members, func(o *member) bool { return o == m })
+	}
+}
+
+// fillNodes adds count of the candidates, leaving out those that cannot supply
+// their disks.
+func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
+	var kept, able []*inventory.Node
+	for _, m := range c.members {
+		if m.node != nil {
+			kept = append(kept, m.node)
+		}
+	}
+	var unable []string
+	for _, n := range candidates {
+		if c.cfg.external() {
+			able = append(able, n)
+			continue
+		}
+		if reason := c.cannotSupply(n); reason != "" {
+			unable = append(unable, n.Name+" ("+reason+")")
+			c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+			continue
+		}
+		able = append(able, n)
+	}
+	picked := map[string]bool{}
+	for _, p := range place.SpreadNodes(kept, able, count) {
+		m := c.newMember(p.Node.Name)
+		m.uid = p.Node.UID
+		c.members = append(c.members, m)
+		picked[m.name] = true
+		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)
+	}
+	for _, n := range able {
+		if !picked[n.Name] {
+			c.choose(nodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
+		}
+	}
+	if len(picked) < count {
+		c.lacking = true
+		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
+			"awaiting disks for %d more pools: %s; no pool is added until then", count-len(picked), strings.Join(limit(unable), ", "))
+	}
+}
+
+func refusals(refused []string) string {
+	if len(refused) == 0 {
+		return "the inventory has no more nodes"
+	}
+	return "refused are " + strings.Join(limit(refused), ", ")
+}
+
+// limit cuts a long list for a message; explain has the whole.
+func limit(list []string) []string {
+	const most = 8
+	if len(list) <= most {
+		return list
+	}
+	return append(slices.Clone(list[:most]), fmt.Sprintf("and %d more (see poolwright explain)", len(list)-most))
+}

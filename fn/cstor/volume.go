@@ -1,0 +1,222 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// volume is one cloud disk of a member, from its Storage to its block device.
+type volume struct {
+	name     string // of the Storage and of the claim
+	role     role
+	capacity string
+	*provisioner
+	override string // the block device that a person named
+	pvName   string // once bound
+	device   string // once known, the block device
+}
+
+// placeVolumes lists the cloud disks of a member and finds the block devices
+// that they became.
+func (c *cluster) placeVolumes(m *member) {
+	disk, w := &c.cfg.Spec.DiskConfig, c.cfg.Spec.PoolConfig.WriteCache
+	m.addVolumes(c, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
+	if w != nil && w.ExternalProvisioner != nil {
+		m.addVolumes(c, cache, w.Count, w.Capacity, w.ExternalProvisioner)
+	}
+	m.addVolumes(c, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
+
+	var unbound, unseen []string
+	for _, v := range m.volumes {
+		c.bind(m, v)
+		c.see(m, v)
+		switch {
+		case v.device != "" || v.role == spare && v.pvName != "":
+		case v.pvName == "":
+			unbound = append(unbound, v.name)
+		default:
+			unseen = append(unseen, v.name)
+		}
+	}
+	if len(unbound) > 0 {
+		c.report(finding.Info, "awaiting-volumes", "", "awaiting the binding of PersistentVolumeClaims for node %s: %s", m.name, strings.Join(limit(unbound), ", "))
+	}
+	if len(unseen) > 0 {
+		c.report(finding.Info, "awaiting-devices", "", "awaiting the block devices of attached volumes on node %s: %s", m.name, strings.Join(limit(unseen), ", "))
+	}
+	c.assemble(m)
+}
+
+// addVolumes adds the volumes of one role. A disk of an earlier pool that
+// Poolwright did not provision is left as it is.
+func (m *member) addVolumes(c *cluster, r role, count int, capacity string, p *provisioner) {
+	for i := range count {
+		v := &volume{name: storageName(c.name(), m.name, r, i), role: r, capacity: capacity, provisioner: p}
+		storage := c.before.objects[krm.ID{Group: daoGroup, Kind: storageKind, Namespace: c.namespace(), Name: v.name}]
+		if storage != nil {
+			v.override = storage.Annotation(krm.AnnotationBlockDevice)
+		}
+		if m.before != nil {
+			pooled := map[role][]string{data: flatten(m.before.data), cache: flatten(m.before.cache)}[r]
+			foreign := storage == nil && c.facts.VolumeClaim(c.namespace(), v.name) == nil
+			if i < len(pooled) && foreign {
+				continue
+			}
+			if i < len(pooled) {
+				v.device = pooled[i]
+			}
+		}
+		m.volumes = append(m.volumes, v)
+	}
+}
+
+// bind finds the volume that the claim is bound to: in the snapshot, or in the
+// attachment that was rendered when an earlier snapshot showed it.
+func (c *cluster) bind(m *member, v *volume) {
+	if claim := c.facts.VolumeClaim(c.namespace(), v.name); claim != nil && claim.Bound {
+		v.pvName = claim.VolumeName
+		return
+	}
+	id := krm.ID{Group: storageGroup, Kind: attachmentKind, Name: attachmentName(c.namespace(), v.name)}
+	if old := c.before.objects[id]; old != nil {
+		v.pvName = old.Node.Str("spec", "source", "persistentVolumeName")
+		c.report(finding.Warning, "volume-missing", "", "the PersistentVolumeClaim %s/%s was bound and is not bound in this snapshot; its attachment to node %s is held", c.namespace(), v.name, m.name)
+	}
+}
+
+// see finds the block device that a volume became on its node.
+func (c *cluster) see(m *member, v *volume) {
+	d := c.match(m, v)
+	kept := v.device
+	switch {
+	case kept != "" && d != nil && d.Name != kept:
+		c.report(finding.Warning, "device-changed", "",
+			"Storage %s is now block device %s, and the pool has %s in its place; the pool is kept", v.name, d.Name, kept)
+		fallthrough
+	case kept != "":
+		c.keepDevices(m.name, v.role, []string{kept})
+		return
+	case d == nil:
+		c.choose(c.storageRef(v.name), m.name, v.role, place.Awaited, awaited(v))
+		return
+	}
+	wanted := place.Wanted{Namespace: c.namespace(), Cluster: c.name(), Holder: c.Object.Ref.String(), AllowedTags: c.cfg.allowedTags}
+	if reason := c.disks.Refuse(d, wanted); reason != "" {
+		c.report(finding.Warning, "device-refused", "", "Storage %s is block device %s, which cannot be used: %s", v.name, d.Name, reason)
+		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Refused, reason)
+		return
+	}
+	if other := c.matched[d.Name]; other != "" || c.pooled[d.Name] {
+		c.storageError(v, "device-twice", "block device %s is already %s; correct the annotation %s of the Storages",
+			d.Name, cmp.Or(strings.TrimSuffix("Storage "+other, "Storage "), "in a pool"), krm.AnnotationBlockDevice)
+		return
+	}
+	c.matched[d.Name] = v.name
+	c.disks.Take(d.Namespace, d.Name, c.Object.Ref.String())
+	v.device = d.Name
+	c.choose(c.deviceRef(d.Name), m.name, v.role, place.Chosen, "it is the volume of Storage "+v.name)
+}
+
+func awaited(v *volume) string {
+	if v.pvName == "" {
+		return "its claim is not bound yet"
+	}
+	return "no block device shows volume " + v.pvName + " yet"
+}
+
+func (c *cluster) storageRef(name string) finding.Ref {
+	return finding.Ref{APIVersion: daoVersion, Kind: storageKind, Namespace: c.namespace(), Name: name}
+}
+
+// match finds the one device of a volume; more than one, or one on another node,
+// is an error.
+func (c *cluster) match(m *member, v *volume) *inventory.BlockDevice {
+	var found []*inventory.BlockDevice
+	switch {
+	case v.override != "":
+		d := c.facts.Device(c.namespace(), v.override)
+		if d == nil {
+			c.storageError(v, "no-such-device", "the annotation names block device %q, which is not in the inventory; correct it, or refresh the inventory", v.override)
+			return nil
+		}
+		found = append(found, d)
+	case v.pvName != "":
+		pv := c.facts.Volume(v.pvName)
+		if pv == nil {
+			return nil
+		}
+		found = c.links.find(linksOf(v.driver(pv), pv, c.facts.Attachment(pv.Name, m.name)), m.hostname)
+	}
+	if len(found) > 1 {
+		c.storageError(v, "ambiguous-device", "block devices %s and %s both show volume %s; name the right one in the annotation %s of the Storage",
+			found[0].Name, found[1].Name, v.pvName, krm.AnnotationBlockDevice)
+		return nil
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if d := found[0]; d.Hostname != m.hostname || elsewhere(d, m.node) != "" {
+		c.storageError(v, "wrong-node", "block device %s is on host %q, not on node %s (host %q); the volume is attached to the wrong node", d.Name, d.Hostname, m.name, m.hostname)
+		return nil
+	}
+	return found[0]
+}
+
+// driver is the one that made the volume; it knows best how it names disks.
+func (v *volume) driver(pv *inventory.Volume) string {
+	if pv.Driver != "" {
+		return pv.Driver
+	}
+	return v.CSIAttacherName
+}
+
+// storageError reports on a Storage, at its place in the output folder if it
+// was rendered already.
+func (c *cluster) storageError(v *volume, rule, format string, args ...any) {
+	f := finding.Finding{
+		Severity: finding.Error, Rule: rule, Object: c.storageRef(v.name), Message: fmt.Sprintf(format, args...),
+		Pos: c.Object.At(),
+	}
+	id := krm.ID{Group: daoGroup, Kind: storageKind, Namespace: c.namespace(), Name: v.name}
+	if storage := c.before.objects[id]; storage != nil {
+		f.Pos = storage.At("metadata", "annotations", krm.AnnotationBlockDevice)
+	}
+	c.out.Findings = append(c.out.Findings, f)
+}
+
+// assemble makes the pool of a member from the devices that are there.
+func (c *cluster) assemble(m *member) {
+	var devices, cached []string
+	complete := true
+	for _, v := range m.volumes {
+		switch {
+		case v.role == spare:
+		case v.device == "":
+			complete = false
+		case v.role == data:
+			devices = append(devices, v.device)
+		default:
+			cached = append(cached, v.device)
+		}
+	}
+	if m.before != nil {
+		m.data, m.cache = m.before.data, m.before.cache
+		c.checkCacheUnchanged(m)
+		// Volumes that follow the pool's own are those by which minCount was raised.
+		if have := len(flatten(m.before.data)); complete && have < c.cfg.Spec.DiskConfig.MinCount {
+			added := devices[len(devices)-(c.cfg.Spec.DiskConfig.MinCount-have):]
+			m.data = c.regroup(append(flatten(m.before.data), added...))
+		}
+		return
+	}
+	m.waiting = !complete
+	if complete {
+		m.data, m.cache = c.regroup(devices), c.regroupCache(cached)
+	}
+}

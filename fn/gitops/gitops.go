@@ -1,0 +1,84 @@
+// Package gitops says to Argo CD, Flux and kpt what no engine may find out for
+// itself: in which order storage is made, and that it must not be pruned. One
+// description of each object, three encodings (reference: the engines' own
+// annotations on objects).
+package gitops
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Object is a rendered object and what the engines must know of it.
+type Object struct {
+	*krm.Object
+	File         string   // base name of the file it belongs in, such as storage.yaml
+	Stateful     bool     // deleting it loses data or detaches a live disk
+	Intermediate bool     // for people and for the next render, not for the cluster
+	Stage        int      // objects of a lower stage are applied first
+	Needs        []krm.ID // objects that must be there first; part of the same output
+}
+
+// Policy is how the output is to be applied (RenderConfig).
+type Policy struct {
+	Engine        string `json:"engine"`        // all, argocd, flux, kpt
+	Protection    string `json:"protection"`    // confirm, hard, off
+	Intermediates string `json:"intermediates"` // local, apply
+}
+
+// Annotations of the engines.
+const (
+	argoWave    = "argocd.argoproj.io/sync-wave"
+	argoOptions = "argocd.argoproj.io/sync-options"
+	argoCompare = "argocd.argoproj.io/compare-options"
+	fluxPrune   = "kustomize.toolkit.fluxcd.io/prune"
+	kptDeletion = "client.lifecycle.config.k8s.io/deletion"
+	kptDepends  = "config.kubernetes.io/depends-on"
+)
+
+// Annotate encodes order and protection in the annotations of an object.
+func (p Policy) Annotate(o Object) {
+	if o.Intermediate && p.Intermediates != "apply" {
+		o.SetAnnotation(krm.AnnotationLocalConfig, "true")
+		return
+	}
+	if p.serves("argocd") && o.Stage != 0 {
+		o.SetAnnotation(argoWave, strconv.Itoa(o.Stage))
+	}
+	if p.serves("kpt") && len(o.Needs) > 0 {
+		needs := make([]string, len(o.Needs))
+		for i, id := range o.Needs {
+			needs[i] = dependsOn(id)
+		}
+		o.SetAnnotation(kptDepends, strings.Join(needs, ","))
+	}
+	if !o.Stateful || p.Protection == "off" {
+		return
+	}
+	if p.serves("argocd") {
+		if p.Protection == "hard" {
+			o.SetAnnotation(argoOptions, "Prune=false,Delete=false")
+			o.SetAnnotation(argoCompare, "IgnoreExtraneous")
+		} else {
+			o.SetAnnotation(argoOptions, "Prune=confirm,Delete=confirm")
+		}
+	}
+	if p.serves("flux") {
+		o.SetAnnotation(fluxPrune, "disabled")
+	}
+	if p.serves("kpt") {
+		o.SetAnnotation(kptDeletion, "detach")
+	}
+}
+
+func (p Policy) serves(engine string) bool { return p.Engine == "all" || p.Engine == engine }
+
+// dependsOn writes a reference as cli-utils reads it.
+func dependsOn(id krm.ID) string {
+	if id.Namespace == "" {
+		return id.Group + "/" + id.Kind + "/" + id.Name
+	}
+	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
+}

@@ -1,0 +1,256 @@
+// Package inventory indexes the facts of a package once: what the snapshot of
+// the cluster says exists. Nothing here decides anything; a fact that cannot be
+// read is kept with the reason, so that it is refused and not forgotten.
+package inventory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Labels and annotations that other systems put on facts.
+const (
+	LabelHostname        = "kubernetes.io/hostname"
+	LabelZone            = "topology.kubernetes.io/zone"
+	LabelPoolCluster     = "openebs.io/cstor-pool-cluster"
+	LabelPoolInstance    = "cstorpoolinstance.openebs.io/name"
+	LabelBlockDeviceTag  = "openebs.io/block-device-tag"
+	AnnotationAllowedTag = "openebs.io/allowed-bd-tags"
+)
+
+// Key names a namespaced object.
+type Key struct{ Namespace, Name string }
+
+type attachmentKey struct{ volume, node string }
+
+// Facts is what exists, indexed. Slices are sorted by namespace and name.
+type Facts struct {
+	Nodes   []*Node
+	Devices []*BlockDevice
+
+	nodes     map[string]*Node
+	hosts     map[string][]*Node
+	devices   map[Key]*BlockDevice
+	byHost    map[string][]*BlockDevice
+	claims    map[Key]*Claim
+	claimOf   map[Key]*Claim // by block device
+	pvcs      map[Key]*VolumeClaim
+	volumes   map[string]*Volume
+	attached  map[attachmentKey]*Attachment
+	pools     map[Key]*krm.Object
+	instances map[Key][]*PoolInstance // by pool cluster
+	replicas  map[Key]int             // by pool instance
+	objects   map[krm.ID]*krm.Object
+}
+
+// New indexes facts.
+func New(objects []*krm.Object) *Facts {
+	f := &Facts{
+		nodes:     map[string]*Node{},
+		hosts:     map[string][]*Node{},
+		devices:   map[Key]*BlockDevice{},
+		byHost:    map[string][]*BlockDevice{},
+		claims:    map[Key]*Claim{},
+		claimOf:   map[Key]*Claim{},
+		pvcs:      map[Key]*VolumeClaim{},
+		volumes:   map[string]*Volume{},
+		attached:  map[attachmentKey]*Attachment{},
+		pools:     map[Key]*krm.Object{},
+		instances: map[Key][]*PoolInstance{},
+		replicas:  map[Key]int{},
+		objects:   make(map[krm.ID]*krm.Object, len(objects)),
+	}
+	for _, o := range objects {
+		f.add(o)
+	}
+	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
+	byName := func(a, b *BlockDevice) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	}
+	slices.SortFunc(f.Devices, byName)
+	for _, devices := range f.byHost {
+		slices.SortFunc(devices, byName)
+	}
+	for _, instances := range f.instances {
+		slices.SortFunc(instances, func(a, b *PoolInstance) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return f
+}
+
+func (f *Facts) add(o *krm.Object) {
+	f.objects[o.ID()] = o
+	key := Key{o.Namespace, o.Name}
+	switch o.Group() + "/" + o.Kind {
+	case "/Node":
+		n := newNode(o)
+		f.Nodes = append(f.Nodes, n)
+		f.nodes[n.Name] = n
+		if n.Hostname != "" {
+			f.hosts[n.Hostname] = append(f.hosts[n.Hostname], n)
+		}
+	case "openebs.io/BlockDevice":
+		d := newBlockDevice(o)
+		f.Devices = append(f.Devices, d)
+		f.devices[key] = d
+		f.byHost[d.Hostname] = append(f.byHost[d.Hostname], d)
+	case "openebs.io/BlockDeviceClaim":
+		c := &Claim{Name: o.Name, PoolCluster: o.Label(LabelPoolCluster)}
+		f.claims[key] = c
+		if device := o.Node.Str("spec", "blockDeviceName"); device != "" {
+			f.claimOf[Key{o.Namespace, device}] = c
+		}
+	case "/PersistentVolumeClaim":
+		f.pvcs[key] = &VolumeClaim{
+			Bound:      o.Node.Str("status", "phase") == "Bound",
+			VolumeName: o.Node.Str("spec", "volumeName"),
+		}
+	case "/PersistentVolume":
+		f.volumes[o.Name] = &Volume{
+			Name:   o.Name,
+			Driver: o.Node.Str("spec", "csi", "driver"),
+			Handle: o.Node.Str("spec", "csi", "volumeHandle"),
+		}
+	case "storage.k8s.io/VolumeAttachment":
+		a := newAttachment(o)
+		f.attached[attachmentKey{o.Node.Str("spec", "source", "persistentVolumeName"), o.Node.Str("spec", "nodeName")}] = a
+	case "cstor.openebs.io/CStorPoolCluster":
+		f.pools[key] = o
+	case "cstor.openebs.io/CStorPoolInstance":
+		i := &PoolInstance{Name: o.Name, Hostname: cmp.Or(o.Label(LabelHostname), o.Node.Str("spec", "hostName"))}
+		cluster := Key{o.Namespace, o.Label(LabelPoolCluster)}
+		f.instances[cluster] = append(f.instances[cluster], i)
+	case "cstor.openebs.io/CStorVolumeReplica":
+		f.replicas[Key{o.Namespace, o.Label(LabelPoolInstance)}]++
+	}
+}
+
+// Object returns the fact with this identity, or nil.
+func (f *Facts) Object(id krm.ID) *krm.Object { return f.objects[id] }
+
+// Node returns a node by name, or nil.
+func (f *Facts) Node(name string) *Node { return f.nodes[name] }
+
+// Host returns the nodes that carry this value of the hostname label. More than
+// one is a fault of the cluster.
+func (f *Facts) Host(hostname string) []*Node { return f.hosts[hostname] }
+
+// Device returns a block device, or nil.
+func (f *Facts) Device(namespace, name string) *BlockDevice { return f.devices[Key{namespace, name}] }
+
+// DevicesOn returns the block devices that carry this hostname label.
+func (f *Facts) DevicesOn(hostname string) []*BlockDevice { return f.byHost[hostname] }
+
+// ClaimOf returns the claim on a device: the one that the device names, or the
+// one that names the device; nil if neither is in the snapshot.
+func (f *Facts) ClaimOf(d *BlockDevice) *Claim {
+	if d.ClaimName != "" {
+		return f.claims[Key{d.Namespace, d.ClaimName}]
+	}
+	return f.claimOf[Key{d.Namespace, d.Name}]
+}
+
+// VolumeClaim returns a PersistentVolumeClaim, or nil.
+func (f *Facts) VolumeClaim(namespace, name string) *VolumeClaim { return f.pvcs[Key{namespace, name}] }
+
+// Volume returns a PersistentVolume, or nil.
+func (f *Facts) Volume(name string) *Volume { return f.volumes[name] }
+
+// Attachment returns the attachment of a volume to a node, or nil.
+func (f *Facts) Attachment(volume, node string) *Attachment {
+	return f.attached[attachmentKey{volume, node}]
+}
+
+// PoolCluster returns the live CStorPoolCluster, or nil.
+func (f *Facts) PoolCluster(namespace, name string) *krm.Object { return f.pools[Key{namespace, name}] }
+
+// PoolInstances returns the instances of a CStorPoolCluster, by name.
+func (f *Facts) PoolInstances(namespace, cluster string) []*PoolInstance {
+	return f.instances[Key{namespace, cluster}]
+}
+
+// Replicas counts the volume replicas on a pool instance.
+func (f *Facts) Replicas(namespace, instance string) int { return f.replicas[Key{namespace, instance}] }
+
+// Claim is a BlockDeviceClaim. PoolCluster is empty when it is not for one.
+type Claim struct{ Name, PoolCluster string }
+
+// VolumeClaim is what matters of a PersistentVolumeClaim.
+type VolumeClaim struct {
+	Bound      bool
+	VolumeName string
+}
+
+// Volume is what matters of a PersistentVolume. Driver and Handle are those of
+// its CSI source.
+type Volume struct{ Name, Driver, Handle string }
+
+// Attachment is what matters of a VolumeAttachment.
+type Attachment struct {
+	Name     string
+	metadata *document.Node
+}
+
+func newAttachment(o *krm.Object) *Attachment {
+	return &Attachment{Name: o.Name, metadata: o.Node.Get("status", "attachmentMetadata")}
+}
+
+// Metadata returns what the attacher said under this key, in any case.
+func (a *Attachment) Metadata(key string) string {
+	if a == nil || a.metadata == nil {
+		return ""
+	}
+	for i := range a.metadata.Fields {
+		if f := &a.metadata.Fields[i]; strings.EqualFold(f.Key, key) {
+			return f.Value.Value
+		}
+	}
+	return ""
+}
+
+// PoolInstance is a CStorPoolInstance.
+type PoolInstance struct{ Name, Hostname string }
+
+// Node is a Kubernetes node.
+type Node struct {
+	Name, UID     string
+	Hostname      string // its hostname label
+	Zone          string
+	Created       time.Time // zero when not known
+	Unschedulable bool
+	Taints        []Taint
+	Object        *krm.Object
+}
+
+// Taint is a taint of a node.
+type Taint struct{ Key, Value, Effect string }
+
+// String gives key=value:effect as kubectl does.
+func (t Taint) String() string {
+	s := t.Key
+	if t.Value != "" {
+		s += "=" + t.Value
+	}
+	return s + ":" + t.Effect
+}
+
+func newNode(o *krm.Object) *Node {
+	n := &Node{
+		Name:     o.Name,
+		UID:      o.Node.Str("metadata", "uid"),
+		Hostname: o.Label(LabelHostname),
+		Zone:     o.Label(LabelZone),
+		Object:   o,
+	}
+	n.Created, _ = time.Parse(time.RFC3339, o.Node.Str("metadata", "creationTimestamp"))
+	n.Unschedulable, _ = o.Node.Get("spec", "unschedulable").Bool()
+	for i := range o.Node.Seq("spec", "taints") {
+		t := &o.Node.Seq("spec", "taints")[i]
+		n.Taints = append(n.Taints, Taint{t.Str("key"), t.Str("value"), t.Str("effect")})
+	}
+	return n
+}

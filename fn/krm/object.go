@@ -1,0 +1,95 @@
+// Package krm is the edge between Poolwright and the Kubernetes Resource Model:
+// objects with the place they were written at, who owns them, and the
+// ResourceList of the KRM function specification.
+package krm
+
+import (
+	"strings"
+
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Keys that Poolwright reads and writes.
+const (
+	LabelManagedBy         = "app.kubernetes.io/managed-by"
+	ManagedBy              = "poolwright"
+	AnnotationOwner        = "poolwright.io/owner"         // <group>/<kind>/<namespace>/<name> of the spec
+	AnnotationInventory    = "poolwright.io/inventory"     // "true": a fact, wherever it lies
+	AnnotationAllowRemoval = "poolwright.io/allow-removal" // consent: <kind>/<name>[,...]
+	AnnotationBlockDevice  = "poolwright.io/block-device"  // on a Storage: the block device it is
+	AnnotationLocalConfig  = "config.kubernetes.io/local-config"
+)
+
+// Object is one KRM object.
+type Object struct {
+	finding.Ref
+	Source *document.Source // nil for a made object
+	Node   *document.Node   // its content
+	Raw    []byte           // its text, exactly as it was read or is to be written; ends with a newline
+	Path   string           // its file inside the package, as a tool annotated it, or ""
+	Index  int              // its place in that file
+
+	origin *origin // where it stood in a ResourceList, or nil
+}
+
+// NewObject takes the identity of an object from its content.
+func NewObject(src *document.Source, n *document.Node) *Object {
+	return &Object{
+		Ref: finding.Ref{
+			APIVersion: n.Str("apiVersion"),
+			Kind:       n.Str("kind"),
+			Namespace:  n.Str("metadata", "namespace"),
+			Name:       n.Str("metadata", "name"),
+		},
+		Source: src,
+		Node:   n,
+	}
+}
+
+// Group is the API group, "" for the core group.
+func (o *Object) Group() string {
+	group, _, found := strings.Cut(o.APIVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// Annotation returns one annotation, or "".
+func (o *Object) Annotation(key string) string {
+	return o.Node.Str("metadata", "annotations", key)
+}
+
+// Label returns one label, or "".
+func (o *Object) Label(key string) string {
+	return o.Node.Str("metadata", "labels", key)
+}
+
+// Owner is the owner annotation of an object that Poolwright rendered, "" for
+// anything else. Both marks are needed: people copy labels.
+func (o *Object) Owner() string {
+	if o.Label(LabelManagedBy) != ManagedBy {
+		return ""
+	}
+	return o.Annotation(AnnotationOwner)
+}
+
+// OwnerKey is the value of the owner annotation on what is rendered for o.
+func (o *Object) OwnerKey() string {
+	return strings.Join([]string{o.Group(), o.Kind, o.Namespace, o.Name}, "/")
+}
+
+// ID identifies an object. Versions of one kind are one object to an API
+// server, so it holds the group only.
+type ID struct{ Group, Kind, Namespace, Name string }
+
+// ID returns the identity of the object.
+func (o *Object) ID() ID { return ID{o.Group(), o.Kind, o.Namespace, o.Name} }
+
+// Item is an object inside o: an entry of an Inventory or of a List.
+func (o *Object) Item(n *document.Node) *Object {
+	item := *o
+	item.Ref, item.Node, item.Raw = NewObject(nil, n).Ref, n, nil
+	return &item
+}

@@ -1,0 +1,209 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+)
+
+// Disks says which block devices may be used, by whom, and why not. It keeps
+// account of what is taken, so that no device is used twice.
+type Disks struct {
+	facts   *inventory.Facts
+	takenBy map[inventory.Key]string // device -> what took it
+	twins   map[*inventory.BlockDevice]*inventory.BlockDevice
+}
+
+// NewDisks finds devices that share an identity: none of them can be trusted.
+func NewDisks(facts *inventory.Facts) *Disks {
+	d := &Disks{
+		facts:   facts,
+		takenBy: map[inventory.Key]string{},
+		twins:   map[*inventory.BlockDevice]*inventory.BlockDevice{},
+	}
+	seen := map[string]*inventory.BlockDevice{}
+	claim := func(identity string, device *inventory.BlockDevice) {
+		first, found := seen[identity]
+		if !found {
+			seen[identity] = device
+			return
+		}
+		if first == device {
+			return
+		}
+		d.twins[device] = first
+		if d.twins[first] == nil {
+			d.twins[first] = device
+		}
+	}
+	for _, device := range facts.Devices {
+		if !whole(device) {
+			continue
+		}
+		if device.Serial != "" {
+			claim("serial "+device.Serial, device)
+		}
+		for _, link := range device.ByID {
+			claim(link, device)
+		}
+	}
+	return d
+}
+
+// whole reports whether a device is a disk of its own: a partition shares the
+// serial number of its disk.
+func whole(d *inventory.BlockDevice) bool { return d.DeviceType != "partition" && d.Parent == "" }
+
+// Take records that a device is in use. It returns who
+// else holds it already, or "".
+func (d *Disks) Take(namespace, name, by string) string {
+	key := inventory.Key{Namespace: namespace, Name: name}
+	if holder := d.takenBy[key]; holder != "" && holder != by {
+		return holder
+	}
+	d.takenBy[key] = by
+	return ""
+}
+
+// Wanted is what a user of devices asks of one.
+type Wanted struct {
+	Namespace   string
+	Cluster     string   // the pool cluster that may have claimed it already
+	MinCapacity int64    // bytes
+	AllowedTags []string // values of the block device tag that do not exclude it
+	Holder      string   // who asks, as it is named to Take; what it holds itself is not taken
+}
+
+// Refuse says why a device may not be used, or "" if it may.
+func (d *Disks) Refuse(device *inventory.BlockDevice, want Wanted) string {
+	switch holder := d.takenBy[inventory.Key{Namespace: device.Namespace, Name: device.Name}]; {
+	case holder != "" && holder != want.Holder:
+		return "it is taken by " + holder
+	case device.Namespace != want.Namespace:
+		return "it is in namespace " + device.Namespace
+	case d.twins[device] != nil:
+		return fmt.Sprintf("it has the same serial number or by-id link as %s", d.twins[device].Name)
+	case device.DeviceType == "partition" || device.Parent != "":
+		return "it is a part of " + cmp.Or(device.Parent, "another disk")
+	case device.Partitioned:
+		return "it has partitions"
+	case device.State != "Active":
+		return "it is " + cmp.Or(device.State, "in an unknown state") + ", not Active"
+	case device.Filesystem != "" && !(device.Filesystem == "zfs_member" && d.ours(device, want)):
+		return "it has a filesystem: " + device.Filesystem
+	case device.MountPoint != "":
+		return "it is mounted at " + device.MountPoint
+	case device.Tagged && !slices.Contains(want.AllowedTags, device.Tag):
+		return fmt.Sprintf("it is tagged %q", device.Tag)
+	case device.Capacity <= 0:
+		return "its capacity cannot be read"
+	case device.Capacity < want.MinCapacity:
+		return fmt.Sprintf("it is too small: %s, wanted %s", Size(device.Capacity), Size(want.MinCapacity))
+	}
+	return d.refuseClaim(device, want)
+}
+
+func (d *Disks) refuseClaim(device *inventory.BlockDevice, want Wanted) string {
+	switch {
+	case device.ClaimState == "Unclaimed", d.ours(device, want):
+		return ""
+	case device.ClaimState != "Claimed":
+		return "it is " + cmp.Or(device.ClaimState, "in an unknown claim state") + ", not Unclaimed"
+	}
+	claim := d.facts.ClaimOf(device)
+	if claim == nil {
+		return "it is claimed, and the claim is not in the inventory"
+	}
+	return "it is claimed by " + cmp.Or(claim.PoolCluster, claim.Name)
+}
+
+// ours reports whether the device is claimed by the very cluster that asks.
+func (d *Disks) ours(device *inventory.BlockDevice, want Wanted) bool {
+	claim := d.facts.ClaimOf(device)
+	return device.ClaimState == "Claimed" && claim != nil && claim.PoolCluster == want.Cluster
+}
+
+// Groups picks groups*size devices, group after group. Within a group it wants
+// one type and one size, then the smallest that are sufficient, then the order
+// of stable identities; a type that can fill all the groups goes before one that
+// cannot. It returns nil if there are too few devices.
+func Groups(candidates []*inventory.BlockDevice, groups, size int) []*inventory.BlockDevice {
+	if len(candidates) < groups*size {
+		return nil
+	}
+	left := slices.Clone(candidates)
+	slices.SortFunc(left, Smallest)
+	var picked []*inventory.BlockDevice
+	for ; groups > 0; groups-- {
+		group := bestGroup(left, groups*size, size)
+		picked = append(picked, group...)
+		left = slices.DeleteFunc(left, func(d *inventory.BlockDevice) bool { return slices.Contains(group, d) })
+	}
+	return picked
+}
+
+// Smallest orders devices by capacity, then identity.
+func Smallest(a, b *inventory.BlockDevice) int {
+	return cmp.Or(cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(Identity(a), Identity(b)), cmp.Compare(a.Name, b.Name))
+}
+
+// bestGroup finds the window of sorted devices with the least spread of sizes,
+// among devices of one type if any type has enough.
+func bestGroup(sorted []*inventory.BlockDevice, total, size int) []*inventory.BlockDevice {
+	byType := map[string][]*inventory.BlockDevice{}
+	for _, d := range sorted {
+		byType[d.Type()] = append(byType[d.Type()], d)
+	}
+	types := make([]string, 0, len(byType))
+	for name := range byType {
+		types = append(types, name)
+	}
+	slices.Sort(types)
+
+	var best []*inventory.BlockDevice
+	var bestCost [3]int64
+	consider := func(devices []*inventory.BlockDevice) {
+		for i := 0; i+size <= len(devices); i++ {
+			window := devices[i : i+size]
+			last := window[size-1].Capacity
+			cost := [3]int64{0, last - window[0].Capacity, last}
+			if len(devices) < total {
+				cost[0] = 1
+			}
+			if best == nil || slices.Compare(cost[:], bestCost[:]) < 0 {
+				best, bestCost = window, cost
+			}
+		}
+	}
+	for _, name := range types {
+		consider(byType[name])
+	}
+	if best == nil {
+		consider(sorted)
+	}
+	return slices.Clone(best)
+}
+
+// Identity is what stays the same when a node is rebooted and disks are renamed:
+// the serial number, else the first by-id link, else the object's name.
+func Identity(d *inventory.BlockDevice) string {
+	if d.Serial != "" {
+		return d.Serial
+	}
+	if len(d.ByID) > 0 {
+		return slices.Min(d.ByID)
+	}
+	return d.Name
+}
+
+// Size writes bytes for people: whole binary units where they fit.
+func Size(bytes int64) string {
+	units := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
+	value, unit := float64(bytes), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.4g%s", value, units[unit])
+}

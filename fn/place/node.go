@@ -1,0 +1,139 @@
+// Package place chooses: nodes for pools, disks for nodes. It is shared by every
+// system, pure, and gives a reason with every choice and every refusal.
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+)
+
+// Toleration is a core/v1 toleration.
+type Toleration struct {
+	Key      string `json:"key"`
+	Operator string `json:"operator"` // Equal when empty
+	Value    string `json:"value"`
+	Effect   string `json:"effect"` // every effect when empty
+}
+
+func (t Toleration) tolerates(taint inventory.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect {
+		return false
+	}
+	if t.Operator == "Exists" {
+		return t.Key == "" || t.Key == taint.Key
+	}
+	return t.Key == taint.Key && t.Value == taint.Value
+}
+
+// RefuseNode says why a node may not newly be chosen, or "" if it may.
+func RefuseNode(n *inventory.Node, facts *inventory.Facts, tolerations []Toleration) string {
+	if n.Hostname == "" {
+		return "it has no label " + inventory.LabelHostname
+	}
+	for _, other := range facts.Host(n.Hostname) {
+		if other != n {
+			return fmt.Sprintf("it shares the %s label %q with node %s", inventory.LabelHostname, n.Hostname, other.Name)
+		}
+	}
+	if n.Unschedulable {
+		return "it is cordoned"
+	}
+	for _, taint := range n.Taints {
+		if taint.Effect != "NoSchedule" && taint.Effect != "NoExecute" {
+			continue
+		}
+		if !slices.ContainsFunc(tolerations, func(t Toleration) bool { return t.tolerates(taint) }) {
+			return "it has the taint " + taint.String() + ", which is not tolerated"
+		}
+	}
+	return ""
+}
+
+// Oldest orders nodes by age, then name. A node of unknown age counts as newest.
+func Oldest(a, b *inventory.Node) int {
+	switch {
+	case a.Created.IsZero() != b.Created.IsZero():
+		if a.Created.IsZero() {
+			return 1
+		}
+		return -1
+	case !a.Created.Equal(b.Created):
+		return a.Created.Compare(b.Created)
+	}
+	return cmp.Compare(a.Name, b.Name)
+}
+
+// Picked is a chosen node and the reason.
+type Picked struct {
+	Node   *inventory.Node
+	Reason string
+}
+
+// SpreadNodes picks up to count of the candidates, one at a time from the zone
+// that holds fewest pools so far, the oldest node of that zone first. kept are
+// the nodes that hold pools already.
+func SpreadNodes(kept, candidates []*inventory.Node, count int) []Picked {
+	held := map[string]int{}
+	for _, n := range kept {
+		held[n.Zone]++
+	}
+	waiting := map[string][]*inventory.Node{}
+	for _, n := range candidates {
+		waiting[n.Zone] = append(waiting[n.Zone], n)
+	}
+	zones := make([]string, 0, len(waiting))
+	for zone, nodes := range waiting {
+		slices.SortFunc(nodes, Oldest)
+		zones = append(zones, zone)
+	}
+	slices.Sort(zones)
+
+	var picked []Picked
+	for len(picked) < count {
+		best := ""
+		for _, zone := range zones {
+			if len(waiting[zone]) == 0 {
+				continue
+			}
+			if len(waiting[best]) == 0 || cmp.Or(held[zone]-held[best], age(waiting[zone][0], waiting[best][0])) < 0 {
+				best = zone
+			}
+		}
+		if len(waiting[best]) == 0 {
+			break
+		}
+		picked = append(picked, Picked{waiting[best][0], zoneReason(best, held[best])})
+		waiting[best] = waiting[best][1:]
+		held[best]++
+	}
+	return picked
+}
+
+// age compares without the name: a tie goes to the zone name.
+func age(a, b *inventory.Node) int {
+	if a.Created.Equal(b.Created) {
+		return 0
+	}
+	return Oldest(a, b)
+}
+
+func zoneReason(zone string, held int) string {
+	where := "zone " + zone
+	if zone == "" {
+		where = "the nodes without a zone"
+	}
+	return fmt.Sprintf("oldest free node of %s, which held %d pools", where, held)
+}
+
+// Names joins names for a message, and cuts a long list.
+func Names(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

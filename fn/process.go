@@ -1,0 +1,78 @@
+package fn
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const (
+	outputFolder    = "rendered"
+	annotationPath  = "internal.config.kubernetes.io/path"
+	annotationIndex = "internal.config.kubernetes.io/index"
+)
+
+// Process is the KRM function: it renders the specs among the items of a
+// ResourceList in place. Where a finding is an error, the items stay as they are.
+// Items that are not ours are not touched; ours keep their place, new ones come
+// last.
+func Process(rl *krm.ResourceList) []finding.Finding {
+	p := Package{Config: rl.FunctionConfig}
+	located := false
+	for _, o := range rl.Items {
+		located = located || o.Path != ""
+		if o.Owner() != "" && !isFact(o) {
+			p.Output = append(p.Output, o)
+		} else {
+			p.Objects = append(p.Objects, o)
+		}
+	}
+	result := Render(p)
+	if finding.Failed(result.Findings) {
+		return result.Findings
+	}
+	wanted := make(map[krm.ID]*krm.Object, len(result.Objects))
+	for _, r := range result.Objects {
+		wanted[r.Object.ID()] = r.Object
+	}
+	items := slices.DeleteFunc(slices.Clone(rl.Items), func(o *krm.Object) bool {
+		return o.Owner() != "" && !isFact(o) && wanted[o.ID()] == nil
+	})
+	for i, o := range items {
+		if now := wanted[o.ID()]; now != nil && o.Owner() != "" && !isFact(o) {
+			if now != o && located {
+				locate(now, o.Path, o.Index)
+			}
+			items[i] = now
+			delete(wanted, o.ID())
+		}
+	}
+	index := map[string]int{}
+	for _, o := range items {
+		index[o.Path] = max(index[o.Path], o.Index+1)
+	}
+	for _, r := range result.Objects {
+		if wanted[r.Object.ID()] == nil {
+			continue
+		}
+		if located {
+			path := outputFolder + "/" + r.Path
+			locate(r.Object, path, index[path])
+			index[path]++
+		}
+		items = append(items, r.Object)
+	}
+	rl.Items = items
+	return result.Findings
+}
+
+// locate says in which file of the package an item belongs.
+func locate(o *krm.Object, path string, index int) {
+	o.Path, o.Index = path, index
+	o.SetAnnotation(annotationIndex, strconv.Itoa(index))
+	o.SetAnnotation(annotationPath, path)
+	o.Raw = document.Append(nil, o.Node, 0)
+}

@@ -1,0 +1,181 @@
+package fn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// reconciler compares what is wanted with what was rendered before, and holds
+// rules 3 and 4 of the design: nothing is lost without consent, and nothing is
+// touched that is not ours.
+type reconciler struct {
+	pkg      *classified
+	facts    *inventory.Facts
+	wanted   map[krm.ID]wanted
+	findings []finding.Finding
+}
+
+type wanted struct {
+	Rendered
+	spec    *krm.Object
+	changed bool
+}
+
+func newReconciler(pkg *classified, facts *inventory.Facts) *reconciler {
+	return &reconciler{pkg: pkg, facts: facts, wanted: map[krm.ID]wanted{}}
+}
+
+// reconcile takes over the output of one spec.
+func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
+	before := make(map[krm.ID]*krm.Object, len(spec.Before))
+	for _, o := range spec.Before {
+		before[o.ID()] = o
+	}
+	for _, o := range out.Objects {
+		id := o.ID()
+		if twin, found := r.wanted[id]; found {
+			r.report(spec.Object, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Object.Ref)
+			continue
+		}
+		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object}
+		old := before[id]
+		switch {
+		case old != nil && sameContent(old, o.Object):
+			w.Object = old
+		case old != nil:
+			o.Path, o.Index = old.Path, old.Index
+			w.changed = true
+		default:
+			r.checkCollision(spec.Object, o.Object)
+			w.changed = true
+		}
+		if w.changed {
+			o.Raw = document.Append(nil, o.Node, 0)
+		}
+		r.wanted[id] = w
+	}
+	for _, o := range spec.Before {
+		if _, found := r.wanted[o.ID()]; !found && !out.Released[o.ID()] && !bookkeeping(spec.Object, o) {
+			r.report(spec.Object, "would-destroy", "%s is no longer wanted, and removing it would lose data; keep the setting that made it, or annotate the config with %s naming its storage set", o.Ref, krm.AnnotationAllowRemoval)
+		}
+	}
+}
+
+// bookkeeping reports whether an object is part of Poolwright's own memory.
+// Everything else that it renders holds data.
+func bookkeeping(spec, o *krm.Object) bool { return o.Group() == spec.Group() }
+
+// checkCollision looks for somebody else's object of the same name.
+func (r *reconciler) checkCollision(spec, o *krm.Object) {
+	if other := r.pkg.others[o.ID()]; other != nil {
+		r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Ref)
+		return
+	}
+	live := r.facts.Object(o.ID())
+	if live == nil {
+		return
+	}
+	switch owner := live.Owner(); owner {
+	case spec.OwnerKey():
+	case "":
+		f := finding.Finding{Severity: finding.Info, Rule: "adopted", Object: spec.Ref, Pos: spec.At(), Message: fmt.Sprintf("takes over the live %s, which nobody owns", o.Ref)}
+		r.findings = append(r.findings, f)
+	default:
+		r.report(spec, "collision", "cannot take over the live %s: its owner is %s; rename the config", o.Ref, owner)
+	}
+}
+
+// keepAll leaves the output of a spec that is not to be rendered now.
+func (r *reconciler) keepAll(spec *system.Spec) {
+	for _, o := range spec.Before {
+		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + strings.ToLower(o.Kind) + ".yaml", Object: o}, spec: spec.Object}
+	}
+}
+
+// checkOrphans looks for output whose spec is gone.
+func (r *reconciler) checkOrphans() {
+	for _, owner := range r.pkg.owners {
+		if slices.ContainsFunc(r.pkg.specs, func(o *krm.Object) bool { return o.OwnerKey() == owner }) {
+			continue
+		}
+		objects := r.pkg.lock[owner]
+		parts := strings.Split(owner, "/")
+		consent := ""
+		for _, s := range systems() {
+			if kind := s.Kind(); len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {
+				consent = s.Whole() + "/" + parts[3]
+			}
+		}
+		if consent != "" && slices.ContainsFunc(objects, func(o *krm.Object) bool {
+			return slices.Contains(system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Unmatched(), consent)
+		}) {
+			continue
+		}
+		r.report(objects[0], "orphan", "its spec %s is gone; put the spec back, delete this output too, or annotate it with %s: %s", owner, krm.AnnotationAllowRemoval, consent)
+	}
+}
+
+// check holds what is newly written against its definition, as input is.
+func (r *reconciler) check(schemas *schema.Schemas) {
+	for _, w := range r.wanted {
+		if w.changed {
+			r.findings = append(r.findings, schemas.Check(w.Object.Ref, w.Object.Node)...)
+		}
+	}
+}
+
+// rendered lists everything that is wanted, in the order of the output.
+func (r *reconciler) rendered() []Rendered {
+	all := make([]Rendered, 0, len(r.wanted))
+	for _, w := range r.wanted {
+		all = append(all, w.Rendered)
+	}
+	slices.SortFunc(all, compareRendered)
+	return all
+}
+
+func (r *reconciler) report(o *krm.Object, rule, format string, args ...any) {
+	r.findings = append(r.findings, finding.Finding{
+		Severity: finding.Error, Rule: rule, Object: o.Ref, Pos: o.At(), Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// sameContent compares without the annotations by which tools remember where an
+// item came from.
+func sameContent(old, wanted *krm.Object) bool {
+	meta := old.Node.Get("metadata", "annotations")
+	if meta == nil || !slices.ContainsFunc(meta.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) }) {
+		return document.Equal(old.Node, wanted.Node)
+	}
+	node := clone(*old.Node, "metadata", "annotations")
+	stripped := node.Get("metadata", "annotations")
+	stripped.Fields = slices.DeleteFunc(stripped.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) })
+	return document.Equal(&node, wanted.Node)
+}
+
+// clone copies the maps along a path, so that they can be changed.
+func clone(n document.Node, path ...string) document.Node {
+	n.Fields = slices.Clone(n.Fields)
+	if len(path) > 0 {
+		if f := n.Field(path[0]); f != nil {
+			f.Value = clone(f.Value, path[1:]...)
+		}
+	}
+	return n
+}
+
+func toolAnnotation(key string) bool {
+	switch key {
+	case "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id", "config.kubernetes.io/origin":
+		return true
+	}
+	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
+}

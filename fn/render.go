@@ -1,0 +1,228 @@
+// Package fn is the Poolwright function: what a spec becomes. It is pure: it
+// reads no file, cluster, clock or environment, so the same input always gives
+// the same bytes.
+//
+// The path of the data is the same for every system:
+//
+//	read -> classify -> complete -> place -> render -> protect -> reconcile -> write
+//
+// Reading and writing is done by the caller (a folder, a ResourceList, a
+// kustomization); place and render by the system a spec belongs to.
+package fn
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/gitops"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Package is the input of a render.
+type Package struct {
+	Objects []*krm.Object // everything outside the output folder: specs, facts, and what is not ours
+	Output  []*krm.Object // what the output folder holds: the lock
+	Config  *krm.Object   // the functionConfig, or nil
+}
+
+// Rendered is one object of the output and its file, relative to the output
+// folder.
+type Rendered struct {
+	Path   string
+	Object *krm.Object
+}
+
+// Result is what a render gives. Where a finding is an error, Objects is nil
+// and the old output stays.
+type Result struct {
+	Objects  []Rendered // in the order in which they are to be written
+	Findings []finding.Finding
+	Choices  []place.Choice
+}
+
+// maxSpec is the size of the largest spec document, in bytes.
+const maxSpec = 1 << 20
+
+// Render turns the specs of a package into everything that they need.
+func Render(p Package) Result { return prepare(p).render() }
+
+// Vet checks the documents of a package without rendering them.
+func Vet(p Package) []finding.Finding { return finding.Sort(prepare(p).findings) }
+
+// prepared is a package whose documents are known to be well formed, unless
+// there are findings.
+type prepared struct {
+	*classified
+	schemas *schema.Schemas
+	specs   []*system.Spec
+	policy  policy
+}
+
+// prepare classifies the objects and completes the specs.
+func prepare(p Package) *prepared {
+	schemas := schema.Load()
+	pkg := &prepared{classified: classify(p, systems(), schemas.Kinds()), schemas: schemas}
+	for _, o := range pkg.classified.specs {
+		if len(o.Raw) > maxSpec {
+			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", len(o.Raw), maxSpec)
+			continue
+		}
+		if spec := pkg.complete(o); spec != nil {
+			pkg.specs = append(pkg.specs, spec)
+		}
+	}
+	pkg.policy = pkg.completePolicy()
+	return pkg
+}
+
+// render places, renders, protects and reconciles.
+func (pkg *prepared) render() Result {
+	result := Result{Findings: pkg.findings}
+	if finding.Failed(result.Findings) {
+		result.Findings = finding.Sort(result.Findings)
+		return result
+	}
+	facts := inventory.New(pkg.facts)
+	r := newReconciler(pkg.classified, facts)
+	for _, s := range systems() {
+		specs := specsOf(pkg.specs, s.Kind())
+		outputs := s.Render(facts, specs)
+		for i, spec := range specs {
+			out := &outputs[i]
+			if !pkg.policy.renders(spec.Object) {
+				r.keepAll(spec)
+				continue
+			}
+			result.Findings = append(result.Findings, out.Findings...)
+			result.Findings = append(result.Findings, unmatchedConsent(spec)...)
+			result.Choices = append(result.Choices, out.Choices...)
+			if finding.Failed(out.Findings) {
+				continue
+			}
+			protect(spec, out, pkg.policy.Policy)
+			r.reconcile(spec, out)
+		}
+	}
+	r.checkOrphans()
+	r.check(pkg.schemas)
+	result.Findings = finding.Sort(append(result.Findings, r.findings...))
+	if !finding.Failed(result.Findings) {
+		result.Objects = r.rendered()
+	}
+	return result
+}
+
+// complete validates a spec and fills in its defaults; nil if it has errors.
+func (pkg *prepared) complete(o *krm.Object) *system.Spec {
+	completed, findings := pkg.schemas.Complete(o.Position, o.Ref, o.Node)
+	pkg.findings = append(pkg.findings, findings...)
+	if finding.Failed(findings) {
+		return nil
+	}
+	return &system.Spec{
+		Object:    o,
+		Completed: completed,
+		Before:    pkg.lock[o.OwnerKey()],
+		Consent:   system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)),
+	}
+}
+
+// policy is a completed RenderConfig.
+type policy struct {
+	gitops.Policy
+	Specs []struct {
+		Kind      string `json:"kind"`
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	} `json:"specs"`
+}
+
+// renders reports whether the RenderConfig selects a spec.
+func (p policy) renders(o *krm.Object) bool {
+	if len(p.Specs) == 0 {
+		return true
+	}
+	for _, s := range p.Specs {
+		if s.Kind == o.Kind && s.Name == o.Name && (s.Namespace == "" || s.Namespace == o.Namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+func (pkg *prepared) completePolicy() policy {
+	defaults := policy{Policy: gitops.Policy{Engine: "all", Protection: "confirm", Intermediates: "local"}}
+	if pkg.config == nil {
+		return defaults
+	}
+	completed, findings := pkg.schemas.Complete(pkg.config.Position, pkg.config.Ref, pkg.config.Node)
+	pkg.findings = append(pkg.findings, findings...)
+	if finding.Failed(findings) {
+		return defaults
+	}
+	config := struct {
+		Spec policy `json:"spec"`
+	}{defaults}
+	if err := json.Unmarshal(completed, &config); err != nil {
+		pkg.report(pkg.config, "config", "", "%v", err)
+	}
+	for i, s := range config.Spec.Specs {
+		if !slices.ContainsFunc(pkg.classified.specs, func(o *krm.Object) bool {
+			return s.Kind == o.Kind && s.Name == o.Name && (s.Namespace == "" || s.Namespace == o.Namespace)
+		}) {
+			pkg.report(pkg.config, "no-such-spec", fmt.Sprintf("spec.specs[%d]", i), "names %s %s, which is not in the package", s.Kind, s.Name)
+		}
+	}
+	return config.Spec
+}
+
+func specsOf(specs []*system.Spec, kind krm.ID) []*system.Spec {
+	return slices.DeleteFunc(slices.Clone(specs), func(s *system.Spec) bool {
+		return krm.ID{Group: s.Object.Group(), Kind: s.Object.Kind} != kind
+	})
+}
+
+// protect marks the objects as ours and says to the engines what they must know.
+func protect(spec *system.Spec, out *system.Output, policy gitops.Policy) {
+	for _, o := range out.Objects {
+		o.SetLabel(krm.LabelManagedBy, krm.ManagedBy)
+		o.SetAnnotation(krm.AnnotationOwner, spec.Object.OwnerKey())
+		policy.Annotate(o)
+	}
+}
+
+func unmatchedConsent(spec *system.Spec) []finding.Finding {
+	var findings []finding.Finding
+	for _, entry := range spec.Consent.Unmatched() {
+		f := spec.Finding(finding.Warning, "consent-unmatched", "", fmt.Sprintf("%s names %s, which is not there (any more); remove it", krm.AnnotationAllowRemoval, entry))
+		f.Field = "metadata.annotations"
+		f.Pos = spec.Object.At("metadata", "annotations", krm.AnnotationAllowRemoval)
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+// folder is where the output of a spec lies, relative to the output folder.
+func folder(o *krm.Object) string {
+	parts := []string{o.Kind, o.Namespace, o.Name}
+	if o.Namespace == "" {
+		parts = []string{o.Kind, o.Name}
+	}
+	return strings.ToLower(strings.Join(parts, "."))
+}
+
+func compareRendered(a, b Rendered) int {
+	return cmp.Or(
+		cmp.Compare(a.Path, b.Path),
+		cmp.Compare(a.Object.Namespace, b.Object.Namespace),
+		cmp.Compare(a.Object.Name, b.Object.Name),
+	)
+}

@@ -1,0 +1,94 @@
+// Package system says what a storage system is to Poolwright: one value of one
+// small interface. Everything around it (reading, completing, protecting,
+// reconciling with what was rendered before) is the same for all and lies in fn.
+package system
+
+import (
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/gitops"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// System turns the specs of one kind into objects.
+type System interface {
+	// Kind is the kind of spec, without namespace and name.
+	Kind() krm.ID
+	// Whole is the kind that stands for everything rendered for a spec: consent
+	// to remove <Whole>/<name of the spec> covers it all.
+	Whole() string
+	// Render renders all specs of the kind together, since they share nodes and
+	// disks. The result has one Output for each spec, in the same order.
+	Render(facts *inventory.Facts, specs []*Spec) []Output
+}
+
+// Spec is one completed spec.
+type Spec struct {
+	Object    *krm.Object
+	Completed []byte        // JSON: canonical names, defaults filled in
+	Before    []*krm.Object // what was rendered for it, as the output folder holds it
+	Consent   *Consent
+}
+
+// Output is what became of one spec.
+type Output struct {
+	Objects  []gitops.Object // everything that is wanted, unsorted
+	Released map[krm.ID]bool // stateful objects of Before that may go
+	Findings []finding.Finding
+	Choices  []place.Choice
+}
+
+// Finding starts a finding on a field of the spec, such as
+// spec.poolConfig.raidType; an empty field means the whole object.
+func (s *Spec) Finding(severity finding.Severity, rule, field, message string) finding.Finding {
+	f := finding.Finding{Severity: severity, Rule: rule, Object: s.Object.Ref, Field: field, Message: message}
+	if field == "" {
+		f.Pos = s.Object.At()
+	} else {
+		f.Pos = s.Object.At(strings.Split(field, ".")...)
+	}
+	return f
+}
+
+// Consent is the annotation poolwright.io/allow-removal: what a person allows
+// to be lost (design, section 4, rule 3).
+type Consent struct {
+	entries map[string]bool // <kind>/<name> -> whether it names anything that exists
+	order   []string
+}
+
+// NewConsent reads the value of the annotation.
+func NewConsent(value string) *Consent {
+	c := &Consent{entries: map[string]bool{}}
+	for entry := range strings.SplitSeq(value, ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			c.entries[entry] = false
+			c.order = append(c.order, entry)
+		}
+	}
+	return c
+}
+
+// Covers reports whether an existing object may be removed.
+func (c *Consent) Covers(kind, name string) bool {
+	entry := kind + "/" + name
+	_, found := c.entries[entry]
+	if found {
+		c.entries[entry] = true
+	}
+	return found
+}
+
+// Unmatched lists the entries that named nothing.
+func (c *Consent) Unmatched() []string {
+	var unmatched []string
+	for _, entry := range c.order {
+		if !c.entries[entry] {
+			unmatched = append(unmatched, entry)
+		}
+	}
+	return unmatched
+}
