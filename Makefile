@@ -1,0 +1,81 @@
+# Everything here needs Go, git and make. What more a test needs is installed
+# into bin/, or the test is left out with a line that says so.
+
+KUSTOMIZE_VERSION := v5.8.2
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+IMAGE    ?= poolwright-fn
+FUZZTIME ?= 10s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/poolwright
+	$(GO_BUILD) -o bin/poolwright ./cmd/poolwright
+
+.PHONY: demo
+demo: build ## Render an example into a temporary folder, and explain it
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && set -e && \
+	bin/poolwright init cstor-local "$$tmp/cstor-local" && \
+	rm -rf "$$tmp/cstor-local/rendered" && cd "$$tmp" && \
+	run() { printf '\n$$ %s\n' "$$*"; "$(CURDIR)/bin/$$@"; } && \
+	run poolwright render cstor-local && \
+	for f in $$(find cstor-local/rendered -type f | sort); do printf '\n# %s\n' "$$f"; cat "$$f"; done && \
+	run poolwright explain cstor-local
+
+.PHONY: test
+test: bin/kustomize missing ## Run all tests
+	go test -timeout 30m ./...
+
+.PHONY: test-fast
+test-fast: ## Run the tests that need no other program and little time
+	go test -short ./...
+
+.PHONY: missing
+missing:
+	@for tool in kpt podman; do \
+	  command -v $$tool >/dev/null || echo "skipped: the tests that run $$tool, because it is not on this machine"; \
+	done
+	@test -d "$${POOLWRIGHT_UPSTREAM_CRDS:-../shared/crds}" || \
+	  echo "skipped: the tests against upstream definitions, because there are none in $${POOLWRIGHT_UPSTREAM_CRDS:-../shared/crds}"
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz test for FUZZTIME (10s)
+	@set -e; for pkg in $$(go list ./...); do \
+	  for name in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$name"; \
+	    go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+.PHONY: bench
+bench: build bin/kustomize ## Measure, and print a table that anyone can repeat
+	go run ./cmd/internal/bench
+
+.PHONY: lint
+lint: ## Check formatting, and vet
+	@unformatted=$$(gofmt -l cmd examples fn schema); \
+	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+
+.PHONY: generate
+generate: build ## Render the examples again, and rewrite the expected output of the tests
+	bin/poolwright render examples/cstor-local
+	go test ./cmd/poolwright -run TestScripts -update
+
+.PHONY: image
+image: build ## Build the image of the function, with docker or podman
+	@engine=$$(command -v docker || command -v podman) || { echo "neither docker nor podman is on this machine"; exit 1; }; \
+	  "$$engine" build -t $(IMAGE) -f image/Dockerfile .
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin
+
+bin/kustomize:
+	CGO_ENABLED=0 GOBIN="$(CURDIR)/bin" go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)

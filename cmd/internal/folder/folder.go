@@ -1,0 +1,168 @@
+// Package folder is the file side of Poolwright: it reads the objects of a
+// package folder and of the output folder, and writes the output so that a
+// reader of the disk sees either the old files or the new ones, never a mixture.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Rendered is the output folder inside a package, where -o names no other.
+const Rendered = "rendered"
+
+// Stdin is the name that stands for the standard input, and Stdout for the
+// standard output.
+const (
+	Stdin  = "-"
+	Stdout = "-"
+)
+
+// UsageError is a mistake in how a command was called: a folder that is not
+// there, an output that cannot be one.
+type UsageError struct{ Msg string }
+
+func (e *UsageError) Error() string { return e.Msg }
+
+func usage(format string, args ...any) error {
+	return &UsageError{Msg: fmt.Sprintf(format, args...)}
+}
+
+// Package is what was read.
+type Package struct {
+	Objects []*krm.Object // everything outside the output folder
+	Lock    []*krm.Object // what the output folder holds
+	LockDir string        // that folder, "" where there is none
+}
+
+// Input names what is to be read.
+type Input struct {
+	Dir    string    // a folder, a file, or "-" for a stream of documents
+	Output string    // as given by -o: "" for the default, "-" for the standard output, or a folder
+	Stdin  io.Reader // what "-" stands for
+}
+
+// Read reads a package and its lock. The findings say what could not be read;
+// all of them are collected in one run. The error is a *UsageError.
+func Read(in Input) (Package, []finding.Finding, error) {
+	rendered, err := in.renderedDir()
+	if err != nil {
+		return Package{}, nil, err
+	}
+	target := ""
+	if in.Output != "" && in.Output != Stdout {
+		target = in.Output
+		if err := checkTarget(in.Dir, target); err != nil {
+			return Package{}, nil, err
+		}
+	}
+	r := &reader{}
+	var p Package
+	switch info, err := os.Stat(in.Dir); {
+	case in.Dir == Stdin:
+		r.stream(in.Stdin)
+	case err == nil && info.IsDir():
+		r.tree(in.Dir, rendered, target)
+	default:
+		r.file(in.Dir, filepath.Base(in.Dir))
+	}
+	p.Objects, r.objects = r.objects, nil
+
+	// The output folder is the lock only if it holds something of ours: a new
+	// -o starts from what was rendered so far.
+	if exists(target) {
+		r.tree(target)
+		if anyOwned(r.objects) || sameDir(target, rendered) {
+			p.Lock, p.LockDir = r.objects, target
+			return p, finding.Sort(r.findings), nil
+		}
+		r.objects = nil
+	}
+	if exists(rendered) {
+		r.tree(rendered)
+		p.Lock, p.LockDir = r.objects, rendered
+	}
+	return p, finding.Sort(r.findings), nil
+}
+
+// Target is the folder that a render of the input writes to, "" for none.
+func (in Input) Target() (string, error) {
+	if in.Output != "" {
+		if in.Output == Stdout {
+			return "", nil
+		}
+		return in.Output, nil
+	}
+	if in.Dir == Stdin {
+		return "", usage("the package comes from the standard input, so there is no folder to render into: name one with -o, or print with -o -")
+	}
+	return in.renderedDir()
+}
+
+// renderedDir is the default output folder, "" for a stream.
+func (in Input) renderedDir() (string, error) {
+	if in.Dir == Stdin {
+		return "", nil
+	}
+	info, err := os.Stat(in.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", usage("%s: no such folder or file", in.Dir)
+	case err != nil:
+		return "", usage("%s: %v", in.Dir, cause(err))
+	case !info.IsDir():
+		return filepath.Join(filepath.Dir(in.Dir), Rendered), nil
+	}
+	return filepath.Join(in.Dir, Rendered), nil
+}
+
+// checkTarget refuses an output folder that is no folder, or that holds the
+// package itself: writing replaces the whole folder.
+func checkTarget(dir, target string) error {
+	info, err := os.Stat(target)
+	if err == nil && !info.IsDir() {
+		return usage("-o %s: not a folder; name a folder, or - for the standard output", target)
+	}
+	if dir == Stdin {
+		return nil
+	}
+	pkg, err := realPath(dir)
+	if err != nil {
+		return nil
+	}
+	if out, err := realPath(target); err == nil && within(out, pkg) {
+		return usage("-o %s: the output folder must not be the package or hold it; name a folder of its own, such as %s",
+			target, filepath.Join(dir, Rendered))
+	}
+	return nil
+}
+
+func anyOwned(objects []*krm.Object) bool {
+	for _, o := range objects {
+		if o.Owner() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// cause strips the operation and the path of an error of package os: both are
+// in the message already.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
+}

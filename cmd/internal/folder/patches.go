@@ -1,0 +1,49 @@
+package folder
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// isKustomization tells the file names that kustomize looks for.
+func isKustomization(name string) bool {
+	switch name {
+	case "kustomization.yaml", "kustomization.yml", "Kustomization":
+		return true
+	}
+	return false
+}
+
+// patches are the files that the kustomization of a folder uses as patches. A
+// patch has the identity of the object that it changes, but it is not one.
+func (w *walk) patches(rel string, entries []fs.DirEntry) map[string]bool {
+	found := map[string]bool{}
+	for _, e := range entries {
+		if !isKustomization(e.Name()) {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(w.root, rel, e.Name()))
+		if err != nil {
+			continue
+		}
+		// A kustomization that is not YAML is for kustomize to refuse.
+		docs, err := document.Parse(&document.Source{Name: e.Name(), Data: data})
+		if err != nil {
+			continue
+		}
+		for i := range docs {
+			k := &docs[i].Node
+			for _, p := range slices.Concat(k.Seq("patches"), k.Seq("patchesJson6902")) {
+				found[filepath.Join(rel, p.Str("path"))] = true
+			}
+			for _, p := range k.Seq("patchesStrategicMerge") {
+				found[filepath.Join(rel, p.Str())] = true
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,177 @@
+package folder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Action is what is to become of a file of the output folder.
+type Action string
+
+// The actions.
+const (
+	Add    Action = "add"
+	Change Action = "change"
+	Remove Action = "remove"
+)
+
+// Change is one file that a render would touch.
+type FileChange struct {
+	Action Action
+	Name   string // as it is to be shown
+	path   string // relative to the output folder
+}
+
+func (c FileChange) String() string { return string(c.Action) + " " + c.Name }
+
+// Plan is what is to be done to an output folder. Making one touches nothing.
+type Plan struct {
+	Changes   []FileChange // sorted by name
+	Unchanged int          // files of ours that stay as they are
+	target    string
+	files     map[string][]byte // content of every file that is to be written
+}
+
+// NewPlan compares the output folder with what was rendered. The lock is what
+// was read from there: files that hold none of our objects are a person's, and
+// stay. An error names the file that is in the way, and nothing was touched.
+func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
+	plan := &Plan{target: target, files: map[string][]byte{}}
+	old := oldFiles{target: target, ours: map[string][]byte{}, foreign: map[string][][]byte{}}
+	if sameDir(p.LockDir, target) {
+		old.index(p.Lock)
+	}
+	want := join(rendered)
+	for path, data := range want {
+		for _, raw := range old.foreign[path] {
+			data = append(append(data, separator...), raw...)
+		}
+		want[path] = data
+	}
+	if err := old.kustomization(want); err != nil {
+		return nil, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		have, ours := old.ours[path]
+		switch {
+		case !ours && exists(filepath.Join(target, path)):
+			return nil, fmt.Errorf("%s is in the way: it is not one of Poolwright's files, and would be overwritten; move it out of the folder",
+				filepath.Join(target, path))
+		case !ours:
+			plan.add(Add, path, want[path])
+		case !bytes.Equal(have, want[path]):
+			plan.add(Change, path, want[path])
+		default:
+			plan.Unchanged++
+		}
+	}
+	for path := range old.ours {
+		if _, wanted := want[path]; wanted {
+			continue
+		}
+		if rest := old.foreign[path]; len(rest) > 0 {
+			plan.add(Change, path, bytes.Join(rest, []byte(separator)))
+		} else {
+			plan.add(Remove, path, nil)
+		}
+	}
+	slices.SortFunc(plan.Changes, func(a, b FileChange) int { return strings.Compare(a.Name, b.Name) })
+	return plan, nil
+}
+
+func (p *Plan) add(a Action, path string, data []byte) {
+	p.Changes = append(p.Changes, FileChange{Action: a, Name: filepath.Join(p.target, path), path: path})
+	if a != Remove {
+		p.files[path] = data
+	}
+}
+
+// Count is the number of changes of one kind.
+func (p *Plan) Count(a Action) int {
+	n := 0
+	for _, c := range p.Changes {
+		if c.Action == a {
+			n++
+		}
+	}
+	return n
+}
+
+const separator = "---\n"
+
+// join puts the documents of each file together.
+func join(rendered []fn.Rendered) map[string][]byte {
+	files := map[string][]byte{}
+	for _, r := range rendered {
+		path := filepath.FromSlash(r.Path)
+		data, more := files[path]
+		if more {
+			data = append(data, separator...)
+		}
+		files[path] = append(data, r.Object.Raw...)
+	}
+	return files
+}
+
+// oldFiles are the files of an output folder that hold objects of ours, and the
+// documents of other people in them.
+type oldFiles struct {
+	target  string
+	ours    map[string][]byte
+	foreign map[string][][]byte
+}
+
+func (f *oldFiles) index(lock []*krm.Object) {
+	for _, o := range lock {
+		path := filepath.FromSlash(o.Path)
+		if o.Owner() != "" {
+			f.ours[path] = o.Source.Data
+		} else {
+			f.foreign[path] = append(f.foreign[path], o.Raw)
+		}
+	}
+}
+
+const kustomizationFile = "kustomization.yaml"
+
+// madeBy is the first line of a kustomization that is ours.
+const madeBy = "# Made by poolwright render, which will write it again: do not edit.\n"
+
+// kustomization adds the file that lists all others, after making sure that no
+// other kustomization is there.
+func (f *oldFiles) kustomization(want map[string][]byte) error {
+	for _, name := range []string{kustomizationFile, "kustomization.yml", "Kustomization"} {
+		data, err := os.ReadFile(filepath.Join(f.target, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("%s cannot be read: %w", filepath.Join(f.target, name), cause(err))
+		case name == kustomizationFile && bytes.HasPrefix(data, []byte(madeBy)):
+			f.ours[name] = data
+		default:
+			return fmt.Errorf("%s is not Poolwright's: it does not start with %q; move it out of the folder, or render into another with -o",
+				filepath.Join(f.target, name), strings.TrimSpace(madeBy))
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	b.WriteString(madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n")
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		fmt.Fprintf(&b, "- %s\n", filepath.ToSlash(path))
+	}
+	b.WriteString("sortOptions:\n  order: fifo\n")
+	want[kustomizationFile] = b.Bytes()
+	return nil
+}

@@ -1,0 +1,240 @@
+package folder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// reader collects objects and findings over all files of one run.
+type reader struct {
+	objects  []*krm.Object
+	findings []finding.Finding
+}
+
+func (r *reader) fail(pos document.Position, format string, args ...any) {
+	r.findings = append(r.findings, finding.Finding{
+		Severity: finding.Error,
+		Pos:      pos,
+		Message:  fmt.Sprintf(format, args...),
+		Rule:     "read",
+	})
+}
+
+func at(name string) document.Position { return document.Position{File: name} }
+
+// tree reads every YAML and JSON file below dir, in sorted order, without what
+// is hidden, ignored or below one of the folders to skip.
+func (r *reader) tree(dir string, skip ...string) {
+	root, err := realPath(dir)
+	if err != nil {
+		r.fail(at(dir), "cannot be read: %v", cause(err))
+		return
+	}
+	for i, s := range skip {
+		if s != "" {
+			skip[i], _ = realPath(s)
+		}
+	}
+	w := walk{reader: r, dir: dir, root: root, skip: skip}
+	w.folder(".")
+}
+
+// walk is one pass over a tree.
+type walk struct {
+	*reader
+	dir    string   // as given by the user
+	root   string   // the same without links
+	skip   []string // folders not to enter, without links
+	ignore ignores
+}
+
+func (w *walk) name(rel string) string { return filepath.Join(w.dir, rel) }
+
+func (w *walk) folder(rel string) {
+	entries, err := os.ReadDir(filepath.Join(w.root, rel))
+	if err != nil {
+		w.fail(at(w.name(rel)), "the folder cannot be read: %v", cause(err))
+		return
+	}
+	ignored, err := w.ignore.enter(filepath.Join(w.root, rel))
+	if err != nil {
+		w.fail(at(w.name(filepath.Join(rel, ignoreFile))), "cannot be read: %v", cause(err))
+	}
+	defer w.ignore.leave()
+	patches := w.patches(rel, entries)
+	for _, e := range entries {
+		name := e.Name()
+		path := filepath.Join(rel, name)
+		if strings.HasPrefix(name, ".") || ignored(filepath.Join(w.root, path), e.IsDir()) {
+			continue
+		}
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			w.link(path)
+		case e.IsDir():
+			if !slices.Contains(w.skip, filepath.Join(w.root, path)) {
+				w.folder(path)
+			}
+		case !isManifest(name) || patches[path]:
+		case !e.Type().IsRegular():
+			w.fail(at(w.name(path)), "not a regular file; only files and folders are read")
+		default:
+			w.read(path)
+		}
+	}
+}
+
+// link follows a symbolic link only where its target would not be read anyway:
+// inside the package, behind a hidden folder, as Kubernetes mounts a ConfigMap.
+func (w *walk) link(rel string) {
+	target, err := filepath.EvalSymlinks(filepath.Join(w.root, rel))
+	if err != nil {
+		if isManifest(rel) {
+			w.fail(at(w.name(rel)), "the link leads nowhere: %v", cause(err))
+		}
+		return
+	}
+	info, err := os.Stat(target)
+	isDir := err == nil && info.IsDir()
+	if !isDir && !isManifest(rel) {
+		return
+	}
+	if !within(w.root, target) {
+		w.fail(at(w.name(rel)), "the link leads out of the package, to %s; it is not followed: put a copy into the package", target)
+		return
+	}
+	inside, _ := filepath.Rel(w.root, target)
+	if !isDir && hidden(inside) {
+		w.read(rel)
+	}
+}
+
+func (w *walk) read(rel string) {
+	w.fileAs(filepath.Join(w.root, rel), w.name(rel), filepath.ToSlash(rel))
+}
+
+// file reads one file that the user named.
+func (r *reader) file(name, path string) { r.fileAs(name, name, path) }
+
+func (r *reader) fileAs(file, name, path string) {
+	if isKustomization(filepath.Base(file)) {
+		return
+	}
+	info, err := os.Stat(file)
+	if err == nil && info.Size() > math.MaxInt32 {
+		r.fail(at(name), "the file has %d bytes; the most that is read is 2 GiB: split it", info.Size())
+		return
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		r.fail(at(name), "cannot be read: %v", cause(err))
+		return
+	}
+	r.source(&document.Source{Name: name, Data: data}, path)
+}
+
+// stream reads the documents of the standard input.
+func (r *reader) stream(in io.Reader) {
+	data, err := io.ReadAll(in)
+	if err != nil {
+		r.fail(at("stdin"), "cannot be read: %v", err)
+		return
+	}
+	r.source(&document.Source{Name: "stdin", Data: data}, "")
+}
+
+// source turns the documents of one file into objects.
+func (r *reader) source(src *document.Source, path string) {
+	docs, err := document.Parse(src)
+	if err != nil {
+		var se *document.SyntaxError
+		if errors.As(err, &se) {
+			r.fail(se.Pos, "%s", se.Msg)
+		} else {
+			r.fail(at(src.Name), "%v", err)
+		}
+		return
+	}
+	for i := range docs {
+		d := &docs[i]
+		object, err := isObject(&d.Node)
+		if err != nil {
+			r.fail(src.Position(d.Node.Off), "%v", err)
+			continue
+		}
+		if !object {
+			continue
+		}
+		o := krm.NewObject(src, &d.Node)
+		if o.Raw = src.Data[d.Start:d.End:d.End]; !bytes.HasSuffix(o.Raw, []byte("\n")) {
+			o.Raw = append(o.Raw, '\n')
+		}
+		o.Path, o.Index = path, i
+		r.objects = append(r.objects, o)
+	}
+}
+
+// isObject tells objects from the other documents that lie in a package: the
+// files of kustomize and kpt, patches, and plain data such as Helm values. What
+// looks like an object with a mistake in it is an error.
+func isObject(n *document.Node) (bool, error) {
+	switch n.Kind {
+	case document.Map:
+	case document.Seq:
+		if isJSONPatch(n) {
+			return false, nil
+		}
+		return false, errors.New("not a Kubernetes object, but a list; write one object a document, separated by ---")
+	default:
+		return false, errors.New("not a Kubernetes object, but plain text; an object has apiVersion, kind and metadata")
+	}
+	apiVersion, kind := n.Str("apiVersion"), n.Str("kind")
+	switch {
+	case apiVersion != "" && kind != "":
+		group, _, _ := strings.Cut(apiVersion, "/")
+		return group != "kustomize.config.k8s.io" && group != "kpt.dev", nil
+	case apiVersion != "" || n.Get("apiVersion") != nil:
+		return false, errors.New("not a Kubernetes object: it has an apiVersion but no kind")
+	case kind != "" || n.Get("kind") != nil:
+		return false, errors.New("not a Kubernetes object: it has a kind but no apiVersion")
+	case n.Get("metadata") != nil || n.Get("spec") != nil:
+		return false, errors.New("not a Kubernetes object: it has neither apiVersion nor kind")
+	}
+	return false, nil
+}
+
+func isJSONPatch(n *document.Node) bool {
+	for i := range n.Items {
+		if n.Items[i].Get("op") == nil {
+			return false
+		}
+	}
+	return len(n.Items) > 0
+}
+
+func isManifest(name string) bool {
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// hidden reports whether any part of a path starts with a dot.
+func hidden(rel string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), func(s string) bool {
+		return strings.HasPrefix(s, ".")
+	})
+}

@@ -1,0 +1,173 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write carries the plan out. The new folder is made beside the old one, and
+// then takes its place in one step, so that at any time and after any failure
+// either the old content is there or the new one. Files that do not change keep
+// their time stamp. Without changes nothing is touched at all.
+func (p *Plan) Write(ctx context.Context) error {
+	if len(p.Changes) == 0 {
+		return nil
+	}
+	target, err := realPath(p.target)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.target, cause(err))
+	}
+	parent := filepath.Dir(target)
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return fmt.Errorf("the folder %s cannot be made: %w; nothing was changed", filepath.Dir(p.target), cause(err))
+	}
+	next, err := makeTemp(parent, filepath.Base(target))
+	if err != nil {
+		return fmt.Errorf("the folder %s cannot be written: %w; the output is made there, beside %s; nothing was changed",
+			filepath.Dir(p.target), cause(err), filepath.Base(p.target))
+	}
+	defer os.RemoveAll(next)
+	if err := p.fill(ctx, target, next); err != nil {
+		return fmt.Errorf("%s: %w; nothing was changed", p.target, err)
+	}
+	if err := swap(target, next); err != nil {
+		return fmt.Errorf("%s cannot be replaced: %w; nothing was changed", p.target, cause(err))
+	}
+	return nil
+}
+
+// fill makes the new folder: what stays is linked or copied, the rest written.
+func (p *Plan) fill(ctx context.Context, target, next string) error {
+	gone := map[string]bool{}
+	for _, c := range p.Changes {
+		gone[c.path] = true
+	}
+	if exists(target) {
+		if err := carry(ctx, target, next, gone); err != nil {
+			return err
+		}
+	}
+	for path, data := range p.files {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err := writeFile(filepath.Join(target, path), filepath.Join(next, path), data); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", path, cause(err))
+		}
+	}
+	for path := range gone {
+		dropEmpty(next, filepath.Dir(path))
+	}
+	return nil
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// makeTemp makes the folder for the new content. It is hidden, so that a
+// package never holds what a killed run left behind.
+func makeTemp(parent, base string) (string, error) {
+	for i := 0; ; i++ {
+		path := filepath.Join(parent, fmt.Sprintf(".%s.poolwright-%d-%d", base, os.Getpid(), i))
+		if err := os.Mkdir(path, 0o777); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
+}
+
+// dropEmpty removes a folder and those above it, as far as nothing is in them.
+func dropEmpty(root, rel string) {
+	for ; rel != "."; rel = filepath.Dir(rel) {
+		if os.Remove(filepath.Join(root, rel)) != nil {
+			return
+		}
+	}
+}
+
+// carry brings everything but the given files over to the new folder.
+func carry(ctx context.Context, from, to string, except map[string]bool) error {
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && ctx.Err() != nil {
+			return errInterrupted
+		}
+		rel, _ := filepath.Rel(from, path)
+		if err == nil && !except[rel] {
+			err = carryOne(path, filepath.Join(to, rel), e)
+		}
+		if err != nil {
+			return fmt.Errorf("%s cannot be carried over: %w", rel, cause(err))
+		}
+		return nil
+	})
+}
+
+func carryOne(from, to string, e fs.DirEntry) error {
+	info, err := e.Info()
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.IsDir():
+		return makeDir(to, info)
+	case e.Type()&fs.ModeSymlink != 0:
+		dest, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(dest, to)
+	}
+	// A link keeps everything as it is; not every file system has them.
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	return copyFile(from, to, info)
+}
+
+func copyFile(from, to string, info fs.FileInfo) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	if err := os.Chmod(to, info.Mode().Perm()); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// makeDir makes a folder with the permissions of the one that it stands for.
+func makeDir(path string, like fs.FileInfo) error {
+	if err := os.Mkdir(path, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Chmod(path, like.Mode().Perm())
+}
+
+// writeFile writes a file with the permissions of the one that it replaces.
+func writeFile(old, path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		return err
+	}
+	if info, err := os.Stat(old); err == nil {
+		return os.Chmod(path, info.Mode().Perm())
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package kustomize
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const annotationFunction = "config.kubernetes.io/function"
+
+// buildWithExec lets kustomize run all functions, those of other people and
+// ours. Wherever ours is declared, as a program or as an image, it is this very
+// program that is run.
+func buildWithExec(dir string, o Options) ([]byte, []finding.Finding, error) {
+	disk := newOverlay(false)
+	top, err := confirm(disk, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	e := &execs{disk: disk, program: o.Program, seen: map[string]bool{}}
+	if err := e.kustomization(top); err != nil {
+		return nil, nil, err
+	}
+	if !e.found {
+		if err := e.atEnd(top); err != nil {
+			return nil, nil, err
+		}
+	}
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionUnspecified
+	options.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)
+	options.PluginConfig.FnpLoadingOptions.EnableExec = true
+	m, err := runKustomize(disk, top, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := m.AsYaml()
+	return out, nil, err
+}
+
+// execs points every declaration of our function to one program.
+type execs struct {
+	disk    *overlay
+	program string
+	seen    map[string]bool
+	found   bool
+}
+
+func (e *execs) kustomization(dir string) error {
+	if e.seen[dir] {
+		return nil
+	}
+	e.seen[dir] = true
+	k, name, err := load(e.disk, dir)
+	if err != nil {
+		return nil // kustomize says it better
+	}
+	for _, list := range [][]string{k.Resources, k.Components} {
+		for _, entry := range list {
+			if sub, ok := localDir(e.disk, dir, entry); ok {
+				if err := e.kustomization(sub); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	changed := false
+	for _, list := range []*[]string{&k.Transformers, &k.Generators, &k.Validators} {
+		entries, ours, err := e.entries(dir, name, *list)
+		if err != nil {
+			return err
+		}
+		if ours {
+			*list, changed = entries, true
+		}
+	}
+	e.found = e.found || changed
+	if !changed {
+		return nil
+	}
+	return e.disk.writeKustomization(dir, name, k)
+}
+
+// entries redirects ours in one list of functions, and reports whether it is
+// there. What is written in a file stays in that file.
+func (e *execs) entries(dir, name string, list []string) (entries []string, ours bool, err error) {
+	for _, entry := range list {
+		all, err := functions(e.disk, dir, name, []string{entry})
+		if err != nil {
+			return nil, false, err
+		}
+		if slices.ContainsFunc(all, func(f *function) bool { return f.ours }) {
+			ours = true
+			text, err := e.redirect(all)
+			if err != nil {
+				return nil, false, err
+			}
+			if file := filepath.Join(dir, entry); e.disk.Exists(file) && !e.disk.IsDir(file) {
+				e.disk.write(file, []byte(text))
+			} else {
+				entry = text
+			}
+		}
+		entries = append(entries, entry)
+	}
+	return entries, ours, nil
+}
+
+// redirect points the declarations of our function to the program.
+func (e *execs) redirect(all []*function) (string, error) {
+	var texts []string
+	for _, f := range all {
+		if f.ours {
+			annotations := f.resource.GetAnnotations()
+			annotations[annotationFunction] = e.declaration()
+			if err := f.resource.SetAnnotations(annotations); err != nil {
+				return "", err
+			}
+		}
+		text, err := f.resource.AsYAML()
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, string(text))
+	}
+	return strings.Join(texts, "---\n"), nil
+}
+
+// atEnd adds our function to a kustomization that does not have it. It goes into
+// a file, because kustomize calls what is written in place before those.
+func (e *execs) atEnd(dir string) error {
+	k, name, err := load(e.disk, dir)
+	if err != nil {
+		return err
+	}
+	config, err := yaml.Marshal(map[string]any{
+		"apiVersion": "poolwright.io/v1alpha1", "kind": "RenderConfig",
+		"metadata": map[string]any{"name": "poolwright-build", "annotations": map[string]string{annotationFunction: e.declaration()}},
+	})
+	if err != nil {
+		return err
+	}
+	file := stepPrefix + "function.yaml"
+	e.disk.write(filepath.Join(dir, file), config)
+	k.Transformers = append(k.Transformers, file)
+	return e.disk.writeKustomization(dir, name, k)
+}
+
+func (e *execs) declaration() string {
+	return fmt.Sprintf("exec:\n  path: %q\n  args: [fn]\n", e.program)
+}

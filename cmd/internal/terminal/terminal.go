@@ -1,0 +1,68 @@
+// Package terminal is about the person in front of the screen: what is only
+// shown to people, and never to a pipe or a log file.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Is reports whether a stream is a terminal, or another device that is no pipe
+// and no file.
+func Is(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// HasColor reports whether text on a stream may be coloured.
+func HasColor(stream any) bool {
+	return Is(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Colors of the severities.
+const (
+	Red    = "\x1b[31m"
+	Yellow = "\x1b[33m"
+	Cyan   = "\x1b[36m"
+	Plain  = "\x1b[0m"
+)
+
+const (
+	patience = time.Second            // work that takes less shows nothing
+	beat     = 250 * time.Millisecond // between two updates
+)
+
+// Progress shows on a terminal that long work goes on, until the function that
+// it returns is called. On anything else it does nothing.
+func Progress(w io.Writer, what string) (stop func()) {
+	if !Is(w) {
+		return func() {}
+	}
+	done, gone := make(chan struct{}), make(chan struct{})
+	start := time.Now()
+	go func() {
+		defer close(gone)
+		wait := patience
+		for {
+			select {
+			case <-done:
+				if wait != patience {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
+				return
+			case <-time.After(wait):
+				wait = beat
+				fmt.Fprintf(w, "\r\x1b[K%s … %.1f s", what, time.Since(start).Seconds())
+			}
+		}
+	}()
+	var once sync.Once
+	return func() { once.Do(func() { close(done); <-gone }) }
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const explainLong = `Say why each node and each disk was chosen or refused, and what is awaited.
+Nothing is written. KIND/NAME or KIND/NAMESPACE/NAME limits the answer to one
+spec, node, block device or storage.`
+
+const explainExample = `  poolwright explain
+  poolwright explain storage Node/worker-1
+  poolwright explain BlockDevice/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
+  poolwright explain storage -o json`
+
+func newExplain(s streams) *cobra.Command {
+	var f format
+	cmd := &cobra.Command{
+		Use:               "explain [DIR] [KIND/NAME]",
+		Short:             "Say why each node and disk was chosen or refused",
+		Long:              explainLong,
+		Example:           explainExample,
+		Args:              atMost(2, "explain takes one DIR and one KIND/NAME"),
+		ValidArgsFunction: folders,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, subject, err := explainArgs(args)
+			if err != nil {
+				return err
+			}
+			return runExplain(s, dir, subject, f)
+		},
+	}
+	addFormat(cmd, &f)
+	return cmd
+}
+
+// explainArgs tells DIR from KIND/NAME: what exists as a file is DIR.
+func explainArgs(args []string) (dir string, subject *ref, err error) {
+	dir = "."
+	if len(args) == 1 {
+		_, missing := os.Stat(args[0])
+		if args[0] == "-" || missing == nil || !strings.Contains(args[0], "/") {
+			return args[0], nil, nil
+		}
+		args = []string{".", args[0]}
+	}
+	if len(args) == 2 {
+		dir = args[0]
+		subject, err = parseRef(args[1])
+	}
+	return dir, subject, err
+}
+
+// ref is KIND/NAME or KIND/NAMESPACE/NAME as a person writes it.
+type ref struct{ kind, namespace, name string }
+
+func parseRef(s string) (*ref, error) {
+	parts := strings.Split(s, "/")
+	for _, p := range parts {
+		if p == "" {
+			parts = nil
+		}
+	}
+	switch len(parts) {
+	case 2:
+		return &ref{kind: parts[0], name: parts[1]}, nil
+	case 3:
+		return &ref{kind: parts[0], namespace: parts[1], name: parts[2]}, nil
+	}
+	return nil, usage("%q is not of the form KIND/NAME or KIND/NAMESPACE/NAME, such as Node/worker-1", s)
+}
+
+func (r *ref) matches(o finding.Ref) bool {
+	return r == nil || strings.EqualFold(r.kind, o.Kind) && r.name == o.Name && (r.namespace == "" || r.namespace == o.Namespace)
+}
+
+func (r *ref) String() string {
+	if r.namespace == "" {
+		return r.kind + "/" + r.name
+	}
+	return r.kind + "/" + r.namespace + "/" + r.name
+}
+
+// explanation is what explain has to say about one spec.
+type explanation struct {
+	Spec    machineRef       `json:"spec"`
+	Choices []choice         `json:"choices,omitempty"`
+	Notes   []machineFinding `json:"notes,omitempty"`
+	lines   []string
+}
+
+// choice is a place.Choice without its spec.
+type choice struct {
+	Subject machineRef    `json:"subject"`
+	Node    string        `json:"node,omitempty"`
+	Role    string        `json:"role,omitempty"`
+	Verdict place.Verdict `json:"verdict"`
+	Reason  string        `json:"reason"`
+}
+
+func runExplain(s streams, dir string, subject *ref, f format) error {
+	l, err := load(s, dir, "")
+	if err != nil {
+		return err
+	}
+	result := l.render(s)
+	told := explain(result.Choices, result.Findings, subject)
+	if f == asText {
+		err = printExplanations(s.out, told)
+	} else {
+		err = printAs(s.out, f, told)
+	}
+	if err != nil {
+		return err
+	}
+	if finding.Failed(result.Findings) {
+		return report(s.err, result.Findings)
+	}
+	if len(told) == 0 && subject != nil {
+		return fmt.Errorf("nothing was decided about %s: it is not among the specs, nodes and disks of %s", subject, dir)
+	}
+	if len(told) == 0 {
+		fmt.Fprintf(s.err, "%s: there is no spec, so nothing was decided\n", dir)
+	}
+	return nil
+}
+
+// explain sorts choices and findings by the spec that they are about, keeping
+// their order.
+func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []explanation {
+	told := []explanation{}
+	of := map[finding.Ref]int{}
+	about := func(spec finding.Ref) *explanation {
+		i, known := of[spec]
+		if !known {
+			i = len(told)
+			of[spec] = i
+			told = append(told, explanation{Spec: machineRef(spec)})
+		}
+		return &told[i]
+	}
+	for _, c := range choices {
+		if subject.matches(c.Spec) || subject.matches(c.Subject) {
+			e := about(c.Spec)
+			e.Choices = append(e.Choices, choice{machineRef(c.Subject), c.Node, c.Role, c.Verdict, c.Reason})
+		}
+	}
+	for _, f := range fs {
+		if f.Severity != finding.Error && subject.matches(f.Object) {
+			e := about(f.Object)
+			e.Notes = append(e.Notes, forMachines([]finding.Finding{f})...)
+			e.lines = append(e.lines, f.String())
+		}
+	}
+	return told
+}
+
+func printExplanations(w io.Writer, told []explanation) error {
+	for i, e := range told {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, finding.Ref(e.Spec))
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		if len(e.Choices) > 0 {
+			fmt.Fprintln(t, "  VERDICT\tSUBJECT\tNODE\tROLE\tREASON")
+		}
+		for _, c := range e.Choices {
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", c.Verdict, finding.Ref(c.Subject), dash(c.Node), dash(c.Role), c.Reason)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		for _, line := range e.lines {
+			fmt.Fprintln(w, "  "+line)
+		}
+	}
+	return nil
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const fnLong = `The KRM function: read a ResourceList (config.kubernetes.io/v1) on the standard
+input, render the specs among its items, and write the ResourceList to the
+standard output. kustomize and kpt call it, as a program or as a container.
+
+The functionConfig is optional. A RenderConfig (poolwright.io/v1alpha1) says
+which specs are rendered and for which GitOps engines they are protected; a spec
+may be given as functionConfig, too. Items that are not Poolwright's pass through
+as they are. Findings go to results and, for people, to the standard error; if
+one is an error, the items come back unchanged and the exit code is 1.
+
+With kustomize both flags are needed. Without --enable-exec, kustomize skips the
+function without a word:
+
+    kustomize build --enable-alpha-plugins --enable-exec DIR
+
+"poolwright build DIR" gives the same and needs neither.`
+
+const fnExample = `  # kustomization.yaml
+  transformers:
+  - |-
+    apiVersion: poolwright.io/v1alpha1
+    kind: RenderConfig
+    metadata:
+      name: render
+      annotations:
+        config.kubernetes.io/function: "exec: {path: poolwright}"
+
+  # Kptfile
+  pipeline:
+    mutators:
+    - exec: poolwright
+
+  # By hand
+  poolwright fn < resourcelist.yaml`
+
+func newFn(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "fn",
+		Short:   "The KRM function: ResourceList in, ResourceList out",
+		Long:    fnLong,
+		Example: fnExample,
+		Args:    atMost(0, "fn reads the standard input and takes none"),
+		RunE:    func(*cobra.Command, []string) error { return runFunction(s) },
+	}
+}
+
+func runFunction(s streams) error {
+	data, err := io.ReadAll(s.in)
+	if err != nil {
+		return fmt.Errorf("the ResourceList cannot be read: %w", err)
+	}
+	rl, err := krm.ReadResourceList(&document.Source{Name: "stdin", Data: data})
+	if err != nil {
+		return err
+	}
+	fs := finding.Sort(fn.Process(rl))
+	failed := report(s.err, fs)
+	if _, err := s.out.Write(rl.Append(nil, fs)); err != nil {
+		return err
+	}
+	return failed
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// loaded is a package as it was read, and what there is to say about it.
+type loaded struct {
+	folder.Package
+	input    folder.Input
+	findings []finding.Finding
+}
+
+// load reads a package. The error is one of usage.
+func load(s streams, dir, output string) (loaded, error) {
+	defer terminal.Progress(s.err, "reading "+dir)()
+	in := folder.Input{Dir: dir, Output: output, Stdin: s.in}
+	p, fs, err := folder.Read(in)
+	return loaded{Package: p, input: in, findings: fs}, err
+}
+
+// render renders what was read. If a part could not be read, the rest is only
+// checked: choosing from half an inventory would be choosing wrongly.
+func (l loaded) render(s streams) fn.Result {
+	defer terminal.Progress(s.err, "rendering")()
+	p := fn.Package{Objects: l.Objects, Output: l.Lock}
+	if finding.Failed(l.findings) {
+		return fn.Result{Findings: finding.Sort(append(l.findings, fn.Vet(p)...))}
+	}
+	return fn.Render(p)
+}
+
+// dirArg is the argument DIR of a verb.
+func dirArg(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}

@@ -1,0 +1,62 @@
+// Command poolwright turns declared storage intent, kept in Git, into every
+// manifest that a Kubernetes storage system needs. It is the command line and
+// the KRM function in one binary. Each verb has a file of its own, and is thin:
+// the work is done in fn, schema and cmd/internal.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+)
+
+// Exit codes.
+const (
+	exitFine   = 0
+	exitFailed = 1 // findings of severity error, or a failure
+	exitUsage  = 2 // bad usage
+)
+
+// streams are the standard streams: data goes to out, talk to err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}
+
+func run(args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	verb, err := root.ExecuteC()
+	var bad *usageError
+	var badFolder *folder.UsageError
+	switch {
+	case err == nil:
+		return exitFine
+	case errors.Is(err, errFindings):
+		return exitFailed
+	case errors.As(err, &bad), errors.As(err, &badFolder):
+		fmt.Fprintf(s.err, "poolwright: %v\nSee %q.\n", err, verb.CommandPath()+" --help")
+		return exitUsage
+	}
+	fmt.Fprintf(s.err, "poolwright: %v\n", err)
+	return exitFailed
+}
+
+// errFindings stands for findings of severity error, which are printed already.
+var errFindings = errors.New("findings of severity error")
+
+// usageError is a mistake in how the command was called.
+type usageError struct{ msg string }
+
+func (e *usageError) Error() string { return e.msg }
+
+func usage(format string, args ...any) error {
+	return &usageError{msg: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const renderLong = `Render the specs of a package: read the folder DIR (by default the current one),
+choose nodes and disks, and write every manifest that the specs need.
+
+The output goes to DIR/rendered, or to the folder that -o names. What lies there
+already is the lock: what was chosen before is kept. The folder is replaced as a
+whole, so there is never half an output, and files in it that are not
+Poolwright's stay. If any finding is an error, nothing is written.
+
+DIR may also be a single file, or - for a stream of documents on the standard
+input, which needs -o.`
+
+const renderExample = `  # Write ./rendered
+  poolwright render
+
+  # Print every manifest instead
+  poolwright render storage -o -
+
+  # In a pipeline: write nothing, exit with 1 if the output is not up to date
+  poolwright render storage --check`
+
+func newRender(s streams) *cobra.Command {
+	var output string
+	var check bool
+	cmd := &cobra.Command{
+		Use:               "render [DIR]",
+		Short:             "Render the specs of a package into manifests",
+		Long:              renderLong,
+		Example:           renderExample,
+		Args:              atMost(1, "render takes one DIR"),
+		ValidArgsFunction: folders,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runRender(s, dirArg(args), output, check)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the output folder, or - for the standard output (default DIR/rendered)")
+	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and exit with 1 if anything would change")
+	return cmd
+}
+
+func runRender(s streams, dir, output string, check bool) error {
+	if check && output == folder.Stdout {
+		return usage("--check compares with the output folder, and -o - has none; leave one of them out")
+	}
+	l, err := load(s, dir, output)
+	if err != nil {
+		return err
+	}
+	target, err := l.input.Target()
+	if err != nil {
+		return err
+	}
+	result := l.render(s)
+	if err := report(s.err, result.Findings); err != nil {
+		return err
+	}
+	if target == "" {
+		return printManifests(s.out, result.Objects)
+	}
+	plan, err := folder.NewPlan(target, result.Objects, l.Package)
+	if err != nil {
+		return err
+	}
+	if check {
+		return reportPlan(s.err, target, plan)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := plan.Write(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.err, summary(target, plan, len(result.Objects)))
+	return nil
+}
+
+func printManifests(w io.Writer, rendered []fn.Rendered) error {
+	for i, r := range rendered {
+		if i > 0 {
+			if _, err := io.WriteString(w, "---\n"); err != nil {
+				return err
+			}
+		}
+		if _, err := w.Write(r.Object.Raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func reportPlan(w io.Writer, target string, plan *folder.Plan) error {
+	if len(plan.Changes) == 0 {
+		return nil
+	}
+	for _, c := range plan.Changes {
+		fmt.Fprintln(w, "would "+c.String())
+	}
+	return report(w, []finding.Finding{{
+		Severity: finding.Error,
+		Message:  target + " is not what the specs and the inventory give; run poolwright render, and commit what it writes",
+	}})
+}
+
+func summary(target string, plan *folder.Plan, objects int) string {
+	if len(plan.Changes) == 0 {
+		return fmt.Sprintf("%s: %s, nothing changed", target, count(objects, "object"))
+	}
+	return fmt.Sprintf("%s: %s; %s added, %d changed, %d removed, %d unchanged", target, count(objects, "object"),
+		count(plan.Count(folder.Add), "file"), plan.Count(folder.Change), plan.Count(folder.Remove), plan.Unchanged)
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

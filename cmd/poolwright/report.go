@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// report prints findings, one a line, and turns errors among them into a
+// failure.
+func report(w io.Writer, fs []finding.Finding) error {
+	color := terminal.HasColor(w)
+	for _, f := range fs {
+		line := f.String()
+		if color {
+			line = colored(line, f.Severity)
+		}
+		fmt.Fprintln(w, line)
+	}
+	if finding.Failed(fs) {
+		return errFindings
+	}
+	return nil
+}
+
+func colored(line string, s finding.Severity) string {
+	color := map[finding.Severity]string{
+		finding.Error: terminal.Red, finding.Warning: terminal.Yellow, finding.Info: terminal.Cyan,
+	}[s]
+	return strings.Replace(line, string(s)+": ", color+string(s)+terminal.Plain+": ", 1)
+}
+
+// printAs prints a value for machines.
+func printAs(w io.Writer, f format, v any) error {
+	var data []byte
+	var err error
+	if f == asYAML {
+		data, err = yaml.Marshal(v)
+	} else {
+		data, err = json.MarshalIndent(v, "", "  ")
+		data = append(data, '\n')
+	}
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
+}
+
+// machineRef names an object as -o json prints it.
+type machineRef struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name,omitempty"`
+}
+
+// machineFinding is a finding as -o json prints it.
+type machineFinding struct {
+	Severity finding.Severity `json:"severity"`
+	Object   *machineRef      `json:"object,omitempty"`
+	Field    string           `json:"field,omitempty"`
+	File     string           `json:"file,omitempty"`
+	Line     int              `json:"line,omitempty"`
+	Column   int              `json:"column,omitempty"`
+	Message  string           `json:"message"`
+	Rule     string           `json:"rule,omitempty"`
+	Current  string           `json:"currentValue,omitempty"`
+	Proposed string           `json:"proposedValue,omitempty"`
+}
+
+func forMachines(fs []finding.Finding) []machineFinding {
+	out := make([]machineFinding, len(fs))
+	for i, f := range fs {
+		out[i] = machineFinding{
+			Severity: f.Severity, Field: f.Field, File: f.Pos.File, Line: f.Pos.Line, Column: f.Pos.Column,
+			Message: f.Message, Rule: f.Rule, Current: f.Current, Proposed: f.Proposed,
+		}
+		if f.Object != (finding.Ref{}) {
+			r := machineRef(f.Object)
+			out[i].Object = &r
+		}
+	}
+	return out
+}

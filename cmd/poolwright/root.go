@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+)
+
+const rootLong = `Poolwright turns a few lines of declared storage intent, kept in Git beside a
+snapshot of the cluster, into every manifest that a Kubernetes storage system
+needs. It never talks to a cluster to render, and it never touches a disk.
+
+Without a verb it is a KRM function: a ResourceList on the standard input is
+rendered to the standard output, as by "poolwright fn".
+
+Manifests and tables go to the standard output, everything else to the standard
+error. Exit codes: 0 fine, 1 findings of severity error or a failure, 2 bad usage.`
+
+const rootExample = `  # A package that renders, to start from
+  poolwright init cstor-local mycluster
+
+  # Render it into mycluster/rendered, and say why each disk was chosen
+  poolwright render mycluster
+  poolwright explain mycluster
+
+  # In a pipeline: fail if somebody forgot to render
+  poolwright render mycluster --check`
+
+// newRoot builds the whole command tree. There is no state outside of it.
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "poolwright",
+		Short:         "Storage intent in Git, rendered into manifests",
+		Long:          rootLong,
+		Example:       rootExample,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownVerb(cmd, args[0])
+			}
+			if in := bufio.NewReaderSize(s.in, 64<<10); !terminal.Is(s.in) && isResourceList(in) {
+				return runFunction(streams{in: in, out: s.out, err: s.err})
+			}
+			cmd.SetOut(s.err)
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return usage("no verb given, and no ResourceList on the standard input")
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	root.AddCommand(
+		newRender(s), newBuild(s), newVet(s), newExplain(s), newSchema(s), newInit(s), newFn(s), newVersion(s),
+	)
+	root.InitDefaultCompletionCmd("completion")
+	refuseUnknownShells(root)
+	return root
+}
+
+// isResourceList looks at the head of a stream without taking anything from it.
+// Either mark is enough: where keys are sorted, kind comes after all items.
+func isResourceList(in *bufio.Reader) bool {
+	head, _ := in.Peek(4 << 10)
+	return regexp.MustCompile(`(?m)^["'{\s]*(apiVersion["']?\s*:\s*["']?config\.kubernetes\.io/|kind["']?\s*:\s*["']?ResourceList\b)`).Match(head)
+}
+
+func unknownVerb(cmd *cobra.Command, verb string) error {
+	near := cmd.SuggestionsFor(verb)
+	if len(near) == 0 {
+		return usage("unknown verb %q", verb)
+	}
+	return usage("unknown verb %q (did you mean %q?)", verb, near[0])
+}
+
+// refuseUnknownShells makes "completion foo" a mistake; cobra prints its help
+// and is content.
+func refuseUnknownShells(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return usage("which shell? bash, zsh, fish or powershell")
+				}
+				return usage("unknown shell %q: bash, zsh, fish or powershell", args[0])
+			}
+		}
+	}
+}
+
+// atMost limits the arguments of a verb.
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usage("too many arguments: %s; %q is one too many", what, args[n])
+		}
+		return nil
+	}
+}
+
+// format is the value of -o where a table is printed.
+type format string
+
+const (
+	asText format = ""
+	asJSON format = "json"
+	asYAML format = "yaml"
+)
+
+// addFormat adds -o json|yaml to a verb.
+func addFormat(cmd *cobra.Command, f *format) {
+	cmd.Flags().VarP(f, "output", "o", "print as json or yaml instead of as text")
+	complete(cmd, "output", string(asJSON), string(asYAML))
+}
+
+func (f *format) String() string { return string(*f) }
+func (f *format) Type() string   { return "json|yaml" }
+func (f *format) Set(v string) error {
+	if v != string(asJSON) && v != string(asYAML) {
+		return fmt.Errorf("%q is not one of json, yaml", v)
+	}
+	*f = format(v)
+	return nil
+}
+
+// complete offers fixed values for a flag to the shell.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	// The only error is a flag that does not exist.
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
+}
+
+// folders completes the argument DIR.
+func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/schema"
+)
+
+const schemaLong = `Print what a kind of document may say: as CUE, the source of all others, as JSON
+Schema for editors, as OpenAPI, or as a CustomResourceDefinition. Without KIND,
+list the kinds.`
+
+const schemaExample = `  poolwright schema
+  poolwright schema CStorClusterConfig
+  poolwright schema CStorClusterConfig -o jsonschema > .vscode/cstor.json
+  poolwright schema CStorClusterConfig -o crd | kubectl apply -f -`
+
+// schemaFormats are the formats of one kind; the list of kinds has those of a
+// table.
+func schemaFormats() []schema.Format {
+	return []schema.Format{schema.CUE, schema.JSONSchema, schema.OpenAPI, schema.CRD}
+}
+
+func newSchema(s streams) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "schema [KIND]",
+		Short:   "Print what a kind of document may say",
+		Long:    schemaLong,
+		Example: schemaExample,
+		Args:    atMost(1, "schema takes one KIND"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return kindNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			schemas := schema.Load()
+			if len(args) == 0 {
+				return listKinds(s, schemas.Kinds(), output)
+			}
+			return exportKind(s, schemas, args[0], output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "cue (default), jsonschema, openapi or crd; json or yaml for the list of kinds")
+	values := []string{string(asJSON), string(asYAML)}
+	for _, f := range schemaFormats() {
+		values = append(values, string(f))
+	}
+	complete(cmd, "output", values...)
+	return cmd
+}
+
+func exportKind(s streams, schemas *schema.Schemas, name, output string) error {
+	f := schema.Format(output)
+	if output == "" {
+		f = schema.CUE
+	}
+	if !slices.Contains(schemaFormats(), f) {
+		return usage("-o %s: %q is not one of cue, jsonschema, openapi, crd", output, output)
+	}
+	for _, k := range schemas.Kinds() {
+		if strings.EqualFold(k.Kind, name) {
+			data, err := schemas.Export(k.Kind, f)
+			if err != nil {
+				return err
+			}
+			_, err = s.out.Write(data)
+			return err
+		}
+	}
+	return usage("unknown kind %q; the kinds are %s", name, strings.Join(kindNames(), ", "))
+}
+
+// kindRow is one line of the list of kinds.
+type kindRow struct {
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	Role       string `json:"role"`
+	Doc        string `json:"doc"`
+}
+
+func listKinds(s streams, kinds []schema.Kind, output string) error {
+	rows := make([]kindRow, len(kinds))
+	for i, k := range kinds {
+		rows[i] = kindRow{k.Kind, k.APIVersion(), string(k.Role), k.Doc}
+	}
+	switch format(output) {
+	case asText:
+	case asJSON, asYAML:
+		return printAs(s.out, format(output), rows)
+	default:
+		return usage("-o %s: name a KIND, or use json or yaml for the list of kinds", output)
+	}
+	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "KIND\tAPIVERSION\tROLE\tWHAT IT IS")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Kind, r.APIVersion, r.Role, r.Doc)
+	}
+	return t.Flush()
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range schema.Load().Kinds() {
+		names = append(names, k.Kind)
+	}
+	return names
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+// Inside the scripts, poolwright is this test binary.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"poolwright": main})
+}
+
+// TestScripts runs the behaviour tests: input, command, standard output and
+// standard error in one file each. A bug becomes a script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setup,
+	})
+}
+
+// setup gives scripts the program nobody, which runs its arguments as a user to
+// whom permissions mean something, even where the tests run as root.
+func setup(env *testscript.Env) error {
+	script := "#!/bin/sh\nexec \"$@\"\n"
+	if os.Getuid() == 0 {
+		script = "#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"\n"
+		program, err := exec.LookPath("poolwright")
+		if err != nil {
+			return err
+		}
+		for dir := filepath.Dir(program); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		for dir := env.WorkDir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	bin := filepath.Join(env.WorkDir, ".bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		return err
+	}
+	env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
+	env.Setenv("NO_COLOR", "")
+	return os.WriteFile(filepath.Join(bin, "nobody"), []byte(script), 0o755)
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const vetLong = `Check a package without rendering it: that every file can be read, that every
+spec is complete and says only what it may say, and that no two of them meet.
+Every mistake is reported in one run, with file, line and column.`
+
+const vetExample = `  poolwright vet
+  poolwright vet storage/cstor.yaml
+  poolwright vet storage -o json`
+
+func newVet(s streams) *cobra.Command {
+	var f format
+	cmd := &cobra.Command{
+		Use:               "vet [DIR]",
+		Short:             "Check a package",
+		Long:              vetLong,
+		Example:           vetExample,
+		Args:              atMost(1, "vet takes one DIR"),
+		ValidArgsFunction: folders,
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := load(s, dirArg(args), "")
+			if err != nil {
+				return err
+			}
+			fs := finding.Sort(append(l.findings, fn.Vet(fn.Package{Objects: l.Objects, Output: l.Lock})...))
+			if f == asText {
+				if err := report(s.err, fs); err != nil {
+					return err
+				}
+				fmt.Fprintf(s.err, "%s: no errors\n", dirArg(args))
+				return nil
+			}
+			if err := printAs(s.out, f, forMachines(fs)); err != nil {
+				return err
+			}
+			if finding.Failed(fs) {
+				return errFindings
+			}
+			return nil
+		},
+	}
+	addFormat(cmd, &f)
+	return cmd
+}
