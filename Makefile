@@ -19,14 +19,14 @@ build: ## Build bin/poolwright
 	$(GO_BUILD) -o bin/poolwright ./cmd/poolwright
 
 .PHONY: demo
-demo: build ## Render an example into a temporary folder, and explain it
+demo: build ## Explain an example, and render it into a temporary folder
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && set -e && \
 	bin/poolwright init cstor-local "$$tmp/cstor-local" && \
 	rm -rf "$$tmp/cstor-local/rendered" && cd "$$tmp" && \
 	run() { printf '\n$$ %s\n' "$$*"; "$(CURDIR)/bin/$$@"; } && \
+	run poolwright explain cstor-local && \
 	run poolwright render cstor-local && \
-	for f in $$(find cstor-local/rendered -type f | sort); do printf '\n# %s\n' "$$f"; cat "$$f"; done && \
-	run poolwright explain cstor-local
+	for f in $$(find cstor-local/rendered -type f | sort); do printf '\n# %s\n' "$$f"; cat "$$f"; done
 
 .PHONY: test
 test: bin/kustomize missing ## Run all tests
@@ -70,8 +70,9 @@ generate: build ## Render the examples again, and rewrite the expected output of
 
 .PHONY: image
 image: build ## Build the image of the function, with docker or podman
-	@engine=$$(command -v docker || command -v podman) || { echo "neither docker nor podman is on this machine"; exit 1; }; \
-	  "$$engine" build -t $(IMAGE) -f image/Dockerfile .
+	@for engine in docker podman; do \
+	  if $$engine info >/dev/null 2>&1; then exec $$engine build -t $(IMAGE) -f image/Dockerfile .; fi; \
+	done; echo "neither docker nor podman runs on this machine"; exit 1
 
 .PHONY: clean
 clean: ## Remove what was built

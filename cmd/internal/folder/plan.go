@@ -25,7 +25,7 @@ const (
 	Remove Action = "remove"
 )
 
-// Change is one file that a render would touch.
+// FileChange is one file that a render would touch.
 type FileChange struct {
 	Action Action
 	Name   string // as it is to be shown

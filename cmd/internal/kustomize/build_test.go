@@ -12,7 +12,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/tool"
 )
 
-// function puts the test binary where it has the name of the function.
+// program puts the test binary where it has the name of the function.
 func program(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
