@@ -65,7 +65,7 @@ lint: ## Check formatting, and vet
 
 .PHONY: generate
 generate: build ## Render the examples again, and rewrite the expected output of the tests
-	bin/poolwright render examples/cstor-local
+	for p in cstor-local cstor-cloud/commits/1-nothing-bound cstor-cloud/commits/2-claims-bound cstor-cloud; do bin/poolwright render examples/$$p; done
 	go test ./cmd/poolwright -run TestScripts -update
 
 .PHONY: image

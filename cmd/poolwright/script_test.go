@@ -56,5 +56,10 @@ func setup(env *testscript.Env) error {
 	}
 	env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
 	env.Setenv("NO_COLOR", "")
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", examples)
 	return os.WriteFile(filepath.Join(bin, "nobody"), []byte(script), 0o755)
 }

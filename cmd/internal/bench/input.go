@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -10,6 +11,13 @@ import (
 	"runtime"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/kustomize"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 )
@@ -17,45 +25,57 @@ import (
 // resourceList writes the package as a function receives it, and the function's
 // own configuration for kustomize.
 func resourceList(dir, poolwright string) (string, error) {
-	var buf bytes.Buffer
-	buf.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
+	list := dir + ".resourcelist"
+	f, err := os.Create(list)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	w.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
 	for _, name := range []string{"cstor.yaml", "inventory/nodes.yaml", "inventory/blockdevices.yaml"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
+		if err := appendItem(w, filepath.Join(dir, name)); err != nil {
 			return "", err
 		}
-		lead := "- "
-		for line := range bytes.Lines(data) {
-			buf.WriteString(lead)
-			buf.Write(line)
-			lead = "  "
-		}
+	}
+	if err := w.Flush(); err != nil {
+		return "", err
 	}
 	function := fmt.Sprintf("apiVersion: poolwright.io/v1alpha1\nkind: RenderConfig\nmetadata:\n  name: poolwright\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: %s}\n", poolwright)
 	if err := os.WriteFile(filepath.Join(dir, "function.yaml"), []byte(function), 0o644); err != nil {
 		return "", err
 	}
-	list := dir + ".resourcelist"
-	return list, os.WriteFile(list, buf.Bytes(), 0o644)
+	return list, nil
+}
+
+// appendItem copies a file line by line: what the benchmark holds itself counts
+// in the peak memory of the processes that it starts.
+func appendItem(w *bufio.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lead := "- "
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		w.WriteString(lead)
+		w.Write(lines.Bytes())
+		w.WriteByte('\n')
+		lead = "  "
+	}
+	return lines.Err()
 }
 
 const allocatedPrefix = "allocated: "
 
-// inProcess does one of the jobs to compare with, as a process of its own.
-func inProcess(job, file string) {
-	data, err := os.ReadFile(file)
-	if err == nil {
-		switch job {
-		case "parse":
-			err = parseOnly(data)
-		case "kyaml":
-			err = framework.Execute(framework.ResourceListProcessorFunc(func(*framework.ResourceList) error { return nil }),
-				&kio.ByteReadWriter{Reader: bytes.NewReader(data), Writer: io.Discard})
-		default:
-			err = fmt.Errorf("no job %q", job)
-		}
+// inProcess does one of the jobs as a process of its own, and tells what it
+// allocated. input is a ResourceList, or the folder of a package.
+func inProcess(job, input string) {
+	jobs := map[string]func(string) error{
+		"parse": parseOnly, "kyaml": kyamlFunction, "render": render, "fn": function, "build": build,
 	}
-	if err != nil {
+	if err := jobs[job](input); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -64,8 +84,61 @@ func inProcess(job, file string) {
 	fmt.Fprintf(os.Stderr, "%s%d\n", allocatedPrefix, stats.TotalAlloc)
 }
 
+func render(dir string) error {
+	p, findings, err := folder.Read(folder.Input{Dir: dir, Output: folder.Stdout})
+	if err != nil {
+		return err
+	}
+	return failure(append(findings, fn.Render(fn.Package{Objects: p.Objects, Output: p.Lock}).Findings...))
+}
+
+func function(list string) error {
+	data, err := os.ReadFile(list)
+	if err != nil {
+		return err
+	}
+	rl, err := krm.ReadResourceList(&document.Source{Name: list, Data: data})
+	if err != nil {
+		return err
+	}
+	findings := fn.Process(rl)
+	rl.Append(nil, findings)
+	return failure(findings)
+}
+
+func build(dir string) error {
+	_, findings, err := kustomize.Build(dir, kustomize.Options{Process: fn.Process})
+	if err != nil {
+		return err
+	}
+	return failure(findings)
+}
+
+func failure(findings []finding.Finding) error {
+	for _, f := range findings {
+		if f.Severity == finding.Error {
+			return errors.New(f.String())
+		}
+	}
+	return nil
+}
+
+// kyamlFunction is what a function pays that is written with the usual library.
+func kyamlFunction(list string) error {
+	data, err := os.ReadFile(list)
+	if err != nil {
+		return err
+	}
+	nothing := framework.ResourceListProcessorFunc(func(*framework.ResourceList) error { return nil })
+	return framework.Execute(nothing, &kio.ByteReadWriter{Reader: bytes.NewReader(data), Writer: io.Discard})
+}
+
 // parseOnly is what any tool pays that reads YAML with the usual library.
-func parseOnly(data []byte) error {
+func parseOnly(list string) error {
+	data, err := os.ReadFile(list)
+	if err != nil {
+		return err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var n yaml.Node
