@@ -12,7 +12,7 @@ FUZZTIME ?= 10s
 
 .PHONY: help
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/poolwright
@@ -29,7 +29,7 @@ demo: build ## Explain an example, and render it into a temporary folder
 	for f in $$(find cstor-local/rendered -type f | sort); do printf '\n# %s\n' "$$f"; cat "$$f"; done
 
 .PHONY: test
-test: bin/kustomize missing ## Run all tests
+test: bin/kustomize control-plane missing ## Run all tests
 	go test -timeout 30m ./...
 
 .PHONY: test-fast
@@ -59,13 +59,14 @@ bench: build bin/kustomize ## Measure, and print a table that anyone can repeat
 
 .PHONY: lint
 lint: ## Check formatting, and vet
-	@unformatted=$$(gofmt -l cmd examples fn schema); \
+	@unformatted=$$(gofmt -l cmd examples fn live schema); \
 	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 
 .PHONY: generate
 generate: build ## Render the examples again, and rewrite the expected output of the tests
 	for p in cstor-local cstor-cloud/commits/1-nothing-bound cstor-cloud/commits/2-claims-bound cstor-cloud; do bin/poolwright render examples/$$p; done
+	go test ./schema -run 'TestComplete|TestExport|TestDefinitions' -update
 	go test ./cmd/poolwright -run TestScripts -update
 
 .PHONY: image
@@ -77,6 +78,24 @@ image: build ## Build the image of the function, with docker or podman
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf bin
+
+# The control plane that tests run is built from its Go modules, each a module of
+# its own, so that the product's go.mod stays small.
+CONTROL_PLANE := live/controlplane
+KUBERNETES    := v1.36.3
+KUBE_VERSION  := k8s.io/component-base/version
+
+.PHONY: control-plane
+control-plane: bin/etcd bin/kube-apiserver bin/kube-controller-manager ## Build the Kubernetes API server that tests run
+
+bin/etcd: $(CONTROL_PLANE)/etcd/go.mod
+	@echo "building etcd, the API server and the controller manager for the tests: some minutes, the first time only"
+	cd $(CONTROL_PLANE)/etcd && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$(CURDIR)/$@" go.etcd.io/etcd/server/v3
+
+bin/kube-%: $(CONTROL_PLANE)/kubernetes/go.mod
+	cd $(CONTROL_PLANE)/kubernetes && CGO_ENABLED=0 go build -trimpath \
+	  -ldflags "-s -w -X $(KUBE_VERSION).gitVersion=$(KUBERNETES) -X $(KUBE_VERSION).gitMajor=1 -X $(KUBE_VERSION).gitMinor=36" \
+	  -o "$(CURDIR)/$@" k8s.io/kubernetes/cmd/kube-$*
 
 bin/kustomize:
 	CGO_ENABLED=0 GOBIN="$(CURDIR)/bin" go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)

@@ -83,6 +83,9 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		}
 		return
 	}
+	if !fact && o.Owner() != "" {
+		return // a copy of our output outside the output folder is nobody's manifest
+	}
 	index := c.items
 	if fact {
 		index = c.factItems
@@ -97,8 +100,6 @@ func (c *classified) add(o *krm.Object, fact bool) {
 	switch {
 	case fact:
 		c.facts = append(c.facts, o)
-	case o.Owner() != "":
-		// A copy of our output outside the output folder is nobody's manifest.
 	case o.Group() == ownGroup && o.Kind == configKind:
 		if c.config != nil {
 			c.report(o, "two-configs", "", "is a second RenderConfig, the first is %s; remove one", whereIs(c.config))

@@ -43,7 +43,7 @@ func Process(rl *krm.ResourceList) []finding.Finding {
 	})
 	for i, o := range items {
 		if now := wanted[o.ID()]; now != nil && o.Owner() != "" && !isFact(o) {
-			if now != o && located {
+			if now != o && o.Path != "" {
 				locate(now, o.Path, o.Index)
 			}
 			items[i] = now

@@ -201,7 +201,7 @@ func (w *world) render(schemas *schema.Schemas, facts, before []*krm.Object) Res
 	pkg.policy.Engine, pkg.policy.Protection, pkg.policy.Intermediates = "all", "confirm", "local"
 	for _, o := range pkg.classified.specs {
 		pkg.specs = append(pkg.specs, &system.Spec{
-			Object: o, Completed: w.complete[o.Name], Before: pkg.lock[o.OwnerKey()], Consent: system.NewConsent(""),
+			Object: o, Completed: w.complete[o.Name], Before: pkg.lock[o.OwnerKey()], Consent: system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)),
 		})
 	}
 	return pkg.render()
@@ -301,6 +301,7 @@ func TestRules(t *testing.T) {
 		pools += checkPools(t, w, facts, second)
 		checkAddition(t, w, schemas, facts, lock, second)
 		checkUnused(t, w, schemas, facts, lock, second)
+		checkEdits(t, w, schemas, facts, lock, second)
 	})
 	t.Logf("%d clusters rendered, %d pools checked", rendered, pools)
 	if rendered == 0 || pools == 0 {

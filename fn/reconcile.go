@@ -47,6 +47,10 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
 		}
 		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object}
 		old := before[id]
+		if other := r.pkg.others[id]; other != nil {
+			r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Object.Ref)
+			continue
+		}
 		switch {
 		case old != nil && sameContent(old, o.Object):
 			w.Object = old
@@ -73,12 +77,8 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
 // Everything else that it renders holds data.
 func bookkeeping(spec, o *krm.Object) bool { return o.Group() == spec.Group() }
 
-// checkCollision looks for somebody else's object of the same name.
+// checkCollision looks for somebody else's live object of the same name.
 func (r *reconciler) checkCollision(spec, o *krm.Object) {
-	if other := r.pkg.others[o.ID()]; other != nil {
-		r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Ref)
-		return
-	}
 	live := r.facts.Object(o.ID())
 	if live == nil {
 		return
@@ -96,6 +96,10 @@ func (r *reconciler) checkCollision(spec, o *krm.Object) {
 // keepAll leaves the output of a spec that is not to be rendered now.
 func (r *reconciler) keepAll(spec *system.Spec) {
 	for _, o := range spec.Before {
+		if twin, found := r.wanted[o.ID()]; found {
+			r.report(spec.Object, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Object.Ref)
+			continue
+		}
 		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + strings.ToLower(o.Kind) + ".yaml", Object: o}, spec: spec.Object}
 	}
 }
@@ -119,7 +123,11 @@ func (r *reconciler) checkOrphans() {
 		}) {
 			continue
 		}
-		r.report(objects[0], "orphan", "its spec %s is gone; put the spec back, delete this output too, or annotate it with %s: %s", owner, krm.AnnotationAllowRemoval, consent)
+		remedy := "put the spec back, or delete this output too"
+		if consent != "" {
+			remedy = fmt.Sprintf("put the spec back, delete this output too, or annotate it with %s: %s", krm.AnnotationAllowRemoval, consent)
+		}
+		r.report(objects[0], "orphan", "its spec %s is gone; %s", owner, remedy)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -71,8 +72,8 @@ func prepare(p Package) *prepared {
 	schemas := schema.Load()
 	pkg := &prepared{classified: classify(p, systems(), schemas.Kinds()), schemas: schemas}
 	for _, o := range pkg.classified.specs {
-		if len(o.Raw) > maxSpec {
-			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", len(o.Raw), maxSpec)
+		if size := sizeOf(o); size > maxSpec {
+			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, maxSpec)
 			continue
 		}
 		if spec := pkg.complete(o); spec != nil {
@@ -81,6 +82,14 @@ func prepare(p Package) *prepared {
 	}
 	pkg.policy = pkg.completePolicy()
 	return pkg
+}
+
+// sizeOf is the size of a document. An item of a list has no text of its own.
+func sizeOf(o *krm.Object) int {
+	if o.Raw == nil {
+		return len(document.Append(nil, o.Node, 0))
+	}
+	return len(o.Raw)
 }
 
 // render places, renders, protects and reconciles.
@@ -102,11 +111,11 @@ func (pkg *prepared) render() Result {
 				continue
 			}
 			result.Findings = append(result.Findings, out.Findings...)
-			result.Findings = append(result.Findings, unmatchedConsent(spec)...)
 			result.Choices = append(result.Choices, out.Choices...)
 			if finding.Failed(out.Findings) {
 				continue
 			}
+			result.Findings = append(result.Findings, unmatchedConsent(spec)...)
 			protect(spec, out, pkg.policy.Policy)
 			r.reconcile(spec, out)
 		}
@@ -178,7 +187,11 @@ func (pkg *prepared) completePolicy() policy {
 		if !slices.ContainsFunc(pkg.classified.specs, func(o *krm.Object) bool {
 			return s.Kind == o.Kind && s.Name == o.Name && (s.Namespace == "" || s.Namespace == o.Namespace)
 		}) {
-			pkg.report(pkg.config, "no-such-spec", fmt.Sprintf("spec.specs[%d]", i), "names %s %s, which is not in the package", s.Kind, s.Name)
+			pkg.findings = append(pkg.findings, finding.Finding{
+				Severity: finding.Error, Rule: "no-such-spec", Object: pkg.config.Ref, Field: fmt.Sprintf("spec.specs[%d]", i),
+				Pos:     pkg.config.Position(pkg.config.Node.Seq("spec", "specs")[i].Off),
+				Message: fmt.Sprintf("names %s, which is not in the package; correct it, or remove it", finding.Ref{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}),
+			})
 		}
 	}
 	return config.Spec

@@ -65,10 +65,7 @@ func (s *Schemas) Check(ref finding.Ref, n *document.Node) []finding.Finding {
 }
 
 func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) finding.Finding {
-	var kinds []string
-	for _, k := range s.Kinds() {
-		kinds = append(kinds, k.Kind)
-	}
+	kinds := s.kindNames()
 	f := finding.Finding{
 		Severity: finding.Error,
 		Object:   ref,

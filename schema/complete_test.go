@@ -16,12 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func load(tb testing.TB) *Schemas {
-	tb.Helper()
-	s := Load()
-	return s
-}
-
 // Every document below testdata/<kind> is completed; what is said about it, and
 // what comes of it, stands beside it. A document of invalid/ has an error, one
 // of valid/ has none.
@@ -30,7 +24,7 @@ func TestComplete(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no documents", err)
 	}
-	s := load(t)
+	s := Load()
 	for _, file := range files {
 		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
 			data, err := os.ReadFile(file)
@@ -80,7 +74,7 @@ func TestCompleteTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := load(t)
+	s := Load()
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {

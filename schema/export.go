@@ -20,8 +20,10 @@ const (
 	CRD        Format = "crd"        // a CustomResourceDefinition
 )
 
-// Formats lists them.
-func Formats() []Format { return []Format{CUE, JSONSchema, OpenAPI, CRD} }
+// Formats lists their names.
+func Formats() []string {
+	return []string{string(CUE), string(JSONSchema), string(OpenAPI), string(CRD)}
+}
 
 // Export writes the definition of a kind for another tool. It gives the same
 // bytes each time. Rules between fields are in the CUE export only: the other
@@ -29,11 +31,7 @@ func Formats() []Format { return []Format{CUE, JSONSchema, OpenAPI, CRD} }
 func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 	d := s.lookup(kind)
 	if d == nil {
-		var kinds []string
-		for _, k := range s.Kinds() {
-			kinds = append(kinds, k.Kind)
-		}
-		return nil, fmt.Errorf("no definition of kind %q; the kinds are %s", kind, strings.Join(kinds, ", "))
+		return nil, fmt.Errorf("no definition of kind %q; the kinds are %s", kind, strings.Join(s.kindNames(), ", "))
 	}
 	switch f {
 	case CUE:
@@ -52,7 +50,7 @@ func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 		crd := d.crd()
 		return document.Append(nil, &crd, 0), nil
 	}
-	return nil, fmt.Errorf("no format %q; the formats are cue, jsonschema, openapi, crd", f)
+	return nil, fmt.Errorf("no format %q; the formats are %s", f, strings.Join(Formats(), ", "))
 }
 
 func indented(n document.Node) ([]byte, error) {

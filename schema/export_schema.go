@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -235,5 +234,5 @@ func valueOf(text string) document.Node {
 	if err := json.Unmarshal([]byte(text), &s); err == nil {
 		return document.Text(s)
 	}
-	return document.Node{Kind: document.Scalar, Off: document.NoOffset, Value: cmp.Or(text, "null")}
+	return document.Node{Kind: document.Scalar, Off: document.NoOffset, Value: text}
 }

@@ -15,10 +15,11 @@ import (
 )
 
 func TestExport(t *testing.T) {
-	s := load(t)
+	s := Load()
 	for _, kind := range s.Kinds() {
-		for _, f := range Formats() {
-			t.Run(kind.Kind+"/"+string(f), func(t *testing.T) {
+		for _, name := range Formats() {
+			f := Format(name)
+			t.Run(kind.Kind+"/"+name, func(t *testing.T) {
 				got, err := s.Export(kind.Kind, f)
 				if f == CRD && (kind.Foreign || kind.Role == Fact || kind.Role == Config) {
 					if err == nil {
@@ -29,7 +30,7 @@ func TestExport(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				again, _ := load(t).Export(kind.Kind, f)
+				again, _ := Load().Export(kind.Kind, f)
 				if !bytes.Equal(got, again) {
 					t.Error("a second export differs")
 				}
@@ -43,7 +44,7 @@ func TestExport(t *testing.T) {
 }
 
 func TestExportedCUEStandsAlone(t *testing.T) {
-	s := load(t)
+	s := Load()
 	for _, kind := range s.Kinds() {
 		text, err := s.Export(kind.Kind, CUE)
 		if err != nil {
@@ -62,7 +63,7 @@ func TestExportedCUEStandsAlone(t *testing.T) {
 // A structural schema gives every value one type, and has either properties or
 // additionalProperties.
 func TestExportedCRDIsStructural(t *testing.T) {
-	s := load(t)
+	s := Load()
 	for _, kind := range s.Kinds() {
 		text, err := s.Export(kind.Kind, CRD)
 		if err != nil {
@@ -98,7 +99,7 @@ func structural(t *testing.T, path string, n *document.Node) {
 }
 
 func TestExportErrors(t *testing.T) {
-	s := load(t)
+	s := Load()
 	if _, err := s.Export("Storag", CUE); err == nil || !strings.Contains(err.Error(), "CStorClusterConfig") {
 		t.Errorf("unknown kind: %v", err)
 	}
@@ -108,7 +109,7 @@ func TestExportErrors(t *testing.T) {
 }
 
 func TestExportedJSONIsJSON(t *testing.T) {
-	s := load(t)
+	s := Load()
 	for _, f := range []Format{JSONSchema, OpenAPI} {
 		text, err := s.Export("CStorClusterConfig", f)
 		if err != nil {

@@ -23,7 +23,7 @@ func FuzzComplete(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	s, uses := load(f), 0
+	s, uses := Load(), 0
 	f.Fuzz(func(t *testing.T, data []byte) {
 		src := &document.Source{Name: "fuzz.yaml", Data: data}
 		docs, err := document.Parse(src)
@@ -31,7 +31,7 @@ func FuzzComplete(f *testing.F) {
 			return
 		}
 		if uses++; uses%1000 == 0 {
-			s = load(t) // a CUE context only grows
+			s = Load() // a CUE context only grows
 		}
 		for i := range docs {
 			n := &docs[i].Node

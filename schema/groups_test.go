@@ -10,7 +10,7 @@ import (
 
 // The rules of RAID groups, worked out once more in Go, for every small count.
 func TestGroups(t *testing.T) {
-	s := load(t)
+	s := Load()
 	for _, raid := range []string{"stripe", "mirror", "raidz", "raidz2"} {
 		for count := range 25 { // 0: not given
 			for group := range 12 {

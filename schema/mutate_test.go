@@ -34,7 +34,7 @@ func TestCompleteMutated(t *testing.T) {
 			seeds = append(seeds, &docs[i].Node)
 		}
 	}
-	s := load(t)
+	s := Load()
 	rapid.Check(t, func(t *rapid.T) {
 		n := clone(rapid.SampledFrom(seeds).Draw(t, "seed"))
 		ref := refOf(&n)

@@ -99,6 +99,15 @@ func (s *Schemas) Kinds() []Kind {
 	return kinds
 }
 
+// kindNames lists the names of all kinds, in the order of Kinds.
+func (s *Schemas) kindNames() []string {
+	var names []string
+	for _, k := range s.Kinds() {
+		names = append(names, k.Kind)
+	}
+	return names
+}
+
 // lookup returns the definition of a kind with its shape, or nil.
 func (s *Schemas) lookup(kind string) *definition {
 	s.mu.Lock()

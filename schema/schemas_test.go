@@ -11,7 +11,7 @@ import (
 
 func TestKinds(t *testing.T) {
 	var got []string
-	for _, k := range load(t).Kinds() {
+	for _, k := range Load().Kinds() {
 		got = append(got, string(k.Role)+" "+k.APIVersion()+" "+k.Kind)
 		if k.Doc == "" || k.Plural == "" || k.Scope != "Namespaced" && k.Scope != "Cluster" {
 			t.Errorf("%+v is not complete", k)
@@ -40,7 +40,7 @@ func TestKinds(t *testing.T) {
 
 // What a person may write is documented where it is defined.
 func TestEveryFieldHasADoc(t *testing.T) {
-	s := load(t)
+	s := Load()
 	for _, k := range s.Kinds() {
 		for _, f := range s.lookup(k.Kind).shape.fields {
 			if f.name == "spec" {
@@ -86,7 +86,7 @@ func TestDefinitionsAreFormatted(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	s := load(t)
+	s := Load()
 	src, ref, n := parsed(t, smallSpec)
 	_, storageRef, storage := parsed(t, smallStorage)
 	var wg sync.WaitGroup

@@ -169,7 +169,8 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 	default:
 		panic(fmt.Sprintf("schema: %v: a shape cannot be a %v", v.Path(), kind))
 	}
-	if d, ok := v.Default(); ok && d.IsConcrete() && !v.IsConcrete() || ok && s.isDisjunction(v) {
+	op, _ := v.Expr()
+	if d, ok := v.Default(); ok && (op == cue.OrOp || d.IsConcrete() && !v.IsConcrete()) {
 		if b, err := d.MarshalJSON(); err == nil {
 			s.deflt = string(b)
 		}
@@ -178,11 +179,6 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 		s.readConstraints(v.Eval())
 	}
 	return s
-}
-
-func (s *shape) isDisjunction(v cue.Value) bool {
-	op, _ := v.Expr()
-	return op == cue.OrOp
 }
 
 func (r shapeReader) readObject(s *shape, v cue.Value) {
@@ -203,7 +199,9 @@ func (r shapeReader) readObject(s *shape, v cue.Value) {
 			required: sel.ConstraintType() == cue.RequiredConstraint,
 			shape:    r.read(fields.Value()),
 		}
-		f.unsupported, _ = textAttribute(fields.Value(), "unsupported")
+		if why := fields.Value().Attribute("unsupported"); why.Err() == nil {
+			f.unsupported, _ = why.String(0)
+		}
 		s.fields = append(s.fields, f)
 	}
 	s.open = s.keys == nil && v.Allows(cue.AnyString)
@@ -363,15 +361,6 @@ func references(v cue.Value, depth int) []cue.Value {
 		}
 	}
 	return refs
-}
-
-func textAttribute(v cue.Value, name string) (string, bool) {
-	a := v.Attribute(name)
-	if a.Err() != nil {
-		return "", false
-	}
-	t, err := a.String(0)
-	return t, err == nil
 }
 
 func scalarText(v cue.Value) string {

@@ -9,35 +9,8 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// stoodIn is the Off of a node that stands in for a value which was written in
-// another place or under another name. It counts as bad, so nothing more is said
-// about it, and the field is not missed as well.
-const stoodIn int32 = -2
-
-// standIns puts a stand-in wherever a field is missing that was meant by an
-// unknown one. Inner objects come first, for the outer ones move their fields
-// when they grow.
-func standIns(root *document.Node, meant []meaning) {
-	for _, m := range meant {
-		if m.parent != nil {
-			standIn(m.parent, m.path)
-		}
-	}
-	for _, m := range meant {
-		if m.parent == nil {
-			standIn(root, m.path)
-		}
-	}
-}
-
-// meaning is a field that was probably meant by an unknown one.
-type meaning struct {
-	parent *document.Node // nil for the root
-	path   []string
-}
-
 // unknown reports every field that the definition does not have, and says what
-// was probably meant.
+// was probably meant: of inner objects first.
 func (p *pass) unknown(s *shape, at *place, meant *[]meaning) {
 	switch {
 	case s.sort == list && at.node.Kind == document.Seq:
@@ -46,6 +19,7 @@ func (p *pass) unknown(s *shape, at *place, meant *[]meaning) {
 			p.unknown(s.elem, &item, meant)
 		}
 	case s.sort == object && at.node.Kind == document.Map:
+		var own []meaning
 		for i := range at.node.Fields {
 			in := at.field(&at.node.Fields[i])
 			switch known := s.field(in.key); {
@@ -60,25 +34,11 @@ func (p *pass) unknown(s *shape, at *place, meant *[]meaning) {
 				p.unknown(s.elem, &in, meant)
 			case !s.open:
 				if m := p.unknownField(s, at, &in); len(m.path) > 0 {
-					*meant = append(*meant, m)
+					own = append(own, m)
 				}
 			}
 		}
-	}
-}
-
-func standIn(n *document.Node, path []string) {
-	for _, key := range path[:len(path)-1] {
-		if n.Kind != document.Map {
-			return
-		}
-		if n.Field(key) == nil {
-			n.Set(key, document.Node{Kind: document.Map, Off: document.NoOffset})
-		}
-		n = n.Get(key)
-	}
-	if last := path[len(path)-1]; n.Kind == document.Map && n.Field(last) == nil {
-		n.Set(last, document.Node{Off: stoodIn})
+		*meant = append(*meant, own...)
 	}
 }
 
@@ -107,6 +67,49 @@ func (p *pass) unknownField(s *shape, at, in *place) meaning {
 	}
 	p.report(f, in.path(), in.keyOff)
 	return m
+}
+
+// meaning is a field that was probably meant by an unknown one.
+type meaning struct {
+	parent *document.Node // nil for the root
+	path   []string
+}
+
+// stoodIn is the Off of a node that stands in for a value which was written in
+// another place or under another name. It counts as bad, so nothing more is said
+// about it, and the field is not missed as well.
+const stoodIn int32 = -2
+
+// standIns puts a stand-in wherever a field is missing that was meant by an
+// unknown one. Inner objects must come first: an object that grows moves its
+// fields, and what points into them is then stale.
+func standIns(root *document.Node, meant []meaning) {
+	for _, m := range meant {
+		if m.parent != nil {
+			standIn(m.parent, m.path)
+		}
+	}
+	for _, m := range meant {
+		if m.parent == nil {
+			standIn(root, m.path)
+		}
+	}
+}
+
+// standIn sets the field at path below n, with the objects on the way there.
+func standIn(n *document.Node, path []string) {
+	for _, key := range path[:len(path)-1] {
+		if n.Kind != document.Map {
+			return
+		}
+		if n.Field(key) == nil {
+			n.Set(key, document.Node{Kind: document.Map, Off: document.NoOffset})
+		}
+		n = n.Get(key)
+	}
+	if last := path[len(path)-1]; n.Kind == document.Map && n.Field(last) == nil {
+		n.Set(last, document.Node{Off: stoodIn})
+	}
 }
 
 // home is the path of the object that has a field of that name, or nil. Of

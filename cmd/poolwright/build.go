@@ -1,12 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/kustomize"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
@@ -42,8 +43,8 @@ func newBuild(s streams) *cobra.Command {
 }
 
 func runBuild(s streams, dir string, enableExec bool) error {
-	if _, err := os.Stat(dir); err != nil {
-		return &folder.UsageError{Msg: fmt.Sprintf("%s: no such folder", dir)}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return usage("%s: no such folder", dir)
 	}
 	options := kustomize.Options{Process: fn.Process, EnableExec: enableExec}
 	if enableExec {

@@ -34,14 +34,13 @@ func run(args []string, s streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)
 	verb, err := root.ExecuteC()
-	var bad *usageError
-	var badFolder *folder.UsageError
+	var bad *folder.UsageError
 	switch {
 	case err == nil:
 		return exitFine
 	case errors.Is(err, errFindings):
 		return exitFailed
-	case errors.As(err, &bad), errors.As(err, &badFolder):
+	case errors.As(err, &bad):
 		fmt.Fprintf(s.err, "poolwright: %v\nSee %q.\n", err, verb.CommandPath()+" --help")
 		return exitUsage
 	}
@@ -52,11 +51,7 @@ func run(args []string, s streams) int {
 // errFindings stands for findings of severity error, which are printed already.
 var errFindings = errors.New("findings of severity error")
 
-// usageError is a mistake in how the command was called.
-type usageError struct{ msg string }
-
-func (e *usageError) Error() string { return e.msg }
-
+// usage is a mistake in how the command was called.
 func usage(format string, args ...any) error {
-	return &usageError{msg: fmt.Sprintf(format, args...)}
+	return &folder.UsageError{Msg: fmt.Sprintf(format, args...)}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,12 +20,6 @@ const schemaExample = `  poolwright schema
   poolwright schema CStorClusterConfig
   poolwright schema CStorClusterConfig -o jsonschema > .vscode/cstor.json
   poolwright schema CStorClusterConfig -o crd | kubectl apply -f -`
-
-// schemaFormats are the formats of one kind; the list of kinds has those of a
-// table.
-func schemaFormats() []schema.Format {
-	return []schema.Format{schema.CUE, schema.JSONSchema, schema.OpenAPI, schema.CRD}
-}
 
 func newSchema(s streams) *cobra.Command {
 	var output string
@@ -49,21 +44,14 @@ func newSchema(s streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "cue (default), jsonschema, openapi or crd; json or yaml for the list of kinds")
-	values := []string{string(asJSON), string(asYAML)}
-	for _, f := range schemaFormats() {
-		values = append(values, string(f))
-	}
-	complete(cmd, "output", values...)
+	complete(cmd, "output", append(schema.Formats(), string(asJSON), string(asYAML))...)
 	return cmd
 }
 
 func exportKind(s streams, schemas *schema.Schemas, name, output string) error {
-	f := schema.Format(output)
-	if output == "" {
-		f = schema.CUE
-	}
-	if !slices.Contains(schemaFormats(), f) {
-		return usage("-o %s: %q is not one of cue, jsonschema, openapi, crd", output, output)
+	f := schema.Format(cmp.Or(output, string(schema.CUE)))
+	if !slices.Contains(schema.Formats(), string(f)) {
+		return usage("-o %s: %q is not one of %s", output, output, strings.Join(schema.Formats(), ", "))
 	}
 	for _, k := range schemas.Kinds() {
 		if strings.EqualFold(k.Kind, name) {

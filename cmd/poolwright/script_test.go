@@ -39,13 +39,8 @@ func setup(env *testscript.Env) error {
 		if err != nil {
 			return err
 		}
-		for dir := filepath.Dir(program); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				return err
-			}
-		}
-		for dir := env.WorkDir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-			if err := os.Chmod(dir, 0o755); err != nil {
+		for _, dir := range []string{filepath.Dir(program), env.WorkDir} {
+			if err := letIn(dir); err != nil {
 				return err
 			}
 		}
@@ -62,4 +57,19 @@ func setup(env *testscript.Env) error {
 	}
 	env.Setenv("EXAMPLES", examples)
 	return os.WriteFile(filepath.Join(bin, "nobody"), []byte(script), 0o755)
+}
+
+// letIn opens a temporary folder and those around it to all users, up to the
+// one that holds all temporary files, and touches no other.
+func letIn(dir string) error {
+	for {
+		rel, err := filepath.Rel(os.TempDir(), dir)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			return err
+		}
+		if err := os.Chmod(dir, 0o755); err != nil {
+			return err
+		}
+		dir = filepath.Dir(dir)
+	}
 }

@@ -54,10 +54,16 @@ func (c *cluster) refusedPools(pools []*pool) []string {
 	if len(pools) == 0 {
 		refuse("it has no pools")
 	}
-	hosts, seen := map[string]bool{}, map[string]bool{}
+	hosts, seen, known := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, p := range c.before.pools {
+		known[p.hostname] = true
+	}
 	for _, p := range pools {
 		if p.hostname == "" {
 			refuse("a pool has no node selector")
+		}
+		if nodes := len(c.facts.Host(p.hostname)); nodes != 1 && !known[p.hostname] {
+			refuse("the node selector of the pool on %s finds %d nodes, and must find one", p.hostname, nodes)
 		}
 		if hosts[p.hostname] {
 			refuse("host %s has two pools", p.hostname)
@@ -73,13 +79,25 @@ func (c *cluster) refusedPools(pools []*pool) []string {
 			seen[name] = true
 			// A device that was in a pool keeps its place whatever became of it.
 			if !c.pooled[name] {
-				if d := c.facts.Device(c.namespace(), name); d == nil || d.Hostname != p.hostname {
-					refuse("block device %s is not on %s", name, p.hostname)
+				if reason := c.refusedDevice(p.hostname, name); reason != "" {
+					refuse("block device %q: %s", name, reason)
 				}
 			}
 		}
 	}
 	return problems
+}
+
+// refusedDevice says why the webhook refuses a device that is new in a pool.
+func (c *cluster) refusedDevice(hostname, name string) string {
+	d := c.facts.Device(c.namespace(), name)
+	switch {
+	case d == nil:
+		return "it does not exist"
+	case d.Hostname != hostname:
+		return "it is not on " + hostname
+	}
+	return c.disks.Refuse(d, c.wanted())
 }
 
 func refusedCache(p *pool) []string {
@@ -94,6 +112,13 @@ func refusedCache(p *pool) []string {
 
 // refusedGroups checks the number of groups and of disks in them.
 func refusedGroups(raidType string, groups [][]string) []string {
+	switch raidType {
+	case stripe, mirror, raidz, raidz2:
+	case "":
+		return []string{"a RAID type is missing"}
+	default:
+		return []string{fmt.Sprintf("%q is not a RAID type of cStor", raidType)}
+	}
 	var problems []string
 	if len(groups) == 0 {
 		problems = append(problems, "it has no RAID group")
@@ -129,16 +154,17 @@ func validGroup(raidType string, size int) bool {
 // refusedChanges checks old pools against new ones of the same host.
 func refusedChanges(old, pools []*pool) []string {
 	var problems []string
+	before := byHost(old)
 	for _, p := range pools {
-		i := slices.IndexFunc(old, func(o *pool) bool { return o.hostname == p.hostname })
-		if i < 0 {
+		o := before[p.hostname]
+		if o == nil {
 			continue
 		}
-		if old[i].raidType != p.raidType {
-			problems = append(problems, fmt.Sprintf("pool on %s: its RAID type changes from %s to %s", p.hostname, old[i].raidType, p.raidType))
+		if o.raidType != p.raidType {
+			problems = append(problems, fmt.Sprintf("pool on %s: its RAID type changes from %s to %s", p.hostname, o.raidType, p.raidType))
 			continue
 		}
-		for _, group := range old[i].data {
+		for _, group := range o.data {
 			if problem := refusedGroupChange(p.raidType, group, p.data); problem != "" {
 				problems = append(problems, fmt.Sprintf("pool on %s: %s", p.hostname, problem))
 			}
@@ -178,23 +204,34 @@ func refusedGroupChange(raidType string, group []string, now [][]string) string 
 
 // checkRemoved looks at pools that go.
 func (c *cluster) checkRemoved(old, pools []*pool) {
-	instances := c.facts.PoolInstances(c.namespace(), c.name())
+	now, before := byHost(pools), byHost(old)
+	instances := map[string]*inventory.PoolInstance{}
+	for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
+		instances[i.Hostname] = i
+	}
+	var removed []string
 	for _, p := range old {
-		if slices.ContainsFunc(pools, func(n *pool) bool { return n.hostname == p.hostname }) {
+		if now[p.hostname] != nil {
 			continue
 		}
-		i := slices.IndexFunc(instances, func(i *inventory.PoolInstance) bool { return i.Hostname == p.hostname })
-		if i < 0 {
+		removed = append(removed, p.hostname)
+		instance := instances[p.hostname]
+		if instance == nil {
 			if len(instances) > 0 {
 				c.report(finding.Warning, "no-instance", "",
 					"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.hostname)
 			}
 			continue
 		}
-		if n := c.facts.Replicas(c.namespace(), instances[i].Name); n > 0 {
+		if n := c.facts.Replicas(c.namespace(), instance.Name); n > 0 {
 			c.report(finding.Error, "pool-in-use", "",
-				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %d volume replicas; move them first", p.hostname, instances[i].Name, n)
+				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %d volume replicas; move them first", p.hostname, instance.Name, n)
 		}
+	}
+	added := slices.IndexFunc(pools, func(p *pool) bool { return before[p.hostname] == nil })
+	if len(removed) > 0 && added >= 0 {
+		c.report(finding.Warning, "two-changes", "",
+			"the pool on %s goes and the pool on %s comes in one edit, which the cStor operator accepts and does not carry out; if the CStorPoolCluster is applied already, take the one out and apply that first", removed[0], pools[added].hostname)
 	}
 }
 

@@ -27,8 +27,10 @@ const (
 type before struct {
 	adopted bool              // the pools come from the live cluster
 	nodes   []string          // by name, in order
+	known   map[string]bool   // the same
 	uids    map[string]string // of nodes, as the lock knows them
 	pools   []*pool           // in order
+	poolOf  map[string]*pool  // by node
 	sets    map[string]*document.Node
 	cluster *krm.Object // the CStorPoolCluster, nil if there is none yet
 	objects map[krm.ID]*krm.Object
@@ -50,7 +52,9 @@ func flatten(groups [][]string) []string { return slices.Concat(groups...) }
 
 func readBefore(objects []*krm.Object, live *krm.Object, facts *inventory.Facts) before {
 	b := before{
+		known:   map[string]bool{},
 		uids:    map[string]string{},
+		poolOf:  map[string]*pool{},
 		sets:    map[string]*document.Node{},
 		objects: make(map[krm.ID]*krm.Object, len(objects)),
 	}
@@ -87,25 +91,20 @@ func readBefore(objects []*krm.Object, live *krm.Object, facts *inventory.Facts)
 		}
 		b.addNode(p.node)
 		b.pools = append(b.pools, p)
+		b.poolOf[p.node] = p
 	}
 	return b
 }
 
 func (b *before) addNode(name string) {
-	if name != "" && !slices.Contains(b.nodes, name) {
+	if name != "" && !b.known[name] {
+		b.known[name] = true
 		b.nodes = append(b.nodes, name)
 	}
 }
 
 // pool returns the pool of a node, or nil.
-func (b *before) pool(node string) *pool {
-	for _, p := range b.pools {
-		if p.node == node {
-			return p
-		}
-	}
-	return nil
-}
+func (b *before) pool(node string) *pool { return b.poolOf[node] }
 
 // reserved returns the devices of a role that the storage set of a node holds.
 func (b *before) reserved(node string, r role) []string {
@@ -133,6 +132,15 @@ func readPools(cluster *document.Node) []*pool {
 		})
 	}
 	return pools
+}
+
+// byHost indexes pools by the host that they select.
+func byHost(pools []*pool) map[string]*pool {
+	index := make(map[string]*pool, len(pools))
+	for _, p := range pools {
+		index[p.hostname] = p
+	}
+	return index
 }
 
 func readGroups(items []document.Node) [][]string {

@@ -9,6 +9,7 @@ package cstor
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -31,9 +32,11 @@ func (System) Whole() string { return poolClusterKind }
 // chooses in turn.
 func (System) Render(facts *inventory.Facts, specs []*system.Spec) []system.Output {
 	disks := place.NewDisks(facts)
+	links := sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) })
 	clusters := make([]*cluster, len(specs))
 	for i, spec := range specs {
 		clusters[i] = newCluster(spec, facts, disks)
+		clusters[i].links = links
 	}
 	for _, c := range clusters {
 		c.reserve()
@@ -57,12 +60,14 @@ type cluster struct {
 	cfg     config
 	facts   *inventory.Facts
 	disks   *place.Disks
-	links   linkIndex // of cloud disks
+	links   func() linkIndex // of all devices, for cloud disks; shared
 	before  before
 	members []*member
-	pooled  map[string]bool   // devices of the pools that it had before
-	matched map[string]string // device -> the Storage that it is
-	lacking bool              // fewer nodes than wanted can supply their disks
+	pooled  map[string]bool          // devices of the pools that it had before
+	matched map[string]string        // device -> the Storage that it is
+	lacking bool                     // fewer nodes than wanted can supply their disks
+	live    map[string]*pool         // see livePools
+	volumes map[string][]*krm.Object // see volumesOf
 	out     system.Output
 }
 
@@ -116,7 +121,17 @@ func (c *cluster) choose(subject finding.Ref, node string, r role, verdict place
 // reserve takes the devices that the cluster holds, before anyone chooses.
 func (c *cluster) reserve() {
 	by := c.Object.Ref.String()
-	for _, p := range c.before.pools {
+	for i, p := range c.before.pools {
+		switch {
+		case p.hostname == "":
+			c.report(finding.Error, "pool-selector", "",
+				"pool %d of its CStorPoolCluster does not select its node by the label %s, so that it cannot be kept; give it a nodeSelector of this label alone", i, inventory.LabelHostname)
+			continue
+		case c.before.pool(p.node) != p:
+			c.report(finding.Error, "pool-twice", "",
+				"its CStorPoolCluster has two pools on node %s, on hosts %s and %s; mend it, a node has one", p.node, p.hostname, c.before.pool(p.node).hostname)
+			continue
+		}
 		for _, name := range p.devices() {
 			if c.pooled[name] {
 				c.report(finding.Error, "device-twice", "", "block device %s is twice in its pools; mend the CStorPoolCluster", name)
@@ -128,11 +143,11 @@ func (c *cluster) reserve() {
 			}
 		}
 	}
-	if c.cfg.external() {
+	// A pool says which disks it has; a storage set knows more only of disks that
+	// are not in a pool. Those matter for disks of the nodes.
+	if c.cfg.external() && (c.cfg.Spec.PoolConfig.WriteCache == nil || c.cfg.cacheExternal()) {
 		return
 	}
-	// A pool says which disks it has; a storage set knows more only of disks that
-	// are not in a pool.
 	for _, node := range c.before.nodes {
 		roles := []role{data, cache, spare}
 		if c.before.pool(node) != nil {
@@ -152,14 +167,15 @@ func (c *cluster) compareLive(live *krm.Object) {
 	if live == nil || c.before.adopted {
 		return
 	}
+	rendered := byHost(c.before.pools)
 	for _, p := range readPools(live.Node) {
-		i := slices.IndexFunc(c.before.pools, func(l *pool) bool { return l.hostname == p.hostname })
-		if i < 0 {
+		mine := rendered[p.hostname]
+		if mine == nil {
 			c.report(finding.Warning, "lock-differs", "",
 				"the live CStorPoolCluster has a pool on %s that the rendered one lacks; the rendered one stands, apply it or restore the pool there", p.hostname)
 			continue
 		}
-		known := c.before.pools[i].devices()
+		known := mine.devices()
 		for _, name := range p.devices() {
 			if !slices.Contains(known, name) {
 				c.report(finding.Warning, "lock-differs", "",
@@ -175,21 +191,25 @@ func (c *cluster) place() {
 	if finding.Failed(c.out.Findings) {
 		return
 	}
-	if c.cfg.external() {
-		c.links = newLinkIndex(c.facts.Devices)
-	}
 	c.placeNodes()
 	for _, m := range c.members {
-		if c.cfg.external() {
-			c.placeVolumes(m)
-		} else {
+		if !c.cfg.external() {
 			c.placeDevices(m)
 		}
+		c.placeVolumes(m)
+	}
+	if !c.cfg.external() {
+		c.passOver()
 	}
 }
 
 // checkUnchanged refuses what no pool can follow.
 func (c *cluster) checkUnchanged() {
+	if n := c.pooledVolumes(); n > 0 && !c.cfg.external() {
+		c.report(finding.Error, "mode-changed", "spec.diskConfig",
+			"is local, but the pools hold %d cloud disks, and local disks cannot take their place; write externalProvisioner again, or make another CStorClusterConfig for local disks", n)
+		return
+	}
 	for _, p := range c.before.pools {
 		if p.raidType != c.cfg.Spec.PoolConfig.RAIDType {
 			c.report(finding.Error, "raid-type-changed", "spec.poolConfig.raidType",

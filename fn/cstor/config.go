@@ -109,5 +109,11 @@ func readConfig(spec *system.Spec) (config, error) {
 // external reports whether the data disks are cloud disks.
 func (c *config) external() bool { return c.Spec.DiskConfig.ExternalProvisioner != nil }
 
+// cacheExternal reports whether the write cache is of cloud disks.
+func (c *config) cacheExternal() bool {
+	w := c.Spec.PoolConfig.WriteCache
+	return w != nil && w.ExternalProvisioner != nil
+}
+
 // groupCount is the number of RAID groups of a new pool.
 func (c *config) groupCount() int { return c.Spec.DiskConfig.MinCount / c.Spec.DiskConfig.GroupSize }

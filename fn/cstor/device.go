@@ -14,6 +14,11 @@ func (c *cluster) deviceRef(name string) finding.Ref {
 	return finding.Ref{APIVersion: "openebs.io/v1alpha1", Kind: "BlockDevice", Namespace: c.namespace(), Name: name}
 }
 
+// wanted is what every device of the cluster must meet, of whatever size.
+func (c *cluster) wanted() place.Wanted {
+	return place.Wanted{Namespace: c.namespace(), Cluster: c.name(), Holder: c.Object.Ref.String(), AllowedTags: c.cfg.allowedTags}
+}
+
 // supply is what a node has to offer, with the reason for what it has not.
 type supply struct {
 	data    []*inventory.BlockDevice // may hold data
@@ -34,12 +39,9 @@ type refusal struct {
 // offer sorts the devices of a node into what may be used for what.
 func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 	var s supply
-	wanted := place.Wanted{
-		Namespace: c.namespace(), Cluster: c.name(), Holder: c.Object.Ref.String(),
-		MinCapacity: c.cfg.minCapacity, AllowedTags: c.cfg.allowedTags,
-	}
-	anySize := wanted
-	anySize.MinCapacity = 0
+	anySize := c.wanted()
+	wanted := anySize
+	wanted.MinCapacity = c.cfg.minCapacity
 	for _, d := range c.facts.DevicesOn(hostname) {
 		if c.pooled[d.Name] && d.Namespace == c.namespace() {
 			continue
@@ -49,7 +51,10 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 			continue
 		}
 		reason := c.disks.Refuse(d, wanted)
-		if !place.MatchesAny(c.cfg.Spec.DiskConfig.Local.BlockDeviceSelector.SelectorTerms, d.Object) {
+		switch local := c.cfg.Spec.DiskConfig.Local; {
+		case local == nil:
+			reason = "the data disks are cloud disks"
+		case !place.MatchesAny(local.BlockDeviceSelector.SelectorTerms, d.Object):
 			reason = "it is not selected by spec.diskConfig.local.blockDeviceSelector"
 		}
 		isCache := c.cacheSelects(d) && c.disks.Refuse(d, anySize) == ""
@@ -93,31 +98,46 @@ type picked struct {
 	noCache     string // why an automatic cache is left out
 }
 
-// pick chooses the devices of a new pool, or says why the node cannot supply them.
-func (c *cluster) pick(s supply) (picked, string) {
-	var p picked
+// pick chooses the devices of a new pool, or says why the node cannot supply
+// them. What was reserved earlier is taken, as long as all of it can be used.
+func (c *cluster) pick(node string, s supply) (picked, string) {
+	p := picked{
+		data:  named(s.data, c.before.reserved(node, data)),
+		cache: named(s.fast, c.before.reserved(node, cache)),
+	}
 	disk := &c.cfg.Spec.DiskConfig
-	p.data = c.pickData(s, c.cfg.groupCount(), disk.GroupSize)
+	if len(p.data) != disk.MinCount {
+		p.data = c.pickData(s, c.cfg.groupCount(), disk.GroupSize)
+	}
 	if p.data == nil {
-		return p, fmt.Sprintf("it has %d usable disks of %s or more, wanted %d", len(s.data), place.Size(c.cfg.minCapacity), disk.MinCount)
+		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", place.Count(len(s.data), "usable disk"), place.Size(c.cfg.minCapacity), disk.MinCount)
 	}
+	lack := c.pickCache(s, &p)
+	return p, lack
+}
+
+// pickCache chooses the write cache beside the data disks, or says why the node
+// cannot supply it. A cache of cloud disks is not of the node.
+func (c *cluster) pickCache(s supply, p *picked) (lack string) {
 	w := c.cfg.Spec.PoolConfig.WriteCache
-	if w == nil {
-		return p, ""
-	}
-	if w.Auto && slices.ContainsFunc(p.data, (*inventory.BlockDevice).Fast) {
-		p.noCache = "its data disks are SSD or NVMe already"
-		return p, ""
+	switch p.cache = without(p.cache, p.data); {
+	case w == nil || c.cfg.cacheExternal():
+		p.cache = nil
+		return ""
+	case w.Auto && slices.ContainsFunc(p.data, (*inventory.BlockDevice).Fast):
+		p.cache, p.noCache = nil, "its data disks are SSD or NVMe already"
+		return ""
+	case len(p.cache) == w.Count:
+		return ""
 	}
 	p.cache = place.Groups(without(s.fast, p.data), w.Count/w.groupSize(), w.groupSize())
 	if p.cache == nil {
-		lack := fmt.Sprintf("it has %d usable disks for the write cache, wanted %d", len(without(s.fast, p.data)), w.Count)
-		if !w.Auto {
-			return p, lack
+		lack = fmt.Sprintf("it has %s for the write cache, wanted %d", place.Count(len(without(s.fast, p.data)), "usable disk"), w.Count)
+		if w.Auto {
+			p.noCache, lack = lack, ""
 		}
-		p.noCache = lack
 	}
-	return p, ""
+	return lack
 }
 
 // pickData leaves the disks that the write cache could take, as long as the
@@ -132,9 +152,9 @@ func (c *cluster) pickData(s supply, groups, size int) []*inventory.BlockDevice 
 // cannotSupply says why a node cannot supply a new pool, or "".
 func (c *cluster) cannotSupply(n *inventory.Node) string {
 	s := c.offer(n.Hostname, n)
-	_, reason := c.pick(s)
+	_, reason := c.pick(n.Name, s)
 	if reason != "" {
-		c.refuseAll(n.Name, s)
+		c.refuse(n.Name, s)
 	}
 	return reason
 }
@@ -143,7 +163,17 @@ func (c *cluster) cannotSupply(n *inventory.Node) string {
 func (c *cluster) placeDevices(m *member) {
 	s := c.offer(m.hostname, m.node)
 	spares := named(s.data, c.before.reserved(m.name, spare))
-	s.data = without(s.data, spares)
+	rest := s
+	rest.remove(spares)
+	lack := ""
+	if m.before == nil {
+		_, lack = c.pick(m.name, rest)
+	}
+	if lack == "" {
+		s = rest
+	} else {
+		spares = nil // a pool that is not built yet needs them more
+	}
 	if m.before != nil {
 		m.data, m.cache = m.before.data, m.before.cache
 		c.keepDevices(m.name, data, flatten(m.data))
@@ -156,30 +186,50 @@ func (c *cluster) placeDevices(m *member) {
 	if !m.waiting {
 		c.placeSpares(m, &s, spares)
 	}
-	c.refuseAll(m.name, s)
+	c.refuse(m.name, s)
+	for _, d := range s.data {
+		c.choose(c.deviceRef(d.Name), m.name, "", place.Free, "not needed: "+describe(d))
+	}
+	for _, d := range without(s.fast, s.data) {
+		c.choose(c.deviceRef(d.Name), m.name, "", place.Free, "not needed for the write cache: "+describe(d))
+	}
 }
 
-// newPool chooses the disks of a pool, or takes those that were reserved for it
-// earlier, as long as they can all still be used.
+// newPool chooses the disks of a pool.
 func (c *cluster) newPool(m *member, s *supply) {
-	p, reason := picked{
-		data:  named(s.data, c.before.reserved(m.name, data)),
-		cache: named(s.fast, c.before.reserved(m.name, cache)),
-	}, ""
-	if len(p.data) != c.cfg.Spec.DiskConfig.MinCount || len(p.cache) != len(c.before.reserved(m.name, cache)) {
-		p, reason = c.pick(*s)
+	p, reason := c.pick(m.name, *s)
+	if m.node == nil {
+		reason = "it is missing from the inventory"
 	}
 	if reason != "" {
 		m.waiting = true
 		c.report(finding.Warning, "awaiting-devices", "", "awaiting disks on node %s: %s", m.name, reason)
+		// What was reserved is held until all of it is there again.
+		m.data, m.cache = [][]string{c.before.reserved(m.name, data)}, [][]string{c.before.reserved(m.name, cache)}
+		m.spare = c.before.reserved(m.name, spare)
+		c.await(m, s, data, flatten(m.data))
+		c.await(m, s, cache, flatten(m.cache))
 		return
 	}
 	m.data = c.regroup(c.take(m.name, data, p.data))
 	m.cache = c.regroupCache(c.take(m.name, cache, p.cache))
 	s.remove(p.data)
 	s.remove(p.cache)
+	c.reportNoCache(m.name, p)
+}
+
+// await says of the disks that are reserved for a pool that they wait for others.
+func (c *cluster) await(m *member, s *supply, r role, reserved []string) {
+	usable := slices.Concat(named(s.data, reserved), named(without(s.fast, s.data), reserved))
+	for _, d := range usable {
+		c.choose(c.deviceRef(d.Name), m.name, r, place.Awaited, "it is reserved, and its pool waits: "+describe(d))
+	}
+	s.remove(usable)
+}
+
+func (c *cluster) reportNoCache(node string, p picked) {
 	if p.noCache != "" {
-		c.report(finding.Info, "no-write-cache", "spec.poolConfig.writeCache", "node %s gets no write cache: %s", m.name, p.noCache)
+		c.report(finding.Info, "no-write-cache", "spec.poolConfig.writeCache", "node %s gets no write cache: %s", node, p.noCache)
 	}
 }
 
@@ -190,7 +240,7 @@ func (c *cluster) growPool(m *member, s *supply) {
 	switch missing := disk.MinCount - have; {
 	case missing < 0:
 		c.report(finding.Warning, "count-lowered", "spec.diskConfig.minCount",
-			"is %d, and the pool on node %s keeps its %d disks: disks cannot be taken out of a pool", disk.MinCount, m.name, have)
+			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", disk.MinCount, m.name, place.Count(have, "disk"))
 	case missing > 0:
 		groups, size := missing/disk.GroupSize, disk.GroupSize
 		if c.cfg.Spec.PoolConfig.RAIDType == stripe {
@@ -199,7 +249,8 @@ func (c *cluster) growPool(m *member, s *supply) {
 		added := c.pickData(*s, groups, size)
 		if added == nil || m.node == nil {
 			c.report(finding.Warning, "awaiting-devices", "spec.diskConfig.minCount",
-				"awaiting %d more disks of %s or more on node %s, which has %d usable ones; the pool stays as it is", missing, place.Size(c.cfg.minCapacity), m.name, len(s.data))
+				"awaiting %s more, of %s or more, on node %s, which has %d that can be used; the pool stays as it is",
+				place.Count(missing, "disk"), place.Size(c.cfg.minCapacity), m.name, len(s.data))
 			break
 		}
 		m.data = c.regroup(append(flatten(m.data), c.take(m.name, data, added)...))
@@ -241,7 +292,7 @@ func (c *cluster) placeSpares(m *member, s *supply, reserved []*inventory.BlockD
 	s.remove(added)
 	if len(m.spare) < count {
 		c.report(finding.Warning, "awaiting-spare", "spec.poolConfig.spare",
-			"node %s has %d spare disks, wanted %d of %s or more; the pool is rendered without", m.name, len(m.spare), count, place.Size(max(largest, c.cfg.minCapacity)))
+			"node %s has %s, wanted %d of %s or more; the pool is rendered without", m.name, place.Count(len(m.spare), "spare disk"), count, place.Size(max(largest, c.cfg.minCapacity)))
 	}
 }
 
@@ -251,6 +302,10 @@ func (c *cluster) take(node string, r role, devices []*inventory.BlockDevice) []
 	for i, d := range devices {
 		names[i] = d.Name
 		c.disks.Take(d.Namespace, d.Name, c.Object.Ref.String())
+		if slices.Contains(c.before.reserved(node, r), d.Name) {
+			c.choose(c.deviceRef(d.Name), node, r, place.Kept, "it was reserved earlier: "+describe(d))
+			continue
+		}
 		c.choose(c.deviceRef(d.Name), node, r, place.Chosen, "the best fit on its node: "+describe(d))
 	}
 	return names
@@ -264,11 +319,14 @@ func describe(d *inventory.BlockDevice) string {
 // keepDevices records what stays, and warns of what is not well.
 func (c *cluster) keepDevices(node string, r role, names []string) {
 	for _, name := range names {
-		d := c.facts.Device(c.namespace(), name)
+		d, pool := c.facts.Device(c.namespace(), name), c.before.pool(node)
 		switch {
 		case d == nil:
 			c.choose(c.deviceRef(name), node, r, place.Held, "it is missing from the inventory")
 			c.report(finding.Warning, "device-missing", "", "block device %s of node %s is missing from the inventory; it is held in its place", name, node)
+		case pool != nil && d.Hostname != pool.hostname:
+			c.choose(c.deviceRef(name), node, r, place.Held, "it is on host "+d.Hostname+" now")
+			c.report(finding.Warning, "device-moved", "", "block device %s of node %s is on host %q now; it keeps its place, put the disk back", name, node, d.Hostname)
 		case d.State != "Active":
 			c.choose(c.deviceRef(name), node, r, place.Held, "it is "+d.State)
 			c.report(finding.Warning, "device-inactive", "", "block device %s of node %s is %s; it keeps its place, look at the disk", name, node, d.State)
@@ -278,15 +336,32 @@ func (c *cluster) keepDevices(node string, r role, names []string) {
 	}
 }
 
-func (c *cluster) refuseAll(node string, s supply) {
+func (c *cluster) refuse(node string, s supply) {
 	for _, r := range s.refused {
-		c.choose(c.deviceRef(r.device.Name), node, "", place.Refused, r.reason)
+		ref := c.deviceRef(r.device.Name)
+		ref.Namespace = r.device.Namespace
+		c.choose(ref, node, "", place.Refused, r.reason)
 	}
-	for _, d := range s.data {
-		c.choose(c.deviceRef(d.Name), node, "", place.Free, "not needed: "+describe(d))
+}
+
+// passOver says of the devices that nothing was decided about why not.
+func (c *cluster) passOver() {
+	decided := map[string]bool{}
+	for i := range c.out.Choices {
+		if subject := &c.out.Choices[i].Subject; subject.Kind == "BlockDevice" && subject.Namespace == c.namespace() {
+			decided[subject.Name] = true
+		}
 	}
-	for _, d := range without(s.fast, s.data) {
-		c.choose(c.deviceRef(d.Name), node, "", place.Free, "not needed for the write cache: "+describe(d))
+	for _, d := range c.facts.Devices {
+		if d.Namespace != c.namespace() || decided[d.Name] {
+			continue
+		}
+		if nodes := c.facts.Host(d.Hostname); len(nodes) == 1 {
+			c.choose(c.deviceRef(d.Name), nodes[0].Name, "", place.Free, "its node holds no pool of this cluster")
+		} else {
+			c.choose(c.deviceRef(d.Name), "", "", place.Refused,
+				fmt.Sprintf("%s of the inventory have its %s label %q, wanted 1", place.Count(len(nodes), "node"), inventory.LabelHostname, d.Hostname))
+		}
 	}
 }
 
@@ -294,13 +369,15 @@ func (c *cluster) refuseAll(node string, s supply) {
 // carries out (reference: cstor.md, section 7).
 func (c *cluster) checkCacheUnchanged(m *member) {
 	w, have := c.cfg.Spec.PoolConfig.WriteCache, len(flatten(m.before.cache))
+	severity := finding.Warning
 	switch {
-	case w == nil && have == 0, w != nil && w.Auto,
-		w != nil && w.Count == have && w.RAIDType == m.before.cacheType:
+	case w == nil && have == 0, w != nil && w.Count == have && w.RAIDType == m.before.cacheType:
 		return
+	case w != nil && w.Auto && have == 0:
+		severity = finding.Info // the node had nothing faster then
 	}
-	c.report(finding.Warning, "write-cache-changed", "spec.poolConfig.writeCache",
-		"the pool on node %s keeps its write cache of %d disks: the cStor operator accepts a change of it and does not carry it out", m.name, have)
+	c.report(severity, "write-cache-changed", "spec.poolConfig.writeCache",
+		"the pool on node %s keeps its write cache of %s: the cStor operator accepts a change of it and does not carry it out", m.name, place.Count(have, "disk"))
 }
 
 // regroup splits data devices into RAID groups; a stripe is one group.

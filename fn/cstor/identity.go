@@ -17,6 +17,16 @@ type links struct {
 // linksOf follows the documented link names of the drivers; any other driver is
 // known by its exact volume handle or the name of the volume.
 func linksOf(driver string, v *inventory.Volume, a *inventory.Attachment) links {
+	switch {
+	case driver == "disk.csi.azure.com":
+		lun := a.Metadata("LUN")
+		if lun == "" {
+			return links{}
+		}
+		return links{names: []string{"azure/scsi1/lun" + lun, "azure/data/by-lun/" + lun}, onNode: true}
+	case v.Handle == "":
+		driver = ""
+	}
 	switch driver {
 	case "pd.csi.storage.gke.io":
 		disk := v.Handle[strings.LastIndexByte(v.Handle, '/')+1:]
@@ -26,12 +36,6 @@ func linksOf(driver string, v *inventory.Volume, a *inventory.Attachment) links 
 		return links{names: []string{name, name + "_1", name + "-ns-1"}}
 	case "cinder.csi.openstack.org":
 		return links{names: []string{"virtio-" + v.Handle[:min(20, len(v.Handle))], "scsi-0QEMU_QEMU_HARDDISK_" + v.Handle}}
-	case "disk.csi.azure.com":
-		lun := a.Metadata("LUN")
-		if lun == "" {
-			return links{}
-		}
-		return links{names: []string{"azure/scsi1/lun" + lun, "azure/data/by-lun/" + lun}, onNode: true}
 	}
 	var names []string
 	for _, id := range []string{v.Handle, v.Name} {

@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (c *cluster) placeNodes() {
 	terms := c.cfg.Spec.AllowedNodes.NodeSelectorTerms
 	if len(terms) > 0 && !slices.ContainsFunc(c.facts.Nodes, func(n *inventory.Node) bool { return place.MatchesAny(terms, n.Object) }) {
 		c.report(finding.Error, "selector-matches-nothing", selectorField,
-			"selects none of the %d nodes in the inventory; compare it with the labels there", len(c.facts.Nodes))
+			"selects no node of the inventory, which has %s; compare it with the labels there", place.Count(len(c.facts.Nodes), "node"))
 		return
 	}
 	dropped := c.keepNodes(terms)
@@ -48,8 +49,8 @@ func (c *cluster) placeNodes() {
 	if want > len(candidates) {
 		field := "spec.minPoolCount"
 		c.report(finding.Error, "too-few-nodes", field,
-			"wants %d pools, but only %d nodes may hold one: %s; lower minPoolCount, or allow more nodes",
-			minimum, len(c.members)+len(candidates), refusals(refused))
+			"wants %s, but only %s may hold one: %s; lower minPoolCount, or allow more nodes",
+			place.Count(minimum, "pool"), place.Count(len(c.members)+len(candidates), "node"), refusals(refused))
 		return
 	}
 	c.fillNodes(candidates, max(want, 0))
@@ -59,13 +60,17 @@ func (c *cluster) placeNodes() {
 // go, which are not chosen again in the same run.
 func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 	dropped = map[string]bool{}
-	missing := 0
+	present := func(name string) bool { return c.facts.Node(name) != nil }
+	if len(c.before.nodes) > 0 && !slices.ContainsFunc(c.before.nodes, present) {
+		c.report(finding.Error, "all-nodes-missing", "",
+			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", place.Names(c.before.nodes))
+		return dropped
+	}
 	for _, name := range c.before.nodes {
 		m := c.newMember(name)
 		consent := c.consents(name)
 		switch {
 		case m.node == nil:
-			missing++
 			if consent {
 				c.drop(m, dropped, "it is missing from the inventory, and its removal is allowed")
 				continue
@@ -77,14 +82,15 @@ func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 				continue
 			}
 			c.hold(m, selectorField, "is no longer selected, but holds a pool")
+			c.refresh(m)
+		case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
+			c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
+			continue
 		default:
-			c.keep(m)
+			c.choose(nodeRef(m.name), m.name, "", place.Kept, "it is in the plan")
+			c.refresh(m)
 		}
 		c.members = append(c.members, m)
-	}
-	if missing > 0 && missing == len(c.before.nodes) {
-		c.report(finding.Error, "all-nodes-missing", "",
-			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", place.Names(c.before.nodes))
 	}
 	return dropped
 }
@@ -101,8 +107,8 @@ func (c *cluster) newMember(name string) *member {
 	return m
 }
 
-func (c *cluster) keep(m *member) {
-	c.choose(nodeRef(m.name), m.name, "", place.Kept, "it is in the plan")
+// refresh takes over what the snapshot says of a node that stays.
+func (c *cluster) refresh(m *member) {
 	if m.uid != "" && m.node.UID != "" && m.uid != m.node.UID {
 		c.report(finding.Warning, "node-recreated", "",
 			"node %s was made anew (uid %s, was %s); its pool is kept, check that its disks are the same", m.name, m.node.UID, m.uid)
@@ -130,7 +136,7 @@ func (c *cluster) drop(m *member, dropped map[string]bool, why string) {
 // consents reports whether the pool of a node may be removed.
 func (c *cluster) consents(node string) bool {
 	set := c.Consent.Covers(setKind, storageSetName(c.name(), node))
-	whole := c.before.cluster != nil && c.Consent.Covers(poolClusterKind, c.name())
+	whole := (c.before.cluster != nil || len(c.before.objects) > 0) && c.Consent.Covers(poolClusterKind, c.name())
 	return set || whole
 }
 
@@ -148,7 +154,7 @@ func (c *cluster) allowedNodes(terms []place.Term, dropped map[string]bool) (all
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := place.RefuseNode(n, c.facts, c.cfg.tolerations)
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), place.RefusePods(n, c.cfg.tolerations))
 		if !place.MatchesAny(terms, n.Object) {
 			reason = "it is not selected by " + selectorField
 		}
@@ -187,28 +193,34 @@ func (c *cluster) limitNodes(maximum int) {
 	if surplus <= 0 {
 		return
 	}
+	// Those that may go come first; a missing node is not known to be new.
+	rank := make(map[*member]int, len(c.members))
+	for _, m := range c.members {
+		switch {
+		case c.consents(m.name) || c.planOnly(m):
+		case m.node != nil:
+			rank[m] = 1
+		default:
+			rank[m] = 2
+		}
+	}
 	newest := slices.Clone(c.members)
 	slices.SortStableFunc(newest, func(a, b *member) int {
-		switch {
-		case c.consents(a.name) != c.consents(b.name):
-			if c.consents(a.name) {
-				return -1
-			}
-			return 1
-		case a.node == nil || b.node == nil:
-			return strings.Compare(a.name, b.name)
+		if rank[a] != rank[b] || a.node == nil || b.node == nil {
+			return cmp.Or(rank[a]-rank[b], cmp.Compare(a.name, b.name))
 		}
 		return -place.Oldest(a.node, b.node)
 	})
+	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(c.members), maximum)
+	gone := map[string]bool{}
 	for _, m := range newest[:surplus] {
-		why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(c.members), maximum)
-		if !c.consents(m.name) && !c.planOnly(m) {
+		if rank[m] > 0 {
 			c.hold(m, "spec.maxPoolCount", why+", but holds a pool")
 			continue
 		}
-		c.drop(m, map[string]bool{}, "it "+why)
-		c.members = slices.DeleteFunc(c.members, func(o *member) bool { return o == m })
+		c.drop(m, gone, "it "+why)
 	}
+	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
 }
 
 // fillNodes adds count of the candidates, leaving out those that cannot supply
@@ -249,7 +261,7 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 	if len(picked) < count {
 		c.lacking = true
 		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
-			"awaiting disks for %d more pools: %s; no pool is added until then", count-len(picked), strings.Join(limit(unable), ", "))
+			"awaiting disks for %s more: %s; no pool is added until then", place.Count(count-len(picked), "pool"), strings.Join(limit(unable), ", "))
 	}
 }
 

@@ -1,39 +1,94 @@
 package cstor
 
 import (
+	"slices"
+
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
-// planOnly reports whether a node is only planned: it has no pool, and none of
-// its volumes was ever bound, so that nothing is lost with it.
+// planOnly reports whether a node is only planned: it has no pool, neither
+// rendered nor live, and none of its volumes was ever bound, so that nothing is
+// lost with it.
 func (c *cluster) planOnly(m *member) bool {
-	if m.before != nil {
+	if m.before != nil || c.livePools()[m.hostname] != nil {
 		return false
 	}
-	for _, o := range c.before.objects {
-		if nodeOfVolume(o) == m.name && c.holdsData(o) {
-			return false
+	return !slices.ContainsFunc(c.volumesOf(m.name), c.holdsData)
+}
+
+// livePools are the pools of the live CStorPoolCluster by host.
+func (c *cluster) livePools() map[string]*pool {
+	if c.live == nil {
+		c.live = map[string]*pool{}
+		if live := c.facts.PoolCluster(c.namespace(), c.name()); live != nil {
+			c.live = byHost(readPools(live.Node))
 		}
 	}
-	return true
+	return c.live
+}
+
+// volumesOf lists the claims and attachments that were rendered for a node.
+func (c *cluster) volumesOf(node string) []*krm.Object {
+	if c.volumes == nil {
+		c.volumes = map[string][]*krm.Object{}
+		for _, o := range c.before.objects {
+			if name := nodeOfVolume(o); name != "" {
+				c.volumes[name] = append(c.volumes[name], o)
+			}
+		}
+	}
+	return c.volumes[node]
 }
 
 // release lets the volumes of a node go with it.
 func (c *cluster) release(node string) {
+	for _, o := range c.volumesOf(node) {
+		c.out.Released[o.ID()] = true
+	}
+}
+
+// releaseSurplus lets go what is in no pool: what was claimed and never became a
+// volume, and with consent also what did. It matters for what is no longer
+// wanted.
+func (c *cluster) releaseSurplus() {
+	pooled := c.pooledNames()
 	for id, o := range c.before.objects {
-		if nodeOfVolume(o) == node {
+		if o.Kind != claimKind || pooled[o.Name] {
+			continue
+		}
+		if !c.holdsData(o) || c.consents(o.Annotation(selectedNode)) {
 			c.out.Released[id] = true
+			c.out.Released[c.attachmentID(o.Name)] = true
 		}
 	}
 }
 
-// releaseUnbound lets go what was rendered but never became a volume.
-func (c *cluster) releaseUnbound() {
-	for id, o := range c.before.objects {
-		if o.Kind == claimKind && !c.holdsData(o) {
-			c.out.Released[id] = true
+// pooledNames are the names that the disks of the earlier pools have as volumes,
+// if they are volumes.
+func (c *cluster) pooledNames() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range c.before.pools {
+		for i := range flatten(p.data) {
+			names[storageName(c.name(), p.node, data, i)] = true
+		}
+		for i := range flatten(p.cache) {
+			names[storageName(c.name(), p.node, cache, i)] = true
 		}
 	}
+	return names
+}
+
+// pooledVolumes counts the data disks of earlier pools that are cloud disks.
+func (c *cluster) pooledVolumes() int {
+	n := 0
+	for _, p := range c.before.pools {
+		for i := range flatten(p.data) {
+			if c.before.objects[c.claimID(storageName(c.name(), p.node, data, i))] != nil {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // nodeOfVolume is the node that a claim or an attachment is for, or "".
@@ -56,6 +111,17 @@ func (c *cluster) holdsData(o *krm.Object) bool {
 	if claim := c.facts.VolumeClaim(o.Namespace, o.Name); claim != nil && claim.Bound {
 		return true
 	}
-	attachment := krm.ID{Group: storageGroup, Kind: attachmentKind, Name: attachmentName(o.Namespace, o.Name)}
-	return c.before.objects[attachment] != nil
+	return c.before.objects[c.attachmentID(o.Name)] != nil
+}
+
+func (c *cluster) claimID(storage string) krm.ID {
+	return krm.ID{Kind: claimKind, Namespace: c.namespace(), Name: storage}
+}
+
+func (c *cluster) attachmentID(storage string) krm.ID {
+	return krm.ID{Group: storageGroup, Kind: attachmentKind, Name: attachmentName(c.namespace(), storage)}
+}
+
+func (c *cluster) storageID(storage string) krm.ID {
+	return krm.ID{Group: daoGroup, Kind: storageKind, Namespace: c.namespace(), Name: storage}
 }

@@ -36,7 +36,7 @@ func (c *cluster) render() {
 		}
 	}
 	c.renderPoolCluster()
-	c.releaseUnbound()
+	c.releaseSurplus()
 }
 
 func (c *cluster) add(o gitops.Object) { c.out.Objects = append(c.out.Objects, o) }
@@ -72,18 +72,25 @@ func (c *cluster) renderStorageSet(m *member) {
 			d.F("count", d.Int(int64(disk.MinCount))),
 		)),
 	)
+	// Cloud disks have a Storage each; disks of the node are listed.
+	var devices []d.Node
+	list := func(r role, names []string) {
+		for _, name := range names {
+			devices = append(devices, d.Object(d.F("name", d.Text(name)), d.F("role", d.Text(string(r)))))
+		}
+	}
 	if c.cfg.external() {
 		spec.Set("externalProvisioner", disk.ExternalProvisioner.node())
 	} else {
-		var devices []d.Node
-		for _, group := range []struct {
-			role  role
-			names []string
-		}{{data, flatten(m.data)}, {cache, flatten(m.cache)}, {spare, m.spare}} {
-			for _, name := range group.names {
-				devices = append(devices, d.Object(d.F("name", d.Text(name)), d.F("role", d.Text(string(group.role)))))
-			}
-		}
+		list(data, flatten(m.data))
+	}
+	if w := c.cfg.Spec.PoolConfig.WriteCache; !c.cfg.cacheExternal() && (w != nil || !c.cfg.external()) {
+		list(cache, flatten(m.cache))
+	}
+	if !c.cfg.external() {
+		list(spare, m.spare)
+	}
+	if len(devices) > 0 || !c.cfg.external() {
 		spec.Set("blockDevices", d.List(devices...))
 	}
 	c.add(gitops.Object{
@@ -140,6 +147,9 @@ func (c *cluster) renderVolume(m *member, v *volume) {
 // Until then the pools that exist stay.
 func (c *cluster) renderPoolCluster() {
 	members := c.poolMembers()
+	if !c.keepsPools(members) {
+		return
+	}
 	if len(members) == 0 {
 		if c.before.cluster != nil && len(c.before.pools) > 0 {
 			c.report(finding.Error, "no-pools", "", "the last pool would go before a new one has its disks, and a CStorPoolCluster cannot be empty; keep one node until then")
@@ -169,6 +179,21 @@ func (c *cluster) renderPoolCluster() {
 	c.add(gitops.Object{File: "cstorpoolcluster.yaml", Stateful: true, Stage: poolStage, Object: o})
 }
 
+// keepsPools makes sure that no pool goes without consent.
+func (c *cluster) keepsPools(members []*member) bool {
+	kept := make(map[*pool]bool, len(members))
+	for _, m := range members {
+		kept[m.before] = true
+	}
+	for _, p := range c.before.pools {
+		if !kept[p] && !c.consents(p.node) {
+			c.report(finding.Error, "would-destroy", "", "the pool on node %s is no longer wanted, and would be lost; annotate the config with %s", p.node, c.consentFor(p.node))
+			return false
+		}
+	}
+	return true
+}
+
 // poolMembers lists the members whose pools are rendered: those that have one,
 // in the order they have, then the new ones if all of them are ready.
 func (c *cluster) poolMembers() []*member {
@@ -183,9 +208,11 @@ func (c *cluster) poolMembers() []*member {
 			ready = ready && !m.waiting
 		}
 	}
-	slices.SortStableFunc(old, func(a, b *member) int {
-		return cmp.Compare(slices.Index(c.before.pools, a.before), slices.Index(c.before.pools, b.before))
-	})
+	place := make(map[*pool]int, len(c.before.pools))
+	for i, p := range c.before.pools {
+		place[p] = i
+	}
+	slices.SortFunc(old, func(a, b *member) int { return cmp.Compare(place[a.before], place[b.before]) })
 	if !ready {
 		return old
 	}
@@ -199,16 +226,17 @@ func (c *cluster) poolMembers() []*member {
 
 // stillLive lists the hosts whose pools are live and no longer wanted.
 func (c *cluster) stillLive() []string {
-	live := c.facts.PoolCluster(c.namespace(), c.name())
-	if live == nil {
-		return nil
+	wanted := make(map[string]bool, len(c.members))
+	for _, m := range c.members {
+		wanted[m.hostname] = true
 	}
 	var hosts []string
-	for _, p := range readPools(live.Node) {
-		if !slices.ContainsFunc(c.members, func(m *member) bool { return m.hostname == p.hostname }) {
-			hosts = append(hosts, p.hostname)
+	for host := range c.livePools() {
+		if !wanted[host] {
+			hosts = append(hosts, host)
 		}
 	}
+	slices.Sort(hosts)
 	return hosts
 }
 

@@ -3,6 +3,7 @@ package cstor
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -26,14 +27,24 @@ type volume struct {
 // that they became.
 func (c *cluster) placeVolumes(m *member) {
 	disk, w := &c.cfg.Spec.DiskConfig, c.cfg.Spec.PoolConfig.WriteCache
-	m.addVolumes(c, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
-	if w != nil && w.ExternalProvisioner != nil {
-		m.addVolumes(c, cache, w.Count, w.Capacity, w.ExternalProvisioner)
+	if c.cfg.external() {
+		m.addVolumes(c, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
+		m.addVolumes(c, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
 	}
-	m.addVolumes(c, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
+	if c.cfg.cacheExternal() {
+		count := w.Count
+		if m.before != nil {
+			// No pool gets another write cache than it has, so none is bought for it.
+			count = min(count, len(flatten(m.before.cache)))
+		}
+		m.addVolumes(c, cache, count, w.Capacity, w.ExternalProvisioner)
+	}
 
-	var unbound, unseen []string
+	var unbound, unseen, unchanged []string
 	for _, v := range m.volumes {
+		if c.keepClaim(v) {
+			unchanged = append(unchanged, v.name)
+		}
 		c.bind(m, v)
 		c.see(m, v)
 		switch {
@@ -50,7 +61,31 @@ func (c *cluster) placeVolumes(m *member) {
 	if len(unseen) > 0 {
 		c.report(finding.Info, "awaiting-devices", "", "awaiting the block devices of attached volumes on node %s: %s", m.name, strings.Join(limit(unseen), ", "))
 	}
+	if len(unchanged) > 0 {
+		c.report(finding.Warning, "claim-changed", "spec.diskConfig",
+			"PersistentVolumeClaims of node %s are bound and stay as they are, since a bound claim takes no other class and no disk gets smaller; what is new applies to new disks: %s",
+			m.name, strings.Join(limit(unchanged), ", "))
+	}
 	c.assemble(m)
+}
+
+// keepClaim keeps the size and the class of a claim that is bound. It reports
+// whether the spec asks for others.
+func (c *cluster) keepClaim(v *volume) bool {
+	claim := c.before.objects[c.claimID(v.name)]
+	if claim == nil || !c.holdsData(claim) {
+		return false
+	}
+	capacity, kept := claim.Node.Str("spec", "resources", "requests", "storage"), *v.provisioner
+	kept.StorageClassName = claim.Node.Str("spec", "storageClassName")
+	if attachment := c.before.objects[c.attachmentID(v.name)]; attachment != nil {
+		kept.CSIAttacherName = attachment.Node.Str("spec", "attacher")
+	}
+	if kept == *v.provisioner && capacity == v.capacity {
+		return false
+	}
+	v.provisioner, v.capacity = &kept, capacity
+	return true
 }
 
 // addVolumes adds the volumes of one role. A disk of an earlier pool that
@@ -58,7 +93,7 @@ func (c *cluster) placeVolumes(m *member) {
 func (m *member) addVolumes(c *cluster, r role, count int, capacity string, p *provisioner) {
 	for i := range count {
 		v := &volume{name: storageName(c.name(), m.name, r, i), role: r, capacity: capacity, provisioner: p}
-		storage := c.before.objects[krm.ID{Group: daoGroup, Kind: storageKind, Namespace: c.namespace(), Name: v.name}]
+		storage := c.before.objects[c.storageID(v.name)]
 		if storage != nil {
 			v.override = storage.Annotation(krm.AnnotationBlockDevice)
 		}
@@ -83,8 +118,7 @@ func (c *cluster) bind(m *member, v *volume) {
 		v.pvName = claim.VolumeName
 		return
 	}
-	id := krm.ID{Group: storageGroup, Kind: attachmentKind, Name: attachmentName(c.namespace(), v.name)}
-	if old := c.before.objects[id]; old != nil {
+	if old := c.before.objects[c.attachmentID(v.name)]; old != nil {
 		v.pvName = old.Node.Str("spec", "source", "persistentVolumeName")
 		c.report(finding.Warning, "volume-missing", "", "the PersistentVolumeClaim %s/%s was bound and is not bound in this snapshot; its attachment to node %s is held", c.namespace(), v.name, m.name)
 	}
@@ -106,8 +140,7 @@ func (c *cluster) see(m *member, v *volume) {
 		c.choose(c.storageRef(v.name), m.name, v.role, place.Awaited, awaited(v))
 		return
 	}
-	wanted := place.Wanted{Namespace: c.namespace(), Cluster: c.name(), Holder: c.Object.Ref.String(), AllowedTags: c.cfg.allowedTags}
-	if reason := c.disks.Refuse(d, wanted); reason != "" {
+	if reason := c.disks.Refuse(d, c.wanted()); reason != "" {
 		c.report(finding.Warning, "device-refused", "", "Storage %s is block device %s, which cannot be used: %s", v.name, d.Name, reason)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Refused, reason)
 		return
@@ -141,6 +174,9 @@ func (c *cluster) match(m *member, v *volume) *inventory.BlockDevice {
 	switch {
 	case v.override != "":
 		d := c.facts.Device(c.namespace(), v.override)
+		if d == nil && v.device == v.override {
+			return nil // a pool has it, and holds what is missing from one snapshot
+		}
 		if d == nil {
 			c.storageError(v, "no-such-device", "the annotation names block device %q, which is not in the inventory; correct it, or refresh the inventory", v.override)
 			return nil
@@ -151,7 +187,7 @@ func (c *cluster) match(m *member, v *volume) *inventory.BlockDevice {
 		if pv == nil {
 			return nil
 		}
-		found = c.links.find(linksOf(v.driver(pv), pv, c.facts.Attachment(pv.Name, m.name)), m.hostname)
+		found = c.links().find(linksOf(v.driver(pv), pv, c.facts.Attachment(pv.Name, m.name)), m.hostname)
 	}
 	if len(found) > 1 {
 		c.storageError(v, "ambiguous-device", "block devices %s and %s both show volume %s; name the right one in the annotation %s of the Storage",
@@ -183,15 +219,17 @@ func (c *cluster) storageError(v *volume, rule, format string, args ...any) {
 		Severity: finding.Error, Rule: rule, Object: c.storageRef(v.name), Message: fmt.Sprintf(format, args...),
 		Pos: c.Object.At(),
 	}
-	id := krm.ID{Group: daoGroup, Kind: storageKind, Namespace: c.namespace(), Name: v.name}
-	if storage := c.before.objects[id]; storage != nil {
+	if storage := c.before.objects[c.storageID(v.name)]; storage != nil {
 		f.Pos = storage.At("metadata", "annotations", krm.AnnotationBlockDevice)
 	}
 	c.out.Findings = append(c.out.Findings, f)
 }
 
-// assemble makes the pool of a member from the devices that are there.
+// assemble makes the pool of a member from the cloud disks that are there.
 func (c *cluster) assemble(m *member) {
+	if len(m.volumes) == 0 && !c.cfg.external() {
+		return
+	}
 	var devices, cached []string
 	complete := true
 	for _, v := range m.volumes {
@@ -205,7 +243,14 @@ func (c *cluster) assemble(m *member) {
 			cached = append(cached, v.device)
 		}
 	}
-	if m.before != nil {
+	switch {
+	case !c.cfg.external():
+		m.waiting = m.waiting || !complete
+		if m.before == nil && complete {
+			m.cache = c.regroupCache(cached)
+		}
+		return
+	case m.before != nil:
 		m.data, m.cache = m.before.data, m.before.cache
 		c.checkCacheUnchanged(m)
 		// Volumes that follow the pool's own are those by which minCount was raised.
@@ -216,7 +261,29 @@ func (c *cluster) assemble(m *member) {
 		return
 	}
 	m.waiting = !complete
-	if complete {
-		m.data, m.cache = c.regroup(devices), c.regroupCache(cached)
+	if !complete {
+		return
 	}
+	m.data, m.cache = c.regroup(devices), c.regroupCache(cached)
+	if c.cfg.Spec.PoolConfig.WriteCache != nil && !c.cfg.cacheExternal() {
+		c.placeLocalCache(m)
+	}
+}
+
+// placeLocalCache gives a new pool of cloud disks a write cache of its node.
+func (c *cluster) placeLocalCache(m *member) {
+	s := c.offer(m.hostname, m.node)
+	var devices []*inventory.BlockDevice
+	for _, name := range flatten(m.data) {
+		devices = append(devices, c.facts.Device(c.namespace(), name))
+	}
+	s.fast = slices.DeleteFunc(s.fast, func(d *inventory.BlockDevice) bool { return c.matched[d.Name] != "" })
+	p := picked{data: devices, cache: named(s.fast, c.before.reserved(m.name, cache))}
+	if lack := c.pickCache(s, &p); lack != "" {
+		m.waiting = true
+		c.report(finding.Warning, "awaiting-devices", "spec.poolConfig.writeCache", "awaiting disks on node %s: %s", m.name, lack)
+		return
+	}
+	m.cache = c.regroupCache(c.take(m.name, cache, p.cache))
+	c.reportNoCache(m.name, p)
 }

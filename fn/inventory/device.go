@@ -1,10 +1,12 @@
 package inventory
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // BlockDevice is a disk as the node disk manager sees it (openebs.io/v1alpha1).
@@ -45,15 +47,15 @@ func newBlockDevice(o *krm.Object) *BlockDevice {
 		Serial:      strings.TrimSpace(details.Str("serial")),
 		Filesystem:  spec.Str("filesystem", "fsType"),
 		MountPoint:  spec.Str("filesystem", "mountPoint"),
-		Partitioned: strings.EqualFold(spec.Str("partitioned"), "yes"),
+		Partitioned: !slices.Contains([]string{"", "no"}, strings.ToLower(spec.Str("partitioned"))),
 		Parent:      spec.Str("parentDevice"),
 		ClaimState:  o.Node.Str("status", "claimState"),
 		ClaimName:   spec.Str("claimRef", "name"),
 		State:       o.Node.Str("status", "state"),
 		Object:      o,
 	}
-	d.Capacity, _ = strconv.ParseInt(spec.Str("capacity", "storage"), 10, 64)
-	d.SectorSize, _ = strconv.ParseInt(spec.Str("capacity", "logicalSectorSize"), 10, 64)
+	d.Capacity = bytes(spec.Str("capacity", "storage"))
+	d.SectorSize = bytes(spec.Str("capacity", "logicalSectorSize"))
 	if tag := o.Node.Get("metadata", "labels", LabelBlockDeviceTag); tag != nil {
 		d.Tagged, d.Tag = true, tag.Value
 	}
@@ -61,12 +63,26 @@ func newBlockDevice(o *krm.Object) *BlockDevice {
 		group := &spec.Seq("devlinks")[i]
 		for _, link := range group.Seq("links") {
 			d.Links = append(d.Links, link.Value)
-			if group.Str("kind") == "by-id" {
+			// A LUN link of Azure is a number, the same on every node, whatever kind it is filed under.
+			if group.Str("kind") == "by-id" && strings.Contains(link.Value, "/by-id/") {
 				d.ByID = append(d.ByID, link.Value)
 			}
 		}
 	}
 	return d
+}
+
+// bytes reads an amount. The node disk manager writes whole numbers, which some
+// tools turn into 4.0e+12 on the way. What cannot be read is 0.
+func bytes(amount string) int64 {
+	if n, err := strconv.ParseInt(amount, 10, 64); err == nil {
+		return n
+	}
+	q, err := resource.ParseQuantity(amount)
+	if err != nil {
+		return 0
+	}
+	return q.Value()
 }
 
 // Fast reports whether the device is an SSD or NVMe device.

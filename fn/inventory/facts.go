@@ -117,7 +117,11 @@ func (f *Facts) add(o *krm.Object) {
 		}
 	case "storage.k8s.io/VolumeAttachment":
 		a := newAttachment(o)
-		f.attached[attachmentKey{o.Node.Str("spec", "source", "persistentVolumeName"), o.Node.Str("spec", "nodeName")}] = a
+		key := attachmentKey{o.Node.Str("spec", "source", "persistentVolumeName"), o.Node.Str("spec", "nodeName")}
+		if f.attached[key].before(a) {
+			return // the controller may have made one, too
+		}
+		f.attached[key] = a
 	case "cstor.openebs.io/CStorPoolCluster":
 		f.pools[key] = o
 	case "cstor.openebs.io/CStorPoolInstance":
@@ -197,6 +201,18 @@ type Attachment struct {
 
 func newAttachment(o *krm.Object) *Attachment {
 	return &Attachment{Name: o.Name, metadata: o.Node.Get("status", "attachmentMetadata")}
+}
+
+// before orders attachments of one volume to one node: the one that knows more,
+// then the first by name.
+func (a *Attachment) before(b *Attachment) bool {
+	switch {
+	case a == nil:
+		return false
+	case (a.metadata != nil) != (b.metadata != nil):
+		return a.metadata != nil
+	}
+	return a.Name < b.Name
 }
 
 // Metadata returns what the attacher said under this key, in any case.

@@ -27,35 +27,16 @@ func (o *Object) SetAnnotation(key, value string) { o.setMeta("annotations", key
 // SetLabel sets a label, keeping them in order of their keys.
 func (o *Object) SetLabel(key, value string) { o.setMeta("labels", key, value) }
 
-// metaOrder is the order of the fields of metadata, as people write them.
-var metaOrder = []string{"name", "namespace", "labels", "annotations"}
-
 func (o *Object) setMeta(field, key, value string) {
 	meta := o.Node.Get("metadata")
 	if meta.Get(field) == nil {
 		meta.Set(field, document.Object())
-		slices.SortFunc(meta.Fields, func(a, b document.Field) int {
+		metaOrder := []string{"name", "namespace", "labels", "annotations"} // as people write them
+		slices.SortStableFunc(meta.Fields, func(a, b document.Field) int {
 			return slices.Index(metaOrder, a.Key) - slices.Index(metaOrder, b.Key)
 		})
 	}
 	m := meta.Get(field)
 	m.Set(key, document.Text(value))
 	slices.SortFunc(m.Fields, func(a, b document.Field) int { return cmp.Compare(a.Key, b.Key) })
-}
-
-// At finds the place of a field: of its value if it is there, else of the
-// nearest key above it that is. No path means the start of the object.
-func (o *Object) At(path ...string) document.Position {
-	n, off := o.Node, o.Node.Off
-	for i, key := range path {
-		f := n.Field(key)
-		if f == nil {
-			break
-		}
-		n, off = &f.Value, f.Off
-		if i == len(path)-1 && n.Kind != document.Null && n.Off >= 0 {
-			off = n.Off
-		}
-	}
-	return o.Position(off)
 }

@@ -204,10 +204,8 @@ func (o *Object) isAsRead(rl *ResourceList) bool {
 
 // appendItem writes zero-indented text as an item whose "- " stands at dash.
 func appendItem(dst, text []byte, dash int) []byte {
-	const spaces = "                "
-	lead := spaces[:min(dash, len(spaces)-2)]
-	dst = append(append(dst, lead...), "- "...)
-	lead = spaces[:len(lead)+2]
+	lead := bytes.Repeat([]byte(" "), dash+len("- "))
+	dst = append(append(dst, lead[:dash]...), "- "...)
 	first := true
 	for len(text) > 0 {
 		line := text

@@ -138,7 +138,7 @@ func (c *cutter) comments(line, floor, column int) (start int, sure bool) {
 		case len(bytes.TrimSpace(text)) == 0:
 		case text[0] == '#' && end-line-len(text) <= column:
 			start = line
-			sure = sure && bytes.IndexAny(text, `"'`) < 0
+			sure = sure && !bytes.ContainsAny(text, `"'`)
 		default:
 			return start, sure
 		}

@@ -35,17 +35,11 @@ func (o *Object) readPlace() error {
 	var path, index *document.Field
 	for i := range annotations.Fields {
 		f := &annotations.Fields[i]
-		name, internal := strings.CutPrefix(f.Key, annotationInternal)
-		if !internal {
-			name, _ = strings.CutPrefix(f.Key, annotationLegacy)
-		}
 		var known **document.Field
-		switch {
-		case len(name) == len(f.Key):
-			continue
-		case name == "path":
+		switch f.Key {
+		case annotationInternal + "path", annotationLegacy + "path":
 			known = &path
-		case name == "index":
+		case annotationInternal + "index", annotationLegacy + "index":
 			known = &index
 		default:
 			continue
@@ -72,6 +66,23 @@ func (o *Object) readPlace() error {
 		o.Index = n
 	}
 	return nil
+}
+
+// At finds the place of a field: of its value if it is there, else of the
+// nearest key above it that is. No path means the start of the object.
+func (o *Object) At(path ...string) document.Position {
+	n, off := o.Node, o.Node.Off
+	for i, key := range path {
+		f := n.Field(key)
+		if f == nil {
+			break
+		}
+		n, off = &f.Value, f.Off
+		if i == len(path)-1 && n.Kind != document.Null && n.Off >= 0 {
+			off = n.Off
+		}
+	}
+	return o.Position(off)
 }
 
 // Position turns an offset in the source of an object into a place that its

@@ -209,6 +209,21 @@ results:
 	}
 }
 
+// TestAppendDeep holds that what is added stands where the others stand, however
+// deep that is.
+func TestAppendDeep(t *testing.T) {
+	deep := strings.Repeat(" ", 40)
+	head := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + deep + "- kind: A\n"
+	node := document.Object(document.F("kind", document.Text("B")))
+	for _, made := range []*Object{{Node: &node}, {Node: &node, Raw: []byte("kind: B\n")}} {
+		rl := read(t, head)
+		rl.Items = append(rl.Items, made)
+		if got := string(rl.Append(nil, nil)); got != head+deep+"- kind: B\n" {
+			t.Errorf("got:\n%s", got)
+		}
+	}
+}
+
 func TestEncodedAnew(t *testing.T) {
 	const want = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  kind: C\nitems:\n- kind: A\n  x: 1\n- kind: B\n"
 	for name, text := range map[string]string{

@@ -106,17 +106,17 @@ func (d *Disks) Refuse(device *inventory.BlockDevice, want Wanted) string {
 }
 
 func (d *Disks) refuseClaim(device *inventory.BlockDevice, want Wanted) string {
-	switch {
-	case device.ClaimState == "Unclaimed", d.ours(device, want):
-		return ""
-	case device.ClaimState != "Claimed":
-		return "it is " + cmp.Or(device.ClaimState, "in an unknown claim state") + ", not Unclaimed"
-	}
 	claim := d.facts.ClaimOf(device)
-	if claim == nil {
+	switch {
+	case device.ClaimState != "Unclaimed" && device.ClaimState != "Claimed":
+		return "it is " + cmp.Or(device.ClaimState, "in an unknown claim state") + ", not Unclaimed"
+	case claim == nil && device.ClaimState == "Claimed":
 		return "it is claimed, and the claim is not in the inventory"
+	// A claim that is not answered yet names a device that is still Unclaimed.
+	case claim != nil && claim.PoolCluster != want.Cluster:
+		return "it is claimed by " + cmp.Or(claim.PoolCluster, claim.Name)
 	}
-	return "it is claimed by " + cmp.Or(claim.PoolCluster, claim.Name)
+	return ""
 }
 
 // ours reports whether the device is claimed by the very cluster that asks.
@@ -127,8 +127,9 @@ func (d *Disks) ours(device *inventory.BlockDevice, want Wanted) bool {
 
 // Groups picks groups*size devices, group after group. Within a group it wants
 // one type and one size, then the smallest that are sufficient, then the order
-// of stable identities; a type that can fill all the groups goes before one that
-// cannot. It returns nil if there are too few devices.
+// of stable identities. The first group is of a type that can fill all of them,
+// if there is one, and the others follow it as long as they can. It returns nil
+// if there are too few devices.
 func Groups(candidates []*inventory.BlockDevice, groups, size int) []*inventory.BlockDevice {
 	if len(candidates) < groups*size {
 		return nil
@@ -136,8 +137,13 @@ func Groups(candidates []*inventory.BlockDevice, groups, size int) []*inventory.
 	left := slices.Clone(candidates)
 	slices.SortFunc(left, Smallest)
 	var picked []*inventory.BlockDevice
-	for ; groups > 0; groups-- {
-		group := bestGroup(left, groups*size, size)
+	prefer := func(_ string, devices int) bool { return devices >= groups*size }
+	for range groups {
+		group := bestGroup(left, size, prefer)
+		if len(picked) == 0 {
+			first := group[0].Type()
+			prefer = func(name string, _ int) bool { return name == first }
+		}
 		picked = append(picked, group...)
 		left = slices.DeleteFunc(left, func(d *inventory.BlockDevice) bool { return slices.Contains(group, d) })
 	}
@@ -150,8 +156,8 @@ func Smallest(a, b *inventory.BlockDevice) int {
 }
 
 // bestGroup finds the window of sorted devices with the least spread of sizes,
-// among devices of one type if any type has enough.
-func bestGroup(sorted []*inventory.BlockDevice, total, size int) []*inventory.BlockDevice {
+// among devices of one type if any type has enough; a preferred one goes first.
+func bestGroup(sorted []*inventory.BlockDevice, size int, prefer func(name string, devices int) bool) []*inventory.BlockDevice {
 	byType := map[string][]*inventory.BlockDevice{}
 	for _, d := range sorted {
 		byType[d.Type()] = append(byType[d.Type()], d)
@@ -164,24 +170,25 @@ func bestGroup(sorted []*inventory.BlockDevice, total, size int) []*inventory.Bl
 
 	var best []*inventory.BlockDevice
 	var bestCost [3]int64
-	consider := func(devices []*inventory.BlockDevice) {
+	consider := func(name string, devices []*inventory.BlockDevice) {
+		rank := int64(1)
+		if prefer(name, len(devices)) {
+			rank = 0
+		}
 		for i := 0; i+size <= len(devices); i++ {
 			window := devices[i : i+size]
 			last := window[size-1].Capacity
-			cost := [3]int64{0, last - window[0].Capacity, last}
-			if len(devices) < total {
-				cost[0] = 1
-			}
+			cost := [3]int64{rank, last - window[0].Capacity, last}
 			if best == nil || slices.Compare(cost[:], bestCost[:]) < 0 {
 				best, bestCost = window, cost
 			}
 		}
 	}
 	for _, name := range types {
-		consider(byType[name])
+		consider(name, byType[name])
 	}
 	if best == nil {
-		consider(sorted)
+		consider("", sorted)
 	}
 	return slices.Clone(best)
 }

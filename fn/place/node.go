@@ -4,6 +4,7 @@ package place
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ func (t Toleration) tolerates(taint inventory.Taint) bool {
 	return t.Key == taint.Key && t.Value == taint.Value
 }
 
-// RefuseNode says why a node may not newly be chosen, or "" if it may.
-func RefuseNode(n *inventory.Node, facts *inventory.Facts, tolerations []Toleration) string {
+// RefuseHostname says why a pool could not be bound to a node, or "" if it could.
+func RefuseHostname(n *inventory.Node, facts *inventory.Facts) string {
 	if n.Hostname == "" {
 		return "it has no label " + inventory.LabelHostname
 	}
@@ -39,6 +40,11 @@ func RefuseNode(n *inventory.Node, facts *inventory.Facts, tolerations []Tolerat
 			return fmt.Sprintf("it shares the %s label %q with node %s", inventory.LabelHostname, n.Hostname, other.Name)
 		}
 	}
+	return ""
+}
+
+// RefusePods says why a node takes no new pods, or "" if it does.
+func RefusePods(n *inventory.Node, tolerations []Toleration) string {
 	if n.Unschedulable {
 		return "it is cordoned"
 	}
@@ -77,40 +83,62 @@ type Picked struct {
 // that holds fewest pools so far, the oldest node of that zone first. kept are
 // the nodes that hold pools already.
 func SpreadNodes(kept, candidates []*inventory.Node, count int) []Picked {
-	held := map[string]int{}
-	for _, n := range kept {
-		held[n.Zone]++
-	}
-	waiting := map[string][]*inventory.Node{}
+	zones := map[string]*zone{}
 	for _, n := range candidates {
-		waiting[n.Zone] = append(waiting[n.Zone], n)
+		if zones[n.Zone] == nil {
+			zones[n.Zone] = &zone{name: n.Zone}
+		}
+		zones[n.Zone].waiting = append(zones[n.Zone].waiting, n)
 	}
-	zones := make([]string, 0, len(waiting))
-	for zone, nodes := range waiting {
-		slices.SortFunc(nodes, Oldest)
-		zones = append(zones, zone)
+	for _, n := range kept {
+		if z := zones[n.Zone]; z != nil {
+			z.held++
+		}
 	}
-	slices.Sort(zones)
+	queue := make(zoneQueue, 0, len(zones))
+	for _, z := range zones {
+		slices.SortFunc(z.waiting, Oldest)
+		queue = append(queue, z)
+	}
+	heap.Init(&queue)
 
 	var picked []Picked
-	for len(picked) < count {
-		best := ""
-		for _, zone := range zones {
-			if len(waiting[zone]) == 0 {
-				continue
-			}
-			if len(waiting[best]) == 0 || cmp.Or(held[zone]-held[best], age(waiting[zone][0], waiting[best][0])) < 0 {
-				best = zone
-			}
+	for len(picked) < count && len(queue) > 0 {
+		z := heap.Pop(&queue).(*zone)
+		picked = append(picked, Picked{z.waiting[0], zoneReason(z.name, z.held)})
+		z.held, z.waiting = z.held+1, z.waiting[1:]
+		if len(z.waiting) > 0 {
+			heap.Push(&queue, z)
 		}
-		if len(waiting[best]) == 0 {
-			break
-		}
-		picked = append(picked, Picked{waiting[best][0], zoneReason(best, held[best])})
-		waiting[best] = waiting[best][1:]
-		held[best]++
 	}
 	return picked
+}
+
+// zone is a zone with nodes to choose from, the oldest first.
+type zone struct {
+	name    string
+	held    int // pools
+	waiting []*inventory.Node
+}
+
+// zoneQueue is a heap of zones: next is the one with fewest pools, then the one
+// whose next node is oldest, then the first by name.
+type zoneQueue []*zone
+
+func (q zoneQueue) Len() int      { return len(q) }
+func (q zoneQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *zoneQueue) Push(z any)   { *q = append(*q, z.(*zone)) }
+
+func (q zoneQueue) Less(i, j int) bool {
+	a, b := q[i], q[j]
+	return cmp.Or(cmp.Compare(a.held, b.held), age(a.waiting[0], b.waiting[0]), cmp.Compare(a.name, b.name)) < 0
+}
+
+func (q *zoneQueue) Pop() any {
+	last := len(*q) - 1
+	z := (*q)[last]
+	*q = (*q)[:last]
+	return z
 }
 
 // age compares without the name: a tie goes to the zone name.
@@ -126,7 +154,15 @@ func zoneReason(zone string, held int) string {
 	if zone == "" {
 		where = "the nodes without a zone"
 	}
-	return fmt.Sprintf("oldest free node of %s, which held %d pools", where, held)
+	return fmt.Sprintf("oldest free node of %s, which held %s", where, Count(held, "pool"))
+}
+
+// Count writes a number of things: 1 node, 2 nodes.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Names joins names for a message, and cuts a long list.

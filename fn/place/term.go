@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // Term is one selector term: everything in it must hold. Terms of a list are
@@ -50,7 +51,7 @@ func (t Term) matches(o *krm.Object) bool {
 	}
 	for _, r := range t.MatchFields {
 		got := o.Node.Get(strings.Split(r.Key, ".")...)
-		if !r.holds(got != nil, got.Str()) {
+		if !r.holds(got != nil && got.Kind != document.Null, got.Str()) {
 			return false
 		}
 	}

@@ -60,8 +60,8 @@ func appendBlock(dst []byte, n *Node, indent int) []byte {
 	return append(append(dst, n.Value...), '\n')
 }
 
-// maxKey is what a key in YAML may measure, with its quotes, and a margin. A
-// longer one takes the "? " form.
+// maxKey is the most bytes that a key takes on one line, with its quotes: YAML
+// allows 1024 characters. A longer one takes the "? " form.
 const maxKey = 1000
 
 func appendKey(dst []byte, key string, indent int) []byte {

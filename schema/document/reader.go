@@ -23,7 +23,7 @@ type reader struct {
 	items     []Node  // of the sequences being read, innermost last
 	fieldSlab slab[Field]
 	itemSlab  slab[Node]
-	seen      map[string]int32 // keys of one large map
+	seen      map[string]bool // keys of one large map
 	buf       []byte
 }
 
@@ -205,10 +205,9 @@ func (r *reader) colon(end int) int {
 	return -1
 }
 
-// fitsKey checks what YAML asks of a key: one line, not more than 1024
-// characters.
+// fitsKey checks what YAML asks of a key: one line, and not too long.
 func (r *reader) fitsKey(start, end, colon int) bool {
-	if colon-start > 1000 || strings.IndexByte(r.text[start:end], '\n') >= 0 {
+	if colon-start > maxKey || strings.IndexByte(r.text[start:end], '\n') >= 0 {
 		return r.stop(start, "")
 	}
 	return true
@@ -258,14 +257,14 @@ func (r *reader) closeMap(off, base int) bool {
 	fields := r.fields[base:]
 	if len(fields) > fewKeys {
 		if r.seen == nil || len(r.seen) > 1024 {
-			r.seen = make(map[string]int32, len(fields))
+			r.seen = make(map[string]bool, len(fields))
 		}
 		clear(r.seen)
 		for i := range fields {
-			if _, twice := r.seen[fields[i].Key]; twice {
+			if r.seen[fields[i].Key] {
 				return r.stop(int(fields[i].Off), msgTwice)
 			}
-			r.seen[fields[i].Key] = fields[i].Off
+			r.seen[fields[i].Key] = true
 		}
 	}
 	r.node = Node{Kind: Map, Off: int32(off), Fields: r.fieldSlab.take(fields)}

@@ -187,16 +187,14 @@ func (r *reader) quotedSlow(start int) (value string, end int, ok bool) {
 				break
 			}
 			if next := text[i+1]; next == '\n' || next == '\r' {
-				// A break that is escaped is none; the empty lines behind it are.
-				i = r.lineEnd(i) - 1
-				folding, breaks = true, 0
-				if i+1 < len(text) {
-					breaks = r.escapedBreak(&i)
-					for range breaks {
+				// The escaped break itself says nothing, each empty line behind it
+				// is a break.
+				for i = r.lineEnd(i); i < len(text) && isBlank(text[i]); i++ {
+					if text[i] == '\n' {
 						buf = append(buf, '\n')
 					}
-					folding, breaks = false, 0
 				}
+				i--
 				continue
 			}
 			var size int
@@ -209,18 +207,6 @@ func (r *reader) quotedSlow(start int) (value string, end int, ok bool) {
 		}
 	}
 	return "", start, r.stop(start, msgQuote)
-}
-
-// escapedBreak skips the blanks and empty lines behind an escaped break, whose
-// end is at *i, and counts the empty lines.
-func (r *reader) escapedBreak(i *int) (breaks int) {
-	for *i+1 < len(r.text) && isBlank(r.text[*i+1]) {
-		*i++
-		if r.text[*i] == '\n' {
-			breaks++
-		}
-	}
-	return breaks
 }
 
 // appendEscape decodes the escape sequence behind a backslash; size is 0 if it

@@ -2,14 +2,21 @@ package document
 
 import (
 	"bytes"
+	"sync"
 	"unicode/utf8"
 )
 
-// Source is one file or stream as it was read.
+// Source is one file or stream as it was read. Its Data does not change.
 type Source struct {
 	Name string // as it is to be named in messages
 	Data []byte
+
+	index sync.Once
+	lines []int // the breaks before each stretch of Data
 }
+
+// stretch is how many bytes lie between two entries of the index of lines.
+const stretch = 64 << 10
 
 // Position is a place in a source. Line and Column count from 1, Column in
 // characters; 0 means not known.
@@ -19,8 +26,7 @@ type Position struct {
 	Column int
 }
 
-// Position turns a byte offset into a place. It scans the source, so it is for
-// messages, not for loops.
+// Position turns a byte offset into a place.
 func (s *Source) Position(off int32) Position {
 	if s == nil || off < 0 || int(off) > len(s.Data) {
 		return Position{}
@@ -33,9 +39,24 @@ func (s *Source) Position(off int32) Position {
 	}
 	return Position{
 		File:   s.Name,
-		Line:   bytes.Count(head, []byte{'\n'}) + 1,
+		Line:   s.breaks(int(off)) + 1,
 		Column: utf8.RuneCount(lead) + 1,
 	}
+}
+
+// breaks counts the line breaks before off. The first call indexes the source:
+// a bad input of many megabytes has thousands of places to tell.
+func (s *Source) breaks(off int) int {
+	lineBreak := []byte{'\n'}
+	s.index.Do(func() {
+		total := 0
+		for from := 0; from <= len(s.Data); from += stretch {
+			s.lines = append(s.lines, total)
+			total += bytes.Count(s.Data[from:min(from+stretch, len(s.Data))], lineBreak)
+		}
+	})
+	from := off / stretch
+	return s.lines[from] + bytes.Count(s.Data[from*stretch:off], lineBreak)
 }
 
 const bom = "\uFEFF"

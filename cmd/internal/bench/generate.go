@@ -16,8 +16,9 @@ func (s size) String() string { return fmt.Sprintf("%dx%d", s.nodes, s.disks) }
 var sizes = []size{{3, 4}, {100, 12}, {1000, 24}, {5000, 24}}
 
 // generate writes a package for a cluster of this size: a pool of mirrors on
-// every node, and an inventory as a snapshot gives it, in Inventory wrappers.
-func generate(dir string, s size) error {
+// every node, an inventory as a snapshot gives it, in Inventory wrappers, and a
+// kustomization that calls the program poolwright.
+func generate(dir string, s size, poolwright string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "inventory"), 0o755); err != nil {
 		return err
 	}
@@ -27,6 +28,9 @@ func generate(dir string, s size) error {
 		"inventory/blockdevices.yaml": func(w *bufio.Writer) { writeDevices(w, s) },
 		"kustomization.yaml": func(w *bufio.Writer) {
 			fmt.Fprint(w, "resources: [cstor.yaml, inventory/nodes.yaml, inventory/blockdevices.yaml]\ntransformers: [function.yaml]\n")
+		},
+		"function.yaml": func(w *bufio.Writer) {
+			fmt.Fprintf(w, "apiVersion: poolwright.io/v1alpha1\nkind: RenderConfig\nmetadata:\n  name: poolwright\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: %s}\n", poolwright)
 		},
 	}
 	for name, write := range files {
@@ -139,4 +143,44 @@ func writeDevices(w *bufio.Writer, s size) {
 `, n, d, n*100+d, n, int64(4000787030016)+int64(d%3)*4000787030016, d, n*100+d, d, n*100+d, n*100+d, d, n, 'a'+d)
 		}
 	}
+}
+
+// resourceList writes the package as a function receives it, beside its folder.
+func resourceList(dir string) (string, error) {
+	list := dir + ".resourcelist"
+	f, err := os.Create(list)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	w.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
+	for _, name := range []string{"cstor.yaml", "inventory/nodes.yaml", "inventory/blockdevices.yaml"} {
+		if err := appendItem(w, filepath.Join(dir, name)); err != nil {
+			return "", err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return "", err
+	}
+	return list, f.Close()
+}
+
+// appendItem copies a file line by line: what the benchmark holds itself counts
+// in the peak memory of the processes that it starts.
+func appendItem(w *bufio.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lead := "- "
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		w.WriteString(lead)
+		w.Write(lines.Bytes())
+		w.WriteByte('\n')
+		lead = "  "
+	}
+	return lines.Err()
 }

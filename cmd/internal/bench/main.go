@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -59,10 +59,10 @@ func run(runs, largest int, poolwright, kustomize string) error {
 			continue
 		}
 		dir := filepath.Join(work, s.String())
-		if err := generate(dir, s); err != nil {
+		if err := generate(dir, s, poolwright); err != nil {
 			return err
 		}
-		list, err := resourceList(dir, poolwright)
+		list, err := resourceList(dir)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (j job) measure(runs int) (measurement, error) {
 		}
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b measurement) int { return int(a.wall - b.wall) })
+	slices.SortFunc(all, func(a, b measurement) int { return cmp.Compare(a.wall, b.wall) })
 	m := all[len(all)/2]
 	if j.twin != nil {
 		told, err := job{argv: j.twin, dir: j.dir}.once()
@@ -158,10 +158,7 @@ func (j job) once() (measurement, error) {
 	if err := cmd.Run(); err != nil {
 		return measurement{}, fmt.Errorf("%s: %w\n%s", strings.Join(j.argv, " "), err, tail(stderr.String()))
 	}
-	m := measurement{wall: time.Since(start)}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		m.peak = usage.Maxrss << 10
-	}
+	m := measurement{wall: time.Since(start), peak: peak(cmd.ProcessState)}
 	for line := range strings.Lines(stderr.String()) {
 		if n, found := strings.CutPrefix(line, allocatedPrefix); found {
 			m.allocated, _ = strconv.ParseInt(strings.TrimSpace(n), 10, 64)

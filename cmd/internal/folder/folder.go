@@ -157,8 +157,8 @@ func anyOwned(objects []*krm.Object) bool {
 // in the message already.
 func cause(err error) error {
 	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
+	for errors.As(err, &pe) { // os.Root puts one into another
+		err = pe.Err
 	}
 	var le *os.LinkError
 	if errors.As(err, &le) {

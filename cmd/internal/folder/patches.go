@@ -9,13 +9,12 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// isKustomization tells the file names that kustomize looks for.
-func isKustomization(name string) bool {
-	switch name {
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return true
-	}
-	return false
+// kustomizationFile is the file that makes a folder one for kustomize.
+const kustomizationFile = "kustomization.yaml"
+
+// kustomizationNames are the names under which kustomize looks for that file.
+func kustomizationNames() []string {
+	return []string{kustomizationFile, "kustomization.yml", "Kustomization"}
 }
 
 // patches are the files that the kustomization of a folder uses as patches. A
@@ -23,7 +22,7 @@ func isKustomization(name string) bool {
 func (w *walk) patches(rel string, entries []fs.DirEntry) map[string]bool {
 	found := map[string]bool{}
 	for _, e := range entries {
-		if !isKustomization(e.Name()) {
+		if !slices.Contains(kustomizationNames(), e.Name()) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(w.root, rel, e.Name()))

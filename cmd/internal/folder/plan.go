@@ -30,6 +30,7 @@ type FileChange struct {
 	Action Action
 	Name   string // as it is to be shown
 	path   string // relative to the output folder
+	data   []byte // what it is to hold
 }
 
 func (c FileChange) String() string { return string(c.Action) + " " + c.Name }
@@ -39,14 +40,13 @@ type Plan struct {
 	Changes   []FileChange // sorted by name
 	Unchanged int          // files of ours that stay as they are
 	target    string
-	files     map[string][]byte // content of every file that is to be written
 }
 
 // NewPlan compares the output folder with what was rendered. The lock is what
 // was read from there: files that hold none of our objects are a person's, and
 // stay. An error names the file that is in the way, and nothing was touched.
 func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
-	plan := &Plan{target: target, files: map[string][]byte{}}
+	plan := &Plan{target: target}
 	old := oldFiles{target: target, ours: map[string][]byte{}, foreign: map[string][][]byte{}}
 	if sameDir(p.LockDir, target) {
 		old.index(p.Lock)
@@ -90,10 +90,7 @@ func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 }
 
 func (p *Plan) add(a Action, path string, data []byte) {
-	p.Changes = append(p.Changes, FileChange{Action: a, Name: filepath.Join(p.target, path), path: path})
-	if a != Remove {
-		p.files[path] = data
-	}
+	p.Changes = append(p.Changes, FileChange{Action: a, Name: filepath.Join(p.target, path), path: path, data: data})
 }
 
 // Count is the number of changes of one kind.
@@ -142,15 +139,13 @@ func (f *oldFiles) index(lock []*krm.Object) {
 	}
 }
 
-const kustomizationFile = "kustomization.yaml"
-
 // madeBy is the first line of a kustomization that is ours.
 const madeBy = "# Made by poolwright render, which will write it again: do not edit.\n"
 
 // kustomization adds the file that lists all others, after making sure that no
 // other kustomization is there.
 func (f *oldFiles) kustomization(want map[string][]byte) error {
-	for _, name := range []string{kustomizationFile, "kustomization.yml", "Kustomization"} {
+	for _, name := range kustomizationNames() {
 		data, err := os.ReadFile(filepath.Join(f.target, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

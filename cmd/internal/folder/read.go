@@ -129,7 +129,7 @@ func (w *walk) read(rel string) {
 func (r *reader) file(name, path string) { r.fileAs(name, name, path) }
 
 func (r *reader) fileAs(file, name, path string) {
-	if isKustomization(filepath.Base(file)) {
+	if slices.Contains(kustomizationNames(), filepath.Base(file)) {
 		return
 	}
 	info, err := os.Stat(file)

@@ -36,7 +36,7 @@ func (p *Plan) Write(ctx context.Context) error {
 		return fmt.Errorf("%s: %w; nothing was changed", p.target, err)
 	}
 	if err := swap(target, next); err != nil {
-		return fmt.Errorf("%s cannot be replaced: %w; nothing was changed", p.target, cause(err))
+		return fmt.Errorf("%s cannot be replaced: %w", p.target, err)
 	}
 	return nil
 }
@@ -52,16 +52,28 @@ func (p *Plan) fill(ctx context.Context, target, next string) error {
 			return err
 		}
 	}
-	for path, data := range p.files {
+	// A person may have put a link to another place into the output folder: the
+	// root keeps every file inside.
+	root, err := os.OpenRoot(next)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, c := range p.Changes {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
-		if err := writeFile(filepath.Join(target, path), filepath.Join(next, path), data); err != nil {
-			return fmt.Errorf("%s cannot be written: %w", path, cause(err))
+		if c.Action == Remove {
+			continue
+		}
+		if err := writeFile(root, c, target); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", c.path, cause(err))
 		}
 	}
-	for path := range gone {
-		dropEmpty(next, filepath.Dir(path))
+	for _, c := range p.Changes {
+		if c.Action == Remove {
+			dropEmpty(root, filepath.Dir(c.path))
+		}
 	}
 	return nil
 }
@@ -80,9 +92,9 @@ func makeTemp(parent, base string) (string, error) {
 }
 
 // dropEmpty removes a folder and those above it, as far as nothing is in them.
-func dropEmpty(root, rel string) {
-	for ; rel != "."; rel = filepath.Dir(rel) {
-		if os.Remove(filepath.Join(root, rel)) != nil {
+func dropEmpty(root *os.Root, dir string) {
+	for ; dir != "."; dir = filepath.Dir(dir) {
+		if root.Remove(dir) != nil {
 			return
 		}
 	}
@@ -158,16 +170,17 @@ func makeDir(path string, like fs.FileInfo) error {
 	return os.Chmod(path, like.Mode().Perm())
 }
 
-// writeFile writes a file with the permissions of the one that it replaces.
-func writeFile(old, path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+// writeFile writes a file with the permissions of the one in target that it
+// replaces.
+func writeFile(root *os.Root, c FileChange, target string) error {
+	if err := root.MkdirAll(filepath.Dir(c.path), 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, data, 0o666); err != nil {
+	if err := root.WriteFile(c.path, c.data, 0o666); err != nil {
 		return err
 	}
-	if info, err := os.Stat(old); err == nil {
-		return os.Chmod(path, info.Mode().Perm())
+	if info, err := os.Stat(filepath.Join(target, c.path)); err == nil {
+		return root.Chmod(c.path, info.Mode().Perm())
 	}
 	return nil
 }

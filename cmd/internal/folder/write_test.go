@@ -219,14 +219,46 @@ func TestWriteInterruptedLeavesEverything(t *testing.T) {
 
 // Where a folder cannot be exchanged in one step, two renames do it, and a
 // failure between them is undone.
-func TestSwapWithoutExchange(t *testing.T) {
+func TestSwapByName(t *testing.T) {
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, "target", "old"), "old")
-	if err := swap(filepath.Join(dir, "target"), filepath.Join(dir, "missing")); err == nil {
-		t.Error("no error for a folder that is not there")
+	target, next := filepath.Join(dir, "target"), filepath.Join(dir, "next")
+	put(t, filepath.Join(target, "old"), "old")
+	if err := swapByName(target, next); err == nil || !strings.HasSuffix(err.Error(), "; nothing was changed") {
+		t.Errorf("a folder that is not there: %v", err)
 	}
 	if got := files(t, dir); len(got) != 1 || got["target/old"] != "old" {
 		t.Errorf("not undone: %v", got)
+	}
+	put(t, filepath.Join(next, "new"), "new")
+	if err := swapByName(target, next); err != nil {
+		t.Error(err)
+	}
+	if got := files(t, dir); len(got) != 1 || got["target/new"] != "new" {
+		t.Errorf("not swapped: %v", got)
+	}
+}
+
+// A link in the output folder does not lead a file out of it.
+func TestWriteStaysInside(t *testing.T) {
+	dir := t.TempDir()
+	outside, out := filepath.Join(dir, "outside"), filepath.Join(dir, "out")
+	for _, d := range []string{outside, out} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(out, "s")); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(out, rendered("s/a.yaml", pool("a", "1")), Package{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Write(context.Background()); err == nil || !strings.Contains(err.Error(), filepath.Join("s", "a.yaml")) {
+		t.Errorf("got %v", err)
+	}
+	if got := files(t, outside); len(got) > 0 {
+		t.Errorf("written outside: %v", got)
 	}
 }
 

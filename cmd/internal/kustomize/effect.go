@@ -46,7 +46,7 @@ func difference(before, after []*krm.Object) (effect *types.Kustomization, added
 	for _, o := range before {
 		if !kept[identify(o)] {
 			effect.Patches = append(effect.Patches, types.Patch{Target: only(o), Patch: fmt.Sprintf(
-				"$patch: delete\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", o.APIVersion, o.Kind, o.Name)})
+				"$patch: delete\napiVersion: %s\nkind: %s\nmetadata:\n  name: %q\n", o.APIVersion, o.Kind, o.Name)})
 		}
 	}
 	switch {
@@ -87,11 +87,20 @@ type patch []string
 
 func (p *patch) String() string { return "[" + strings.Join(*p, ",\n") + "]" }
 
+// add appends an operation; a removal has no value.
+func (p *patch) add(op, path string, value *document.Node) {
+	n := document.Object(document.F("op", document.Text(op)), document.F("path", document.Text(path)))
+	if value != nil {
+		n.Set("value", *value)
+	}
+	*p = append(*p, string(document.AppendJSON(nil, &n)))
+}
+
 // fields makes the entries of one map those of another.
 func (p *patch) fields(at string, old, now *document.Node) {
 	for i := range old.Fields {
 		if key := old.Fields[i].Key; now.Field(key) == nil {
-			*p = append(*p, fmt.Sprintf(`{"op":"remove","path":%q}`, at+pointer(key)))
+			p.add("remove", at+pointer(key), nil)
 		}
 	}
 	for i := range now.Fields {
@@ -99,11 +108,11 @@ func (p *patch) fields(at string, old, now *document.Node) {
 		was := old.Get(f.Key)
 		switch {
 		case was == nil:
-			*p = append(*p, fmt.Sprintf(`{"op":"add","path":%q,"value":%s}`, at+pointer(f.Key), document.AppendJSON(nil, &f.Value)))
+			p.add("add", at+pointer(f.Key), &f.Value)
 		case was.Kind == document.Map && f.Value.Kind == document.Map:
 			p.fields(at+pointer(f.Key), was, &f.Value)
 		case !document.Equal(was, &f.Value):
-			*p = append(*p, fmt.Sprintf(`{"op":"replace","path":%q,"value":%s}`, at+pointer(f.Key), document.AppendJSON(nil, &f.Value)))
+			p.add("replace", at+pointer(f.Key), &f.Value)
 		}
 	}
 }

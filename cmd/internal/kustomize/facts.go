@@ -1,7 +1,6 @@
 package kustomize
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 
@@ -18,13 +17,10 @@ import (
 // build starts again without this.
 type facts struct {
 	enabled   bool
-	files     map[string]*factFile // by path
+	files     map[string][]byte // the stubs of each file, by its path; nil for a file that is left as it is
 	byStub    []*krm.Object
 	mentioned bool // by something that is not an inventory file
 }
-
-// factFile is one inventory file.
-type factFile struct{ stub []byte }
 
 const (
 	inventoryKind  = "Inventory"
@@ -32,25 +28,23 @@ const (
 	annotationStub = "poolwright.io/inventory-stub"
 )
 
-func mentionsInventory(data []byte) bool {
-	return bytes.Contains(data, []byte(inventoryKind)) && regexp.MustCompile(`kind["']?\s*:\s*["']?Inventory\b`).Match(data)
-}
+var kindInventory = regexp.MustCompile(`kind["']?\s*:\s*["']?Inventory\b`)
 
 // read returns what kustomize gets to see of a file.
 func (f *facts) read(path string, data []byte) []byte {
-	if !f.enabled || !mentionsInventory(data) {
+	if !f.enabled || !kindInventory.Match(data) {
 		return data
 	}
-	file, known := f.files[path]
+	stubs, known := f.files[path]
 	if !known {
-		file = &factFile{stub: f.stubs(path, data)}
-		f.files[path] = file
+		stubs = f.stubs(path, data)
+		f.files[path] = stubs
 	}
-	if file.stub == nil {
+	if stubs == nil {
 		f.mentioned = true
 		return data
 	}
-	return file.stub
+	return stubs
 }
 
 // stubs returns a file of stubs for a file of nothing but inventories that are

@@ -153,14 +153,17 @@ func check(disk filesys.FileSystem, dir, name string, k *types.Kustomization) (o
 			return false, foreign(f)
 		}
 	}
-	for field, entries := range map[string][]string{"generators": k.Generators, "validators": k.Validators} {
-		others, err := functions(disk, dir, name, entries)
+	for _, list := range []struct {
+		field   string
+		entries []string
+	}{{"generators", k.Generators}, {"validators", k.Validators}} {
+		others, err := functions(disk, dir, name, list.entries)
 		if err != nil {
 			return false, err
 		}
 		for _, f := range others {
 			if f.ours {
-				return false, fmt.Errorf("%s: poolwright is listed under %s; it is a transformer: list it under transformers", f.file, field)
+				return false, fmt.Errorf("%s: poolwright is listed under %s; it is a transformer: list it under transformers", f.file, list.field)
 			}
 			if !f.builtin {
 				return false, foreign(f)

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -153,7 +154,7 @@ func parseObject(src *document.Source) (*krm.Object, error) {
 		return nil, err
 	}
 	if len(docs) != 1 {
-		docs = make([]document.Document, 1)
+		return nil, fmt.Errorf("%s: want one object, found %d", src.Name, len(docs))
 	}
 	o := krm.NewObject(src, &docs[0].Node)
 	o.Raw = src.Data

@@ -30,7 +30,7 @@ func newOverlay(shortcut bool) *overlay {
 		FileSystem: filesys.MakeFsOnDisk(),
 		files:      map[string][]byte{},
 		folders:    map[string]string{},
-		facts:      facts{enabled: shortcut, files: map[string]*factFile{}},
+		facts:      facts{enabled: shortcut, files: map[string][]byte{}},
 	}
 }
 
@@ -103,23 +103,32 @@ func (o *overlay) find(path string) place {
 		if _, ok := o.folders[path]; ok {
 			return place{real: path, folder: true}
 		}
-		folder, ok := o.outermost(path)
-		if !ok || o.folders[folder] == "" {
+		shown, ok := o.through(path)
+		if !ok {
 			return place{real: path}
 		}
-		path = o.folders[folder] + path[len(folder):]
+		path = shown
 	}
 }
 
 // behind is the path of the disk that a path stands for, whatever is in memory.
 func (o *overlay) behind(path string) string {
 	for {
-		folder, ok := o.outermost(path)
-		if !ok || o.folders[folder] == "" {
+		shown, ok := o.through(path)
+		if !ok {
 			return path
 		}
-		path = o.folders[folder] + path[len(folder):]
+		path = shown
 	}
+}
+
+// through leads a path through one mirror.
+func (o *overlay) through(path string) (shown string, ok bool) {
+	folder, ok := o.outermost(path)
+	if !ok || o.folders[folder] == "" {
+		return "", false
+	}
+	return o.folders[folder] + path[len(folder):], true
 }
 
 // withoutSteps words an error as if there were no steps.
@@ -130,14 +139,19 @@ func (o *overlay) withoutSteps(err error) error {
 		inner, unquoteErr := strconv.Unquote(quoted)
 		rest, isStep := strings.CutPrefix(inner, "recursed accumulation of path '")
 		path, rest, _ := strings.Cut(rest, "': ")
-		if _, made := o.folders[path]; !found || unquoteErr != nil || !isStep || !made {
+		if !found || unquoteErr != nil || !isStep || !o.find(path).folder {
 			break
 		}
 		text = head + rest
 	}
-	for folder, shows := range o.folders {
-		if shows != "" {
-			text = strings.ReplaceAll(text, folder+string(filepath.Separator), shows+string(filepath.Separator))
+	// A path that goes through several mirrors shows the next one only when it
+	// has been led through those before.
+	for before := ""; before != text; {
+		before = text
+		for folder, shows := range o.folders {
+			if shows != "" {
+				text = strings.ReplaceAll(text, folder+string(filepath.Separator), shows+string(filepath.Separator))
+			}
 		}
 	}
 	return errors.New(text)

@@ -1,16 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 
-	yaml "go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/kyaml/fn/framework"
+	"sigs.k8s.io/kustomize/kyaml/kio"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/kustomize"
@@ -18,54 +18,7 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
-	"sigs.k8s.io/kustomize/kyaml/fn/framework"
-	"sigs.k8s.io/kustomize/kyaml/kio"
 )
-
-// resourceList writes the package as a function receives it, and the function's
-// own configuration for kustomize.
-func resourceList(dir, poolwright string) (string, error) {
-	list := dir + ".resourcelist"
-	f, err := os.Create(list)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	w := bufio.NewWriter(f)
-	w.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
-	for _, name := range []string{"cstor.yaml", "inventory/nodes.yaml", "inventory/blockdevices.yaml"} {
-		if err := appendItem(w, filepath.Join(dir, name)); err != nil {
-			return "", err
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return "", err
-	}
-	function := fmt.Sprintf("apiVersion: poolwright.io/v1alpha1\nkind: RenderConfig\nmetadata:\n  name: poolwright\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: %s}\n", poolwright)
-	if err := os.WriteFile(filepath.Join(dir, "function.yaml"), []byte(function), 0o644); err != nil {
-		return "", err
-	}
-	return list, nil
-}
-
-// appendItem copies a file line by line: what the benchmark holds itself counts
-// in the peak memory of the processes that it starts.
-func appendItem(w *bufio.Writer, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lead := "- "
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		w.WriteString(lead)
-		w.Write(lines.Bytes())
-		w.WriteByte('\n')
-		lead = "  "
-	}
-	return lines.Err()
-}
 
 const allocatedPrefix = "allocated: "
 

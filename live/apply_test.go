@@ -1,0 +1,230 @@
+// Package live_test proves the output against a real API server.
+package live_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+var plane *controlplane.ControlPlane // one for the whole test binary, see TestMain
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	var err error
+	plane, err = controlplane.Start("../bin")
+	switch {
+	case errors.Is(err, controlplane.ErrNotBuilt) && !requireTools():
+		fmt.Println("skipped: the tests against a real API server:", err)
+		return 0
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	fmt.Println("API server", plane.Version)
+	return m.Run()
+}
+
+// requireTools reports whether no test may be left out, as in continuous
+// integration.
+func requireTools() bool { return os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" }
+
+// TestExamplesApply applies what the examples render to, server-side and
+// strictly, against the upstream definitions: nothing is refused, nothing warned
+// of, nothing pruned.
+func TestExamplesApply(t *testing.T) {
+	upstream := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
+	if upstream == "" {
+		upstream = "../../shared/crds"
+	}
+	if _, err := os.Stat(upstream); err != nil {
+		if requireTools() {
+			t.Fatal(err)
+		}
+		t.Skipf("skipped: upstream definitions are not at %s (POOLWRIGHT_UPSTREAM_CRDS)", upstream)
+	}
+	apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: openebs}\n"))[0])
+	for _, name := range []string{"openebs-cstor.yaml", "openebs-ndm.yaml"} {
+		for _, o := range read(t, filepath.Join(upstream, name)) {
+			if o.Kind == "CustomResourceDefinition" {
+				apply(t, o)
+				awaitEstablished(t, o.Name)
+			}
+		}
+	}
+	applied := 0
+	for _, pattern := range []string{"../examples/*/rendered/*/*.yaml", "../examples/cstor-cloud/commits/*/rendered/*/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, o := range read(t, file) {
+				if o.Annotation(krm.AnnotationLocalConfig) == "true" {
+					continue
+				}
+				stored := apply(t, o)
+				if path := lost(o.Node, stored); path != "" {
+					t.Errorf("%s: %s: the API server pruned or changed %s", file, o.Ref, path)
+				}
+				applied++
+			}
+		}
+	}
+	t.Logf("%d objects applied to Kubernetes %s", applied, plane.Version)
+	if applied < 20 {
+		t.Fatal("the examples have more than this to apply")
+	}
+}
+
+func read(t *testing.T, file string) []*krm.Object {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, file, data)
+}
+
+func parse(t *testing.T, name string, data []byte) []*krm.Object {
+	t.Helper()
+	src := &document.Source{Name: name, Data: data}
+	docs, err := document.Parse(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*krm.Object
+	for i := range docs {
+		objects = append(objects, krm.NewObject(src, &docs[i].Node))
+	}
+	return objects
+}
+
+// plurals of the kinds that are applied here.
+var plurals = map[string]string{
+	"Namespace":                "namespaces",
+	"CustomResourceDefinition": "customresourcedefinitions",
+	"PersistentVolumeClaim":    "persistentvolumeclaims",
+	"VolumeAttachment":         "volumeattachments",
+	"CStorPoolCluster":         "cstorpoolclusters",
+}
+
+func resource(t *testing.T, o *krm.Object) string {
+	t.Helper()
+	plural, known := plurals[o.Kind]
+	if !known {
+		t.Fatalf("%s is not known here", o.Ref)
+	}
+	url := plane.URL + "/apis/" + o.APIVersion
+	if o.Group() == "" {
+		url = plane.URL + "/api/" + o.APIVersion
+	}
+	if o.Namespace != "" {
+		url += "/namespaces/" + o.Namespace
+	}
+	return url + "/" + plural + "/" + o.Name
+}
+
+// apply does a strict server-side apply, and returns what was stored.
+func apply(t *testing.T, o *krm.Object) *document.Node {
+	t.Helper()
+	body := document.AppendJSON(nil, o.Node)
+	request, err := http.NewRequest(http.MethodPatch, resource(t, o)+"?fieldManager=poolwright-test&fieldValidation=Strict&force=true", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/apply-patch+yaml")
+	status, header, answer := do(t, request)
+	if status >= http.StatusMultipleChoices {
+		t.Fatalf("%s is refused: %s", o.Ref, answer)
+	}
+	// The upstream definitions have defects of their own.
+	if warnings := header.Values("Warning"); len(warnings) > 0 && o.Kind != "CustomResourceDefinition" {
+		t.Errorf("%s: %s", o.Ref, strings.Join(warnings, "; "))
+	}
+	return parse(t, "answer", answer)[0].Node
+}
+
+func do(t *testing.T, request *http.Request) (int, http.Header, []byte) {
+	t.Helper()
+	response, err := plane.Client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, answer
+}
+
+func awaitEstablished(t *testing.T, name string) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		request, err := http.NewRequest(http.MethodGet, plane.URL+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, answer := do(t, request)
+		var crd struct {
+			Status struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+		if err := json.Unmarshal(answer, &crd); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range crd.Status.Conditions {
+			if c.Type == "Established" && c.Status == "True" {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s is not established", name)
+}
+
+// lost names the first field that is not in the stored object as it was sent.
+func lost(sent, stored *document.Node) string {
+	switch {
+	case stored == nil || sent.Kind != stored.Kind:
+		return "."
+	case sent.Kind == document.Scalar && sent.Value != stored.Value:
+		return " (" + sent.Value + " is now " + stored.Value + ")"
+	}
+	for i := range sent.Fields {
+		f := &sent.Fields[i]
+		if path := lost(&f.Value, stored.Get(f.Key)); path != "" {
+			return "." + f.Key + path
+		}
+	}
+	for i := range sent.Items {
+		if i >= len(stored.Items) {
+			return fmt.Sprintf("[%d]", i)
+		}
+		if path := lost(&sent.Items[i], &stored.Items[i]); path != "" {
+			return fmt.Sprintf("[%d]%s", i, path)
+		}
+	}
+	return ""
+}
