@@ -3,6 +3,7 @@ package fn
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,6 +43,7 @@ type classified struct {
 	owners   []string                 // the keys of lock, sorted
 	others   map[krm.ID]*krm.Object   // what people wrote themselves
 	config   *krm.Object              // a RenderConfig, or nil
+	partial  bool                     // a spec came as functionConfig; there may be more that are not seen here
 	findings []finding.Finding
 
 	specKinds []krm.ID
@@ -171,6 +173,7 @@ func (c *classified) addConfig(config *krm.Object) {
 	case config.Group() == ownGroup && config.Kind == configKind:
 		c.config = config
 	case c.isSpec(config):
+		c.partial = true
 		if c.items[config.ID()] == nil {
 			c.specs = append(c.specs, config)
 		}
@@ -211,4 +214,27 @@ func whereIs(o *krm.Object) string {
 	default:
 		return fmt.Sprintf("at %s:%d", pos.File, pos.Line)
 	}
+}
+
+// ownersWithoutSpec lists whose output is there and whose spec is not.
+func (c *classified) ownersWithoutSpec() []string {
+	present := map[string]bool{}
+	for _, o := range c.specs {
+		present[o.OwnerKey()] = true
+	}
+	return slices.DeleteFunc(slices.Clone(c.owners), func(owner string) bool { return present[owner] })
+}
+
+// held lists the manifests that none of the specs here renders, sorted: what
+// people wrote themselves, and the output of specs that are not seen. What they
+// use is not free.
+func (c *classified) held() []*krm.Object {
+	held := slices.Collect(maps.Values(c.others))
+	for _, owner := range c.ownersWithoutSpec() {
+		held = append(held, c.lock[owner]...)
+	}
+	slices.SortFunc(held, func(a, b *krm.Object) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return held
 }

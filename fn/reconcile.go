@@ -68,7 +68,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
 	}
 	for _, o := range spec.Before {
 		if _, found := r.wanted[o.ID()]; !found && !out.Released[o.ID()] && !bookkeeping(spec.Object, o) {
-			r.report(spec.Object, "would-destroy", "%s is no longer wanted, and removing it would lose data; keep the setting that made it, or annotate the config with %s naming its storage set", o.Ref, krm.AnnotationAllowRemoval)
+			r.report(spec.Object, "would-destroy", "%s is no longer wanted, and removing it would lose data; keep the setting that made it, or, if it is in no pool, annotate the config with %s naming its storage set", o.Ref, krm.AnnotationAllowRemoval)
 		}
 	}
 }
@@ -94,24 +94,27 @@ func (r *reconciler) checkCollision(spec, o *krm.Object) {
 }
 
 // keepAll leaves the output of a spec that is not to be rendered now.
-func (r *reconciler) keepAll(spec *system.Spec) {
-	for _, o := range spec.Before {
+func (r *reconciler) keepAll(spec *krm.Object, before []*krm.Object) {
+	for _, o := range before {
 		if twin, found := r.wanted[o.ID()]; found {
-			r.report(spec.Object, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Object.Ref)
+			r.report(spec, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Ref)
 			continue
 		}
-		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + strings.ToLower(o.Kind) + ".yaml", Object: o}, spec: spec.Object}
+		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml", Object: o}, spec: spec}
 	}
 }
 
-// checkOrphans looks for output whose spec is gone.
+// checkOrphans looks for output whose spec is gone. With one spec as
+// functionConfig the specs of the rest are not here to see, and it is left alone.
 func (r *reconciler) checkOrphans() {
-	for _, owner := range r.pkg.owners {
-		if slices.ContainsFunc(r.pkg.specs, func(o *krm.Object) bool { return o.OwnerKey() == owner }) {
-			continue
-		}
+	for _, owner := range r.pkg.ownersWithoutSpec() {
 		objects := r.pkg.lock[owner]
 		parts := strings.Split(owner, "/")
+		if r.pkg.partial && len(parts) == 4 {
+			spec := &krm.Object{Ref: finding.Ref{APIVersion: parts[0] + "/", Kind: parts[1], Namespace: parts[2], Name: parts[3]}}
+			r.keepAll(spec, objects)
+			continue
+		}
 		consent := ""
 		for _, s := range systems() {
 			if kind := s.Kind(); len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {

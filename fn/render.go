@@ -101,13 +101,14 @@ func (pkg *prepared) render() Result {
 	}
 	facts := inventory.New(pkg.facts)
 	r := newReconciler(pkg.classified, facts)
+	held := pkg.held()
 	for _, s := range systems() {
 		specs := specsOf(pkg.specs, s.Kind())
-		outputs := s.Render(facts, specs)
+		outputs := s.Render(facts, specs, held)
 		for i, spec := range specs {
 			out := &outputs[i]
 			if !pkg.policy.renders(spec.Object) {
-				r.keepAll(spec)
+				r.keepAll(spec.Object, spec.Before)
 				continue
 			}
 			result.Findings = append(result.Findings, out.Findings...)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -153,4 +155,29 @@ func readGroups(items []document.Node) [][]string {
 		groups = append(groups, group)
 	}
 	return groups
+}
+
+// otherPoolClusters lists the live CStorPoolClusters that are not for the specs.
+func otherPoolClusters(facts *inventory.Facts, specs []*system.Spec) []*krm.Object {
+	return slices.DeleteFunc(facts.PoolClusters(), func(o *krm.Object) bool {
+		return slices.ContainsFunc(specs, func(s *system.Spec) bool { return s.Object.Namespace == o.Namespace && s.Object.Name == o.Name })
+	})
+}
+
+// takeHeld takes the block devices that the pools and storage sets of others hold.
+func takeHeld(disks *place.Disks, held []*krm.Object) {
+	for _, o := range held {
+		switch o.Kind {
+		case poolClusterKind:
+			for _, p := range readPools(o.Node) {
+				for _, name := range p.devices() {
+					disks.Take(o.Namespace, name, o.Ref.String())
+				}
+			}
+		case setKind:
+			for _, d := range o.Node.Seq("spec", "blockDevices") {
+				disks.Take(o.Namespace, d.Str("name"), o.Ref.String())
+			}
+		}
+	}
 }

@@ -30,8 +30,9 @@ func (System) Whole() string { return poolClusterKind }
 // Render implements system.System. The specs come in order of namespace and
 // name: what earlier runs hold is reserved for all of them first, then each
 // chooses in turn.
-func (System) Render(facts *inventory.Facts, specs []*system.Spec) []system.Output {
+func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []system.Output {
 	disks := place.NewDisks(facts)
+	takeHeld(disks, append(otherPoolClusters(facts, specs), held...))
 	links := sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) })
 	clusters := make([]*cluster, len(specs))
 	for i, spec := range specs {

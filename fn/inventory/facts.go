@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -171,6 +172,13 @@ func (f *Facts) Attachment(volume, node string) *Attachment {
 
 // PoolCluster returns the live CStorPoolCluster, or nil.
 func (f *Facts) PoolCluster(namespace, name string) *krm.Object { return f.pools[Key{namespace, name}] }
+
+// PoolClusters lists all live CStorPoolClusters, by namespace and name.
+func (f *Facts) PoolClusters() []*krm.Object {
+	return slices.SortedFunc(maps.Values(f.pools), func(a, b *krm.Object) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
 
 // PoolInstances returns the instances of a CStorPoolCluster, by name.
 func (f *Facts) PoolInstances(namespace, cluster string) []*PoolInstance {

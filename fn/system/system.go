@@ -22,7 +22,8 @@ type System interface {
 	Whole() string
 	// Render renders all specs of the kind together, since they share nodes and
 	// disks. The result has one Output for each spec, in the same order.
-	Render(facts *inventory.Facts, specs []*Spec) []Output
+	// held are manifests that none of the specs renders; what they use is taken.
+	Render(facts *inventory.Facts, specs []*Spec, held []*krm.Object) []Output
 }
 
 // Spec is one completed spec.
