@@ -19,20 +19,24 @@ const (
 	configKind    = "RenderConfig"
 )
 
-// factKinds are never rendered: wherever they lie, they are facts
-// (spec, section "Package and facts").
-var factKinds = []krm.ID{
-	{Kind: "Node"},
-	{Kind: "PersistentVolume"},
-	{Group: "openebs.io", Kind: "BlockDevice"},
-	{Group: "openebs.io", Kind: "BlockDeviceClaim"},
-	{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
-	{Group: "cstor.openebs.io", Kind: "CStorVolume"},
-	{Group: "cstor.openebs.io", Kind: "CStorVolumeConfig"},
-	{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
-	{Group: "storage.k8s.io", Kind: "CSIDriver"},
-	{Group: "storage.k8s.io", Kind: "CSINode"},
-	{Group: ownGroup, Kind: "NodeInventory"},
+// neverRendered reports whether a kind is a fact wherever it lies (spec, section
+// "Package and facts").
+func neverRendered(o *krm.Object) bool {
+	switch (krm.ID{Group: o.Group(), Kind: o.Kind}) {
+	case krm.ID{Kind: "Node"},
+		krm.ID{Kind: "PersistentVolume"},
+		krm.ID{Group: "openebs.io", Kind: "BlockDevice"},
+		krm.ID{Group: "openebs.io", Kind: "BlockDeviceClaim"},
+		krm.ID{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
+		krm.ID{Group: "cstor.openebs.io", Kind: "CStorVolume"},
+		krm.ID{Group: "cstor.openebs.io", Kind: "CStorVolumeConfig"},
+		krm.ID{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
+		krm.ID{Group: "storage.k8s.io", Kind: "CSIDriver"},
+		krm.ID{Group: "storage.k8s.io", Kind: "CSINode"},
+		krm.ID{Group: ownGroup, Kind: "NodeInventory"}:
+		return true
+	}
+	return false
 }
 
 // classified is a package, each object in its place.
@@ -196,7 +200,7 @@ func isFact(o *krm.Object) bool {
 	folders, _ := splitPath(o.Path)
 	return o.Annotation(krm.AnnotationInventory) == "true" ||
 		slices.Contains(folders, "inventory") ||
-		slices.Contains(factKinds, krm.ID{Group: o.Group(), Kind: o.Kind})
+		neverRendered(o)
 }
 
 func splitPath(path string) (folders []string, file string) {

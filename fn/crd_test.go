@@ -23,6 +23,9 @@ func upstreamCRDs(t *testing.T) string {
 		dir = filepath.Join("..", "..", "shared", "crds")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "openebs-cstor.yaml")); err != nil {
+		if os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" {
+			t.Fatal(err)
+		}
 		t.Skipf("SKIP: the upstream CRDs are not in %s; set POOLWRIGHT_UPSTREAM_CRDS to a folder that has openebs-cstor.yaml", dir)
 	}
 	return dir

@@ -1,0 +1,144 @@
+package cstor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+)
+
+// wanted is what every device of the cluster must meet, of whatever size.
+func (c *cluster) wanted() place.Wanted {
+	return place.Wanted{Namespace: c.namespace(), Cluster: c.name(), Holder: c.Object.Ref.String(), AllowedTags: c.cfg.allowedTags}
+}
+
+// supply is what a node has to offer, with the reason for what it has not.
+type supply struct {
+	data    []*inventory.BlockDevice // may hold data
+	fast    []*inventory.BlockDevice // may be the write cache
+	refused []refusal
+}
+
+// remove takes devices out of what is on offer.
+func (s *supply) remove(devices []*inventory.BlockDevice) {
+	s.data, s.fast = without(s.data, devices), without(s.fast, devices)
+}
+
+type refusal struct {
+	device *inventory.BlockDevice
+	reason string
+}
+
+// offer sorts the devices of a node into what may be used for what.
+func (c *cluster) offer(hostname string, node *inventory.Node) supply {
+	var s supply
+	anySize := c.wanted()
+	wanted := anySize
+	wanted.MinCapacity = c.cfg.minCapacity
+	for _, d := range c.facts.DevicesOn(hostname) {
+		if c.pooled[d.Name] && d.Namespace == c.namespace() {
+			continue
+		}
+		if reason := elsewhere(d, node); reason != "" {
+			s.refused = append(s.refused, refusal{d, reason})
+			continue
+		}
+		reason := c.disks.Refuse(d, wanted)
+		switch local := c.cfg.Spec.DiskConfig.Local; {
+		case local == nil:
+			reason = "the data disks are cloud disks"
+		case !place.MatchesAny(local.BlockDeviceSelector.SelectorTerms, d.Object):
+			reason = "it is not selected by spec.diskConfig.local.blockDeviceSelector"
+		}
+		isCache := c.cacheSelects(d) && c.disks.Refuse(d, anySize) == ""
+		if isCache {
+			s.fast = append(s.fast, d)
+		}
+		switch {
+		case reason == "":
+			s.data = append(s.data, d)
+		case !isCache:
+			s.refused = append(s.refused, refusal{d, reason})
+		}
+	}
+	return s
+}
+
+// elsewhere refuses a device whose two statements of its node disagree.
+func elsewhere(d *inventory.BlockDevice, node *inventory.Node) string {
+	if node == nil || d.NodeName == "" || d.NodeName == node.Name || d.NodeName == node.Hostname {
+		return ""
+	}
+	return fmt.Sprintf("its hostname label says node %s and spec.nodeAttributes.nodeName says %s", node.Name, d.NodeName)
+}
+
+// cacheSelects reports whether the write cache asks for such a device.
+func (c *cluster) cacheSelects(d *inventory.BlockDevice) bool {
+	switch w := c.cfg.Spec.PoolConfig.WriteCache; {
+	case w == nil:
+		return false
+	case w.Auto:
+		return d.Fast()
+	case w.Local != nil:
+		return place.MatchesAny(w.Local.BlockDeviceSelector.SelectorTerms, d.Object)
+	}
+	return false
+}
+
+// picked is a whole choice of devices for a new pool.
+type picked struct {
+	data, cache []*inventory.BlockDevice
+	noCache     string // why an automatic cache is left out
+}
+
+// pick chooses the devices of a new pool, or says why the node cannot supply
+// them. What was reserved earlier is taken, as long as all of it can be used.
+func (c *cluster) pick(node string, s supply) (picked, string) {
+	p := picked{
+		data:  named(s.data, c.before.reserved(node, data)),
+		cache: named(s.fast, c.before.reserved(node, cache)),
+	}
+	disk := &c.cfg.Spec.DiskConfig
+	if len(p.data) != disk.MinCount {
+		p.data = c.pickData(s, c.cfg.groupCount(), disk.GroupSize)
+	}
+	if p.data == nil {
+		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", place.Count(len(s.data), "usable disk"), place.Size(c.cfg.minCapacity), disk.MinCount)
+	}
+	lack := c.pickCache(s, &p)
+	return p, lack
+}
+
+// pickCache chooses the write cache beside the data disks, or says why the node
+// cannot supply it. A cache of cloud disks is not of the node.
+func (c *cluster) pickCache(s supply, p *picked) (lack string) {
+	w := c.cfg.Spec.PoolConfig.WriteCache
+	switch p.cache = without(p.cache, p.data); {
+	case w == nil || c.cfg.cacheExternal():
+		p.cache = nil
+		return ""
+	case w.Auto && slices.ContainsFunc(p.data, (*inventory.BlockDevice).Fast):
+		p.cache, p.noCache = nil, "its data disks are SSD or NVMe already"
+		return ""
+	case len(p.cache) == w.Count:
+		return ""
+	}
+	p.cache = place.Groups(without(s.fast, p.data), w.Count/w.groupSize(), w.groupSize())
+	if p.cache == nil {
+		lack = fmt.Sprintf("it has %s for the write cache, wanted %d", place.Count(len(without(s.fast, p.data)), "usable disk"), w.Count)
+		if w.Auto {
+			p.noCache, lack = lack, ""
+		}
+	}
+	return lack
+}
+
+// pickData leaves the disks that the write cache could take, as long as the
+// others suffice.
+func (c *cluster) pickData(s supply, groups, size int) []*inventory.BlockDevice {
+	if devices := place.Groups(without(s.data, s.fast), groups, size); devices != nil {
+		return devices
+	}
+	return place.Groups(s.data, groups, size)
+}
