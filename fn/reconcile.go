@@ -7,6 +7,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
@@ -66,10 +67,21 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
 		}
 		r.wanted[id] = w
 	}
+	var gone []string
 	for _, o := range spec.Before {
-		if _, found := r.wanted[o.ID()]; !found && !out.Released[o.ID()] && !bookkeeping(spec.Object, o) {
+		_, found := r.wanted[o.ID()]
+		switch {
+		case found || bookkeeping(spec.Object, o):
+		case out.Released[o.ID()]:
+			gone = append(gone, o.Kind+" "+o.Name)
+		default:
 			r.report(spec.Object, "would-destroy", "%s is no longer wanted, and removing it would lose data; keep the setting that made it, or, if it is in no pool, annotate the config with %s naming its storage set", o.Ref, krm.AnnotationAllowRemoval)
 		}
+	}
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		f := spec.Finding(finding.Info, "removed", "", "no longer rendered, since nothing is lost with it or the loss is allowed: "+place.Names(gone))
+		r.findings = append(r.findings, f)
 	}
 }
 

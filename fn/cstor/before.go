@@ -16,6 +16,7 @@ const (
 	setKind         = "CStorClusterStorageSet"
 	storageKind     = "Storage"
 	poolClusterKind = "CStorPoolCluster"
+	instanceKind    = "CStorPoolInstance" // never rendered
 	claimKind       = "PersistentVolumeClaim"
 	attachmentKind  = "VolumeAttachment"
 
@@ -157,11 +158,20 @@ func readGroups(items []document.Node) [][]string {
 	return groups
 }
 
-// otherPoolClusters lists the live CStorPoolClusters that are not for the specs.
-func otherPoolClusters(facts *inventory.Facts, specs []*system.Spec) []*krm.Object {
-	return slices.DeleteFunc(facts.PoolClusters(), func(o *krm.Object) bool {
-		return slices.ContainsFunc(specs, func(s *system.Spec) bool { return s.Object.Namespace == o.Namespace && s.Object.Name == o.Name })
+// otherPools lists the CStorPoolClusters that are not for the specs, live or held
+// by others, and the instances of such.
+func otherPools(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []*krm.Object {
+	own := map[inventory.Key]bool{}
+	for _, s := range specs {
+		own[inventory.Key{Namespace: s.Object.Namespace, Name: s.Object.Name}] = true
+	}
+	others := slices.DeleteFunc(append(facts.PoolClusters(), held...), func(o *krm.Object) bool {
+		return o.Kind == poolClusterKind && own[inventory.Key{Namespace: o.Namespace, Name: o.Name}]
 	})
+	for _, i := range facts.OtherPoolInstances(func(cluster inventory.Key) bool { return own[cluster] }) {
+		others = append(others, i.Object)
+	}
+	return others
 }
 
 // takeHeld takes the block devices that the pools and storage sets of others hold.
@@ -171,6 +181,12 @@ func takeHeld(disks *place.Disks, held []*krm.Object) {
 		case poolClusterKind:
 			for _, p := range readPools(o.Node) {
 				for _, name := range p.devices() {
+					disks.Take(o.Namespace, name, o.Ref.String())
+				}
+			}
+		case instanceKind:
+			for _, field := range []string{"dataRaidGroups", "writeCacheRaidGroups"} {
+				for _, name := range flatten(readGroups(o.Node.Seq("spec", field))) {
 					disks.Take(o.Namespace, name, o.Ref.String())
 				}
 			}

@@ -32,7 +32,7 @@ func (System) Whole() string { return poolClusterKind }
 // chooses in turn.
 func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []system.Output {
 	disks := place.NewDisks(facts)
-	takeHeld(disks, append(otherPoolClusters(facts, specs), held...))
+	takeHeld(disks, otherPools(facts, specs, held))
 	links := sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) })
 	clusters := make([]*cluster, len(specs))
 	for i, spec := range specs {
@@ -101,6 +101,10 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, disks *place.Disks) *
 	live := facts.PoolCluster(c.namespace(), c.name())
 	c.before = readBefore(spec.Before, live, facts)
 	c.compareLive(live)
+	if n := facts.ClaimedBy(c.namespace(), c.name()); n > 0 && c.before.cluster == nil {
+		c.report(finding.Warning, "pools-unknown", "",
+			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if it lives, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", place.Count(n, "block device"))
+	}
 	return c
 }
 

@@ -185,6 +185,10 @@ func describe(d *inventory.BlockDevice) string {
 func (c *cluster) keepDevices(node string, r role, names []string) {
 	for _, name := range names {
 		d, pool := c.facts.Device(c.namespace(), name), c.before.pool(node)
+		doubt := ""
+		if d != nil {
+			doubt = c.disks.Doubt(d, c.wanted())
+		}
 		switch {
 		case d == nil:
 			c.choose(c.deviceRef(name), node, r, place.Held, "it is missing from the inventory")
@@ -195,6 +199,9 @@ func (c *cluster) keepDevices(node string, r role, names []string) {
 		case d.State != "Active":
 			c.choose(c.deviceRef(name), node, r, place.Held, "it is "+d.State)
 			c.report(finding.Warning, "device-inactive", "", "block device %s of node %s is %s; it keeps its place, look at the disk", name, node, d.State)
+		case doubt != "":
+			c.choose(c.deviceRef(name), node, r, place.Held, doubt)
+			c.report(finding.Warning, "device-doubtful", "", "block device %s of node %s keeps its place, but %s; if the pool is not made yet, do not apply this: look at the disk", name, node, doubt)
 		default:
 			c.choose(c.deviceRef(name), node, r, place.Kept, "it is in its place already: "+describe(d))
 		}

@@ -25,7 +25,7 @@ func nodeRef(name string) finding.Ref {
 func (c *cluster) placeNodes() {
 	if len(c.facts.Nodes) == 0 {
 		c.report(finding.Error, "no-inventory", "",
-			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster into inventory/, such as kubectl get nodes,blockdevices,blockdeviceclaims -A -o yaml gives")
+			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster into inventory/, such as kubectl get nodes,blockdevices,blockdeviceclaims,cstorpoolclusters,pvc,pv,volumeattachments -A -o yaml gives")
 		return
 	}
 	terms := c.cfg.Spec.AllowedNodes.NodeSelectorTerms
@@ -131,6 +131,9 @@ func (c *cluster) drop(m *member, dropped map[string]bool, why string) {
 	dropped[m.name] = true
 	c.choose(nodeRef(m.name), m.name, "", place.Refused, why)
 	c.release(m.name)
+	if m.before != nil {
+		c.report(finding.Info, "pool-removed", "", "the pool on node %s is removed: %s", m.name, why)
+	}
 }
 
 // consents reports whether the pool of a node may be removed.

@@ -116,11 +116,18 @@ func (m *member) addVolumes(c *cluster, r role, count int, capacity string, p *p
 func (c *cluster) bind(m *member, v *volume) {
 	if claim := c.facts.VolumeClaim(c.namespace(), v.name); claim != nil && claim.Bound {
 		v.pvName = claim.VolumeName
+	}
+	old := c.before.objects[c.attachmentID(v.name)]
+	if old == nil {
 		return
 	}
-	if old := c.before.objects[c.attachmentID(v.name)]; old != nil {
-		v.pvName = old.Node.Str("spec", "source", "persistentVolumeName")
+	switch attached := old.Node.Str("spec", "source", "persistentVolumeName"); v.pvName {
+	case attached:
+	case "":
+		v.pvName = attached
 		c.report(finding.Warning, "volume-missing", "", "the PersistentVolumeClaim %s/%s was bound and is not bound in this snapshot; its attachment to node %s is held", c.namespace(), v.name, m.name)
+	default:
+		c.storageError(v, "volume-changed", "its claim is now bound to volume %s, and %s is attached in its place; an attachment cannot change its volume: bind the claim to %s again, or remove the node's pool with consent", v.pvName, attached, attached)
 	}
 }
 

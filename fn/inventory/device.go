@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -21,7 +22,8 @@ type BlockDevice struct {
 	SectorSize      int64  // bytes, logical
 	Serial          string
 	Links           []string // all devlinks
-	ByID            []string // those of kind by-id
+	ByID            []string // those that name the disk itself, wherever it is plugged in
+	Fault           string   // why what is said of it cannot be trusted, or ""
 	Filesystem      string
 	MountPoint      string
 	Partitioned     bool
@@ -63,13 +65,31 @@ func newBlockDevice(o *krm.Object) *BlockDevice {
 		group := &spec.Seq("devlinks")[i]
 		for _, link := range group.Seq("links") {
 			d.Links = append(d.Links, link.Value)
-			// A LUN link of Azure is a number, the same on every node, whatever kind it is filed under.
-			if group.Str("kind") == "by-id" && strings.Contains(link.Value, "/by-id/") {
+			// The path decides, not the kind it is filed under: a LUN link of Azure is
+			// a number, the same on every node.
+			if strings.Contains(link.Value, "/by-id/") {
 				d.ByID = append(d.ByID, link.Value)
 			}
 		}
 	}
+	d.Fault = fault(o, d)
 	return d
+}
+
+// fault finds what an unreadable or contradictory probe leaves behind.
+func fault(o *krm.Object, d *BlockDevice) string {
+	filesystem, links := o.Node.Get("spec", "filesystem"), o.Node.Get("spec", "devlinks")
+	switch {
+	case filesystem != nil && filesystem.Kind != document.Map && filesystem.Kind != document.Null:
+		return "its spec.filesystem cannot be read"
+	case links != nil && links.Kind != document.Seq && links.Kind != document.Null:
+		return "its spec.devlinks cannot be read"
+	case o.Node.Str("metadata", "deletionTimestamp") != "":
+		return "it is being deleted"
+	case d.ClaimState == "Unclaimed" && d.ClaimName != "":
+		return "it is Unclaimed, and yet names the claim " + d.ClaimName
+	}
+	return ""
 }
 
 // bytes reads an amount. The node disk manager writes whole numbers, which some

@@ -126,7 +126,7 @@ func (f *Facts) add(o *krm.Object) {
 	case "cstor.openebs.io/CStorPoolCluster":
 		f.pools[key] = o
 	case "cstor.openebs.io/CStorPoolInstance":
-		i := &PoolInstance{Name: o.Name, Hostname: cmp.Or(o.Label(LabelHostname), o.Node.Str("spec", "hostName"))}
+		i := &PoolInstance{Object: o, Name: o.Name, Hostname: cmp.Or(o.Label(LabelHostname), o.Node.Str("spec", "hostName"))}
 		cluster := Key{o.Namespace, o.Label(LabelPoolCluster)}
 		f.instances[cluster] = append(f.instances[cluster], i)
 	case "cstor.openebs.io/CStorVolumeReplica":
@@ -178,6 +178,32 @@ func (f *Facts) PoolClusters() []*krm.Object {
 	return slices.SortedFunc(maps.Values(f.pools), func(a, b *krm.Object) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// OtherPoolInstances lists the instances of the pool clusters that are not the
+// caller's, by namespace and name.
+func (f *Facts) OtherPoolInstances(own func(Key) bool) []*PoolInstance {
+	var others []*PoolInstance
+	for cluster, instances := range f.instances {
+		if !own(cluster) {
+			others = append(others, instances...)
+		}
+	}
+	slices.SortFunc(others, func(a, b *PoolInstance) int {
+		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return others
+}
+
+// ClaimedBy counts the devices that are claimed by a pool cluster.
+func (f *Facts) ClaimedBy(namespace, cluster string) int {
+	n := 0
+	for _, d := range f.Devices {
+		if claim := f.ClaimOf(d); claim != nil && d.Namespace == namespace && claim.PoolCluster == cluster {
+			n++
+		}
+	}
+	return n
 }
 
 // PoolInstances returns the instances of a CStorPoolCluster, by name.
@@ -237,7 +263,10 @@ func (a *Attachment) Metadata(key string) string {
 }
 
 // PoolInstance is a CStorPoolInstance.
-type PoolInstance struct{ Name, Hostname string }
+type PoolInstance struct {
+	Name, Hostname string
+	Object         *krm.Object
+}
 
 // Node is a Kubernetes node.
 type Node struct {

@@ -84,7 +84,9 @@ func (d *Disks) Refuse(device *inventory.BlockDevice, want Wanted) string {
 	case device.Namespace != want.Namespace:
 		return "it is in namespace " + device.Namespace
 	case d.twins[device] != nil:
-		return fmt.Sprintf("it has the same serial number or by-id link as %s", d.twins[device].Name)
+		return d.twinOf(device)
+	case device.Fault != "":
+		return device.Fault
 	case device.DeviceType == "partition" || device.Parent != "":
 		return "it is a part of " + cmp.Or(device.Parent, "another disk")
 	case device.Partitioned:
@@ -103,6 +105,27 @@ func (d *Disks) Refuse(device *inventory.BlockDevice, want Wanted) string {
 		return fmt.Sprintf("it is too small: %s, wanted %s", Size(device.Capacity), Size(want.MinCapacity))
 	}
 	return d.refuseClaim(device, want)
+}
+
+// Doubt says why a device that is in a pool should perhaps not be: what is
+// there could be somebody else's data. It returns "" if all is well.
+func (d *Disks) Doubt(device *inventory.BlockDevice, want Wanted) string {
+	claim := d.facts.ClaimOf(device)
+	switch {
+	case d.twins[device] != nil:
+		return d.twinOf(device)
+	case device.Filesystem != "" && device.Filesystem != "zfs_member":
+		return "it has a filesystem: " + device.Filesystem
+	case device.MountPoint != "":
+		return "it is mounted at " + device.MountPoint
+	case claim != nil && claim.PoolCluster != want.Cluster:
+		return "it is claimed by " + cmp.Or(claim.PoolCluster, claim.Name)
+	}
+	return device.Fault
+}
+
+func (d *Disks) twinOf(device *inventory.BlockDevice) string {
+	return fmt.Sprintf("it has the same serial number or by-id link as %s", d.twins[device].Name)
 }
 
 func (d *Disks) refuseClaim(device *inventory.BlockDevice, want Wanted) string {
