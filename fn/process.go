@@ -13,6 +13,8 @@ const (
 	outputFolder    = "rendered"
 	annotationPath  = "internal.config.kubernetes.io/path"
 	annotationIndex = "internal.config.kubernetes.io/index"
+
+	annotationLegacyIndex = "config.kubernetes.io/index"
 )
 
 // Process is the KRM function: it renders the specs among the items of a
@@ -65,8 +67,36 @@ func Process(rl *krm.ResourceList) []finding.Finding {
 		}
 		items = append(items, r.Object)
 	}
+	if located {
+		renumber(items)
+	}
 	rl.Items = items
 	return result.Findings
+}
+
+// renumber puts the objects of a file into the order in which poolwright render
+// writes them, so that both give the same file. A file that holds something of
+// somebody else's is left in the order that it has.
+func renumber(items []*krm.Object) {
+	files := map[string][]*krm.Object{}
+	foreign := map[string]bool{}
+	for _, o := range items {
+		files[o.Path] = append(files[o.Path], o)
+		foreign[o.Path] = foreign[o.Path] || o.Owner() == "" || isFact(o)
+	}
+	for path, objects := range files {
+		if path == "" || foreign[path] {
+			continue
+		}
+		slices.SortStableFunc(objects, func(a, b *krm.Object) int {
+			return compareRendered(Rendered{Object: a}, Rendered{Object: b})
+		})
+		for i, o := range objects {
+			if o.Index != i {
+				locate(o, path, i)
+			}
+		}
+	}
 }
 
 // locate says in which file of the package an item belongs.
@@ -74,5 +104,9 @@ func locate(o *krm.Object, path string, index int) {
 	o.Path, o.Index = path, index
 	o.SetAnnotation(annotationIndex, strconv.Itoa(index))
 	o.SetAnnotation(annotationPath, path)
+	// Tools refuse an item of which the older form says something else.
+	if o.Annotation(annotationLegacyIndex) != "" {
+		o.SetAnnotation(annotationLegacyIndex, strconv.Itoa(index))
+	}
 	o.Raw = document.Append(nil, o.Node, 0)
 }

@@ -241,7 +241,10 @@ func (c *cluster) passOver() {
 // carries out (reference: cstor.md, section 7).
 func (c *cluster) checkCacheUnchanged(m *member) {
 	w, have := c.cfg.Spec.PoolConfig.WriteCache, len(flatten(m.before.cache))
-	severity := finding.Warning
+	severity, keeps := finding.Warning, "keeps its write cache of "+place.Count(have, "disk")
+	if have == 0 {
+		keeps = "stays without a write cache"
+	}
 	switch {
 	case w == nil && have == 0, w != nil && w.Count == have && w.RAIDType == m.before.cacheType:
 		return
@@ -249,7 +252,7 @@ func (c *cluster) checkCacheUnchanged(m *member) {
 		severity = finding.Info // the node had nothing faster then
 	}
 	c.report(severity, "write-cache-changed", "spec.poolConfig.writeCache",
-		"the pool on node %s keeps its write cache of %s: the cStor operator accepts a change of it and does not carry it out", m.name, place.Count(have, "disk"))
+		"the pool on node %s %s: the cStor operator accepts a change of it and does not carry it out", m.name, keeps)
 }
 
 // regroup splits data devices into RAID groups; a stripe is one group.
