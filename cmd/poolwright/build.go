@@ -20,6 +20,9 @@ without the flags, without a program or an image to find, and without the danger
 that kustomize leaves the function out. The function runs where the kustomization
 lists it, at any level; if none lists it, it runs at the end.
 
+What lies in the folder rendered beside the kustomization that calls the function
+is the lock, as it is for render, also where it is not among the resources.
+
 Functions of other people stay off, which is an error, unless --enable-exec
 allows them to be run as programs and containers.`
 

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
+	"strings"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 )
@@ -27,7 +29,21 @@ type streams struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	s := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	os.Exit(guard(s.err, func() int { return run(os.Args[1:], s) }))
+}
+
+// guard makes a panic a failure: Go would end the program with the exit code of
+// bad usage.
+func guard(w io.Writer, work func() int) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			text := strings.ReplaceAll(fmt.Sprint(p), "\n", " ")
+			fmt.Fprintf(w, "poolwright: %s; this is a mistake in Poolwright, please report it\n%s", text, debug.Stack())
+			code = exitFailed
+		}
+	}()
+	return work()
 }
 
 func run(args []string, s streams) int {

@@ -85,11 +85,26 @@ func Read(in Input) (Package, []finding.Finding, error) {
 		}
 		r.objects = nil
 	}
+	if target != "" && !sameDir(target, rendered) {
+		r.leftovers(target, target)
+	}
+	r.leftovers(rendered, rendered)
 	if exists(rendered) {
 		r.tree(rendered)
 		p.Lock, p.LockDir = r.objects, rendered
 	}
 	return p, finding.Sort(r.findings), nil
+}
+
+// ReadRendered reads an output folder, which messages call by name. One that is
+// not there is empty.
+func ReadRendered(dir, name string) ([]*krm.Object, []finding.Finding) {
+	r := &reader{}
+	r.leftovers(dir, name)
+	if exists(dir) {
+		r.treeAs(dir, name)
+	}
+	return r.objects, finding.Sort(r.findings)
 }
 
 // Target is the folder that a render of the input writes to, "" for none.

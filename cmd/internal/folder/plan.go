@@ -69,7 +69,7 @@ func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 				filepath.Join(target, path))
 		case !ours:
 			plan.add(Add, path, want[path])
-		case !bytes.Equal(have, want[path]):
+		case !bytes.Equal(unixLines(have), unixLines(want[path])):
 			plan.add(Change, path, want[path])
 		default:
 			plan.Unchanged++
@@ -105,6 +105,10 @@ func (p *Plan) Count(a Action) int {
 }
 
 const separator = "---\n"
+
+// unixLines is a text without the line ends of Windows, to which Git may have
+// turned those that were written. They say the same.
+func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // join puts the documents of each file together.
 func join(rendered []fn.Rendered) map[string][]byte {
@@ -151,7 +155,7 @@ func (f *oldFiles) kustomization(want map[string][]byte) error {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("%s cannot be read: %w", filepath.Join(f.target, name), cause(err))
-		case name == kustomizationFile && bytes.HasPrefix(data, []byte(madeBy)):
+		case name == kustomizationFile && bytes.HasPrefix(unixLines(data), []byte(madeBy)):
 			f.ours[name] = data
 		default:
 			return fmt.Errorf("%s is not Poolwright's: it does not start with %q; move it out of the folder, or render into another with -o",

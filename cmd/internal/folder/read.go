@@ -36,10 +36,13 @@ func at(name string) document.Position { return document.Position{File: name} }
 
 // tree reads every YAML and JSON file below dir, in sorted order, without what
 // is hidden, ignored or below one of the folders to skip.
-func (r *reader) tree(dir string, skip ...string) {
+func (r *reader) tree(dir string, skip ...string) { r.treeAs(dir, dir, skip...) }
+
+// treeAs is tree for a folder that messages call by another name.
+func (r *reader) treeAs(dir, name string, skip ...string) {
 	root, err := realPath(dir)
 	if err != nil {
-		r.fail(at(dir), "cannot be read: %v", cause(err))
+		r.fail(at(name), "cannot be read: %v", cause(err))
 		return
 	}
 	for i, s := range skip {
@@ -47,14 +50,14 @@ func (r *reader) tree(dir string, skip ...string) {
 			skip[i], _ = realPath(s)
 		}
 	}
-	w := walk{reader: r, dir: dir, root: root, skip: skip}
+	w := walk{reader: r, dir: name, root: root, skip: skip}
 	w.folder(".")
 }
 
 // walk is one pass over a tree.
 type walk struct {
 	*reader
-	dir    string   // as given by the user
+	dir    string   // as messages call it
 	root   string   // the same without links
 	skip   []string // folders not to enter, without links
 	ignore ignores

@@ -22,7 +22,7 @@ func swap(target, next string) error {
 
 // swapByName does it with two renames, and goes back where the second one fails.
 func swapByName(target, next string) error {
-	old := next + "-old"
+	old := next + oldSuffix
 	if err := os.Rename(target, old); err != nil {
 		return fmt.Errorf("%w; nothing was changed", cause(err))
 	}

@@ -26,6 +26,7 @@ func (p *Plan) Write(ctx context.Context) error {
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return fmt.Errorf("the folder %s cannot be made: %w; nothing was changed", filepath.Dir(p.target), cause(err))
 	}
+	removeStale(parent, filepath.Base(target))
 	next, err := makeTemp(parent, filepath.Base(target))
 	if err != nil {
 		return fmt.Errorf("the folder %s cannot be written: %w; the output is made there, beside %s; nothing was changed",
@@ -84,7 +85,7 @@ var errInterrupted = errors.New("interrupted")
 // package never holds what a killed run left behind.
 func makeTemp(parent, base string) (string, error) {
 	for i := 0; ; i++ {
-		path := filepath.Join(parent, fmt.Sprintf(".%s.poolwright-%d-%d", base, os.Getpid(), i))
+		path := filepath.Join(parent, fmt.Sprintf("%s%d-%d", tempPrefix(base), os.Getpid(), i))
 		if err := os.Mkdir(path, 0o777); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}

@@ -288,3 +288,25 @@ func TestWriteThroughLink(t *testing.T) {
 		t.Errorf("got %v", files(t, real))
 	}
 }
+
+// Git may give every file the line ends of Windows. They are still ours.
+func TestWriteOverWindowsLines(t *testing.T) {
+	dir := t.TempDir()
+	mine := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n"
+	all := append(rendered("a.yaml", pool("a", "1")), rendered("b.yaml", pool("b", "1"))...)
+	mustWrite(t, dir, all)
+	put(t, filepath.Join(dir, Rendered, "a.yaml"), string(pool("a", "1").Raw)+"---\n"+mine)
+	want := files(t, dir)
+	for name, text := range want {
+		put(t, filepath.Join(dir, name), strings.ReplaceAll(text, "\n", "\r\n"))
+	}
+	if plan := mustWrite(t, dir, all); len(plan.Changes) != 0 || plan.Unchanged != 3 {
+		t.Errorf("changes: %v", plan.Changes)
+	}
+	mustWrite(t, dir, append(rendered("a.yaml", pool("a", "2")), rendered("c.yaml", pool("c", "1"))...))
+	got := files(t, dir)
+	if got["rendered/a.yaml"] != string(pool("a", "2").Raw)+"---\n"+strings.ReplaceAll(mine, "\n", "\r\n") ||
+		!strings.HasPrefix(got["rendered/kustomization.yaml"], madeBy) || len(got) != 3 {
+		t.Errorf("got %q", got)
+	}
+}

@@ -197,7 +197,11 @@ func (b *builder) call(f *function, dir, name string, before *types.Kustomizatio
 	if err != nil {
 		return "", err
 	}
-	list := &krm.ResourceList{Items: slices.Clone(items), FunctionConfig: f.config}
+	lock := b.lock(dir, items)
+	if finding.Failed(b.findings) {
+		return "", nil
+	}
+	list := &krm.ResourceList{Items: slices.Concat(items, lock), FunctionConfig: f.config}
 	b.findings = append(b.findings, b.process(list)...)
 	if finding.Failed(b.findings) {
 		return "", nil
@@ -264,13 +268,13 @@ func (b *builder) relative(path string) string {
 }
 
 // shown is a path of the disk as it is to be named in messages.
-func (b *builder) shown(path string) string {
-	rel, err := filepath.Rel(b.top, path)
+func (b *builder) shown(path string) string { return shownAs(b.top, b.dir, path) }
+
+// shownAs names a path by the folder that the user named.
+func shownAs(top, dir, path string) string {
+	rel, err := filepath.Rel(top, path)
 	if err != nil {
 		return path
 	}
-	if name := filepath.Join(b.dir, rel); name != "." {
-		return name
-	}
-	return path
+	return filepath.Join(dir, rel)
 }

@@ -24,14 +24,17 @@ func buildWithExec(dir string, o Options) ([]byte, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &execs{disk: disk, program: o.Program, seen: map[string]bool{}}
-	if err := e.kustomization(top); err != nil {
+	e := &execs{disk: disk, top: top, dir: dir, program: o.Program, seen: map[string]bool{}}
+	if _, err := e.kustomization(top); err != nil {
 		return nil, nil, err
 	}
 	if !e.found {
 		if err := e.atEnd(top); err != nil {
 			return nil, nil, err
 		}
+	}
+	if finding.Failed(e.findings) {
+		return nil, finding.Sort(e.findings), nil
 	}
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionUnspecified
@@ -47,45 +50,59 @@ func buildWithExec(dir string, o Options) ([]byte, []finding.Finding, error) {
 
 // execs points every declaration of our function to one program.
 type execs struct {
-	disk    *overlay
-	program string
-	seen    map[string]bool
-	found   bool
+	disk     *overlay
+	top      string // the folder, absolute and without links
+	dir      string // the same as the user named it
+	program  string
+	seen     map[string]bool // by folder: whether ours has a place in its pipeline
+	found    bool
+	findings []finding.Finding
 }
 
-func (e *execs) kustomization(dir string) error {
-	if e.seen[dir] {
-		return nil
+// kustomization goes through a kustomization and what it builds on, and reports
+// whether our function has a place in its own pipeline.
+func (e *execs) kustomization(dir string) (bool, error) {
+	if ours, seen := e.seen[dir]; seen {
+		return ours, nil
 	}
-	e.seen[dir] = true
+	e.seen[dir] = false
 	k, name, err := load(e.disk, dir)
 	if err != nil {
-		return nil // kustomize says it better
+		return false, nil // kustomize says it better
 	}
-	for _, list := range [][]string{k.Resources, k.Components} {
-		for _, entry := range list {
-			if sub, ok := localDir(e.disk, dir, entry); ok {
-				if err := e.kustomization(sub); err != nil {
-					return err
-				}
-			}
+	inComponent := false
+	for i, entry := range slices.Concat(k.Resources, k.Components) {
+		sub, ok := localDir(e.disk, dir, entry)
+		if !ok {
+			continue
 		}
+		ours, err := e.kustomization(sub)
+		if err != nil {
+			return false, err
+		}
+		inComponent = inComponent || ours && i >= len(k.Resources)
 	}
 	changed := false
 	for _, list := range []*[]string{&k.Transformers, &k.Generators, &k.Validators} {
 		entries, ours, err := e.entries(dir, name, *list)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if ours {
 			*list, changed = entries, true
 		}
 	}
 	e.found = e.found || changed
-	if !changed {
-		return nil
+	e.seen[dir] = changed || inComponent
+	if e.seen[dir] && k.Kind != types.ComponentKind {
+		if lock := e.lock(dir); lock != "" {
+			k.Resources, changed = append(k.Resources, lock), true
+		}
 	}
-	return e.disk.writeKustomization(dir, name, k)
+	if !changed {
+		return e.seen[dir], nil
+	}
+	return e.seen[dir], e.disk.writeKustomization(dir, name, k)
 }
 
 // entries redirects ours in one list of functions, and reports whether it is
@@ -150,6 +167,9 @@ func (e *execs) atEnd(dir string) error {
 	file := stepPrefix + "function.yaml"
 	e.disk.write(filepath.Join(dir, file), config)
 	k.Transformers = append(k.Transformers, file)
+	if lock := e.lock(dir); lock != "" {
+		k.Resources = append(k.Resources, lock)
+	}
 	return e.disk.writeKustomization(dir, name, k)
 }
 

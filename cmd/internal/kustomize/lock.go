@@ -1,0 +1,103 @@
+package kustomize
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// readLock reads what was rendered beside a kustomization. It is the lock even
+// where the kustomization does not list it: else every node and disk would be
+// chosen anew, without a word. The order is that of a rendered kustomization.
+func readLock(dir, shown string) ([]*krm.Object, []finding.Finding) {
+	all, fs := folder.ReadRendered(filepath.Join(dir, folder.Rendered), filepath.Join(shown, folder.Rendered))
+	slices.SortStableFunc(all, func(a, b *krm.Object) int { return strings.Compare(a.Path, b.Path) })
+	var lock []*krm.Object
+	for _, o := range all {
+		if isOutput(o) {
+			o.Path, o.Index = "", 0 // as items of kustomize have none
+			lock = append(lock, o)
+		}
+	}
+	return lock, fs
+}
+
+// isOutput reports whether an object is one that Poolwright rendered, not one
+// of a snapshot of the cluster.
+func isOutput(o *krm.Object) bool {
+	return o.Owner() != "" && o.Annotation(krm.AnnotationInventory) != "true"
+}
+
+// lock returns what was rendered for the kustomization in dir, if none of it is
+// among its items.
+func (b *builder) lock(dir string, items []*krm.Object) []*krm.Object {
+	if slices.ContainsFunc(items, isOutput) {
+		return nil
+	}
+	lock, fs := readLock(dir, b.shown(dir))
+	b.findings = append(b.findings, fs...)
+	return lock
+}
+
+// lockFile lists the lock for kustomize where kustomize calls the function.
+const lockFile = stepPrefix + "lock.yaml"
+
+// lock puts what was rendered for the kustomization in dir among its resources,
+// if none of it is there. It returns the entry, or "".
+func (e *execs) lock(dir string) string {
+	if e.listsOutput(dir, map[string]bool{}) {
+		return ""
+	}
+	lock, fs := readLock(dir, shownAs(e.top, e.dir, dir))
+	e.findings = append(e.findings, fs...)
+	if len(lock) == 0 {
+		return ""
+	}
+	var text []byte
+	for _, o := range lock {
+		text = append(append(text, "---\n"...), o.Raw...)
+	}
+	e.disk.write(filepath.Join(dir, lockFile), text)
+	return lockFile
+}
+
+// listsOutput reports whether a file that a kustomization builds on holds
+// something that Poolwright rendered.
+func (e *execs) listsOutput(dir string, seen map[string]bool) bool {
+	if seen[dir] {
+		return false
+	}
+	seen[dir] = true
+	k, _, err := load(e.disk, dir)
+	if err != nil {
+		return false // kustomize says it better
+	}
+	for _, entry := range slices.Concat(k.Resources, k.Components) {
+		if sub, ok := localDir(e.disk, dir, entry); ok {
+			if e.listsOutput(sub, seen) {
+				return true
+			}
+			continue
+		}
+		data, err := e.disk.ReadFile(filepath.Join(dir, entry))
+		if err != nil {
+			continue
+		}
+		src := &document.Source{Name: entry, Data: data}
+		docs, err := document.Parse(src)
+		if err != nil {
+			continue
+		}
+		for i := range docs {
+			if isOutput(krm.NewObject(src, &docs[i].Node)) {
+				return true
+			}
+		}
+	}
+	return false
+}
