@@ -128,13 +128,9 @@ spec:
 ---
 {apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: c, namespace: openebs, labels: {kubernetes.io/hostname: n1}}, spec: {capacity: {storage: 9}, details: {deviceType: disk, driveType: SSD}}, status: {state: Active, claimState: Unclaimed}}
 `)}
-	docs, err := document.Parse(src)
+	objects, err := krm.Parse(src)
 	if err != nil {
 		t.Fatal(err)
-	}
-	objects := make([]*krm.Object, len(docs))
-	for i := range docs {
-		objects[i] = krm.NewObject(src, &docs[i].Node)
 	}
 	return objects
 }

@@ -107,13 +107,9 @@ func read(t *testing.T, file string) []*krm.Object {
 func parse(t *testing.T, name string, data []byte) []*krm.Object {
 	t.Helper()
 	src := &document.Source{Name: name, Data: data}
-	docs, err := document.Parse(src)
+	objects, err := krm.Parse(src)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var objects []*krm.Object
-	for i := range docs {
-		objects = append(objects, krm.NewObject(src, &docs[i].Node))
 	}
 	return objects
 }

@@ -70,11 +70,40 @@ func TestComplete(t *testing.T) {
 
 // A completed document is itself a valid one, and completing it changes nothing.
 func TestCompleteTwice(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/valid/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := Load()
+	for _, n := range documents(t, "testdata/*/valid/*.yaml") {
+		once, _ := s.Complete(nil, refOf(n), n)
+		if once == nil {
+			continue
+		}
+		again, err := document.Parse(&document.Source{Name: "completed", Data: once})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = &again[0].Node
+		twice, findings := s.Complete(nil, refOf(n), n)
+		for _, f := range findings {
+			if f.Severity != finding.Warning {
+				t.Errorf("%v: %v", refOf(n), f)
+			}
+		}
+		var a, b any
+		json.Unmarshal(once, &a)
+		json.Unmarshal(twice, &b)
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Errorf("%v:\nonce  %s\ntwice %s", refOf(n), once, twice)
+		}
+	}
+}
+
+// documents reads every document of the files that match.
+func documents(t *testing.T, pattern string) []*document.Node {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	var nodes []*document.Node
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -85,28 +114,8 @@ func TestCompleteTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range docs {
-			n := &docs[i].Node
-			once, _ := s.Complete(nil, refOf(n), n)
-			if once == nil {
-				continue
-			}
-			again, err := document.Parse(&document.Source{Name: file, Data: once})
-			if err != nil {
-				t.Fatal(err)
-			}
-			n = &again[0].Node
-			twice, findings := s.Complete(nil, refOf(n), n)
-			for _, f := range findings {
-				if f.Severity != finding.Warning {
-					t.Errorf("%s: %v", file, f)
-				}
-			}
-			var a, b any
-			json.Unmarshal(once, &a)
-			json.Unmarshal(twice, &b)
-			if fmt.Sprint(a) != fmt.Sprint(b) {
-				t.Errorf("%s:\nonce  %s\ntwice %s", file, once, twice)
-			}
+			nodes = append(nodes, &docs[i].Node)
 		}
 	}
+	return nodes
 }

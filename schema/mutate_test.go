@@ -3,8 +3,6 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,24 +14,7 @@ import (
 // A document in which anything may have gone wrong gives JSON or an error,
 // never both, never a panic, and the walk and CUE agree on it.
 func TestCompleteMutated(t *testing.T) {
-	var seeds []*document.Node
-	files, err := filepath.Glob("testdata/*/*valid/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs, err := document.Parse(&document.Source{Name: file, Data: data})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range docs {
-			seeds = append(seeds, &docs[i].Node)
-		}
-	}
+	seeds := documents(t, "testdata/*/*valid/*.yaml")
 	s := Load()
 	rapid.Check(t, func(t *rapid.T) {
 		n := clone(rapid.SampledFrom(seeds).Draw(t, "seed"))

@@ -12,13 +12,9 @@ import (
 func parse(t *testing.T, text string) []*krm.Object {
 	t.Helper()
 	src := &document.Source{Name: "test.yaml", Data: []byte(text)}
-	docs, err := document.Parse(src)
+	objects, err := krm.Parse(src)
 	if err != nil {
 		t.Fatal(err)
-	}
-	objects := make([]*krm.Object, len(docs))
-	for i := range docs {
-		objects[i] = krm.NewObject(src, &docs[i].Node)
 	}
 	return objects
 }

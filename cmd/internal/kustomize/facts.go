@@ -50,19 +50,14 @@ func (f *facts) read(path string, data []byte) []byte {
 // stubs returns a file of stubs for a file of nothing but inventories that are
 // dropped from the output anyway, and nil for any other.
 func (f *facts) stubs(path string, data []byte) []byte {
-	src := &document.Source{Name: path, Data: data}
-	docs, err := document.Parse(src)
-	if err != nil || len(docs) == 0 {
+	objects, err := krm.Parse(&document.Source{Name: path, Data: data})
+	if err != nil || len(objects) == 0 {
 		return nil
 	}
-	var objects []*krm.Object
-	for i := range docs {
-		o := krm.NewObject(src, &docs[i].Node)
+	for _, o := range objects {
 		if o.Kind != inventoryKind || o.Group() != inventoryGroup || o.Annotation(krm.AnnotationLocalConfig) != "true" || o.Name == "" {
 			return nil
 		}
-		o.Raw = data[docs[i].Start:docs[i].End:docs[i].End]
-		objects = append(objects, o)
 	}
 	var out []byte
 	for _, o := range objects {

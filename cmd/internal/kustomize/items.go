@@ -83,14 +83,9 @@ func (b *builder) readFile(file string) []*krm.Object {
 	if err != nil {
 		return nil
 	}
-	src := &document.Source{Name: b.shown(file), Data: data}
-	docs, err := document.Parse(src)
+	objects, err := krm.Parse(&document.Source{Name: b.shown(file), Data: data})
 	if err != nil {
 		return nil
-	}
-	objects := make([]*krm.Object, len(docs))
-	for i := range docs {
-		objects[i] = krm.NewObject(src, &docs[i].Node)
 	}
 	return objects
 }
@@ -149,14 +144,13 @@ func restore(n *document.Node) {
 
 // parseObject reads a source of one document.
 func parseObject(src *document.Source) (*krm.Object, error) {
-	docs, err := document.Parse(src)
+	objects, err := krm.Parse(src)
 	if err != nil {
 		return nil, err
 	}
-	if len(docs) != 1 {
-		return nil, fmt.Errorf("%s: want one object, found %d", src.Name, len(docs))
+	if len(objects) != 1 {
+		return nil, fmt.Errorf("%s: want one object, found %d", src.Name, len(objects))
 	}
-	o := krm.NewObject(src, &docs[0].Node)
-	o.Raw = src.Data
-	return o, nil
+	objects[0].Raw = src.Data
+	return objects[0], nil
 }

@@ -88,15 +88,9 @@ func (e *execs) listsOutput(dir string, seen map[string]bool) bool {
 		if err != nil {
 			continue
 		}
-		src := &document.Source{Name: entry, Data: data}
-		docs, err := document.Parse(src)
-		if err != nil {
-			continue
-		}
-		for i := range docs {
-			if isOutput(krm.NewObject(src, &docs[i].Node)) {
-				return true
-			}
+		objects, err := krm.Parse(&document.Source{Name: entry, Data: data})
+		if err == nil && slices.ContainsFunc(objects, isOutput) {
+			return true
 		}
 	}
 	return false
