@@ -47,6 +47,7 @@ type Result struct {
 	Objects  []Rendered // in the order in which they are to be written
 	Findings []finding.Finding
 	Choices  []place.Choice
+	Facts    *inventory.Facts // what the inventory tells, for Assess
 }
 
 // maxSpec is the size of the largest spec document, in bytes.
@@ -100,6 +101,7 @@ func (pkg *prepared) render() Result {
 		return result
 	}
 	facts := inventory.New(pkg.facts)
+	result.Facts = facts
 	r := newReconciler(pkg.classified, facts)
 	held := pkg.held()
 	for _, s := range systems() {

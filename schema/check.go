@@ -33,6 +33,7 @@ func (p *pass) check(s *shape, at *place) {
 		if s.nonempty != "" && len(n.Items) == 0 {
 			p.isEmpty(s, at)
 		}
+		p.checkMost(s, at, len(n.Items))
 		for i := range n.Items {
 			item := at.item(i)
 			p.check(s.elem, &item)
@@ -51,6 +52,7 @@ func (p *pass) checkObject(s *shape, at *place) {
 	if s.nonempty != "" && len(n.Fields) == 0 {
 		p.isEmpty(s, at)
 	}
+	p.checkMost(s, at, len(n.Fields))
 	for i := range s.fields {
 		if f := &s.fields[i]; f.required && n.Field(f.name) == nil {
 			p.report(finding.Finding{
@@ -101,6 +103,16 @@ func (p *pass) isEmpty(s *shape, at *place) {
 		Message: "is empty; " + s.nonempty,
 	}, at.path(), at.keyOff)
 	p.markBad(at.node)
+}
+
+func (p *pass) checkMost(s *shape, at *place, count int) {
+	if s.most > 0 && count > s.most {
+		p.report(finding.Finding{
+			Rule:    "length",
+			Message: fmt.Sprintf("has %d entries; write at most %d", count, s.most),
+		}, at.path(), at.keyOff)
+		p.markBad(at.node)
+	}
 }
 
 // wrongSort reports a mapping, a list or nothing where something else belongs.

@@ -26,8 +26,8 @@ func Formats() []string {
 }
 
 // Export writes the definition of a kind for another tool. It gives the same
-// bytes each time. Rules between fields are in the CUE export only: the other
-// formats have no words for them.
+// bytes each time. Rules between fields are in the CUE export, and as CEL in the
+// CustomResourceDefinition: the other formats have no words for them.
 func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 	d := s.lookup(kind)
 	if d == nil {
@@ -47,7 +47,7 @@ func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 		if d.Role == Config || d.Role == Fact {
 			return nil, fmt.Errorf("%s lives in files only and has no CustomResourceDefinition; export it as %s", kind, JSONSchema)
 		}
-		crd := d.crd()
+		crd := s.crd(d)
 		return document.Append(nil, &crd, 0), nil
 	}
 	return nil, fmt.Errorf("no format %q; the formats are %s", f, strings.Join(Formats(), ", "))
@@ -64,7 +64,7 @@ func indented(n document.Node) ([]byte, error) {
 
 // jsonSchema is a whole document for an editor.
 func (d *definition) jsonSchema() document.Node {
-	w := schemaWriter{dialect: JSONSchema}
+	w := &schemaWriter{dialect: JSONSchema}
 	body := w.schema(d.shape)
 	n := document.Object(
 		document.F("$schema", document.Text("https://json-schema.org/draft/2020-12/schema")),
@@ -77,7 +77,7 @@ func (d *definition) jsonSchema() document.Node {
 
 // openAPI is a document that holds nothing but the schema.
 func (d *definition) openAPI() document.Node {
-	w := schemaWriter{dialect: OpenAPI}
+	w := &schemaWriter{dialect: OpenAPI}
 	return document.Object(
 		document.F("openapi", document.Text("3.0.3")),
 		document.F("info", document.Object(
@@ -89,40 +89,6 @@ func (d *definition) openAPI() document.Node {
 			document.F("schemas", document.Object(
 				document.F(d.Kind.Kind, w.schema(d.shape)),
 			)),
-		)),
-	)
-}
-
-// crd is a CustomResourceDefinition with a structural schema.
-func (d *definition) crd() document.Node {
-	w := schemaWriter{dialect: CRD}
-	version := document.Object(
-		document.F("name", document.Text(d.Version)),
-		document.F("served", document.Bool(true)),
-		document.F("storage", document.Bool(true)),
-		document.F("schema", document.Object(
-			document.F("openAPIV3Schema", w.root(d.shape)),
-		)),
-	)
-	if d.shape.field("status") != nil {
-		version.Set("subresources", document.Object(document.F("status", document.Object())))
-	}
-	return document.Object(
-		document.F("apiVersion", document.Text("apiextensions.k8s.io/v1")),
-		document.F("kind", document.Text("CustomResourceDefinition")),
-		document.F("metadata", document.Object(
-			document.F("name", document.Text(d.Plural+"."+d.Group)),
-		)),
-		document.F("spec", document.Object(
-			document.F("group", document.Text(d.Group)),
-			document.F("names", document.Object(
-				document.F("kind", document.Text(d.Kind.Kind)),
-				document.F("listKind", document.Text(d.Kind.Kind+"List")),
-				document.F("plural", document.Text(d.Plural)),
-				document.F("singular", document.Text(strings.ToLower(d.Kind.Kind))),
-			)),
-			document.F("scope", document.Text(d.Scope)),
-			document.F("versions", document.List(version)),
 		)),
 	)
 }

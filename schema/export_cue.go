@@ -1,13 +1,19 @@
 package schema
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/format"
 )
+
+// forServer finds what definitions carry for an API server only, which a reader of
+// CUE does not need.
+var forServer = regexp.MustCompile(`(?m)^[ \t]*@(cel|nocel|schema|column|selectable)\(.*\)\n`)
 
 // exportCUE writes the definition of a kind and everything that it refers to,
 // as one CUE file that needs nothing else.
@@ -66,7 +72,7 @@ func (s *Schemas) exportCUE(d *definition) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write the definition %s: %w", name, err)
 		}
-		b.Write(text)
+		b.Write(bytes.ReplaceAll(forServer.ReplaceAll(text, nil), []byte("{\n\n"), []byte("{\n")))
 		b.WriteString("\n\n")
 	}
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n"), nil

@@ -12,30 +12,15 @@ import (
 const quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 
 // schemaWriter writes a shape in one of the dialects of JSON Schema. The CRD
-// dialect is the OpenAPI one, made structural: every value has one type.
+// dialect is the OpenAPI one, made structural: every value has one type. What
+// that cannot say, it says in CEL.
 type schemaWriter struct {
 	dialect Format
+	parts   map[string]string // what $name stands for in CEL
+	lifted  []validation      // rules of inner objects that an outer one has to check
 }
 
-// root is the schema of a CRD: the API server itself looks after apiVersion,
-// kind and metadata, of which only the name may be restricted.
-func (w schemaWriter) root(s *shape) document.Node {
-	n := w.schema(s)
-	properties := n.Get("properties")
-	for _, key := range []string{"apiVersion", "kind"} {
-		properties.Set(key, document.Object(document.F("type", document.Text("string"))))
-	}
-	meta := document.Object(document.F("type", document.Text("object")))
-	if m := s.field("metadata"); m != nil && m.field("name") != nil {
-		name := w.schema(m.field("name").shape)
-		name.Delete("description")
-		meta.Set("properties", document.Object(document.F("name", name)))
-	}
-	properties.Set("metadata", meta)
-	return n
-}
-
-func (w schemaWriter) schema(s *shape) document.Node {
+func (w *schemaWriter) schema(s *shape) document.Node {
 	n := document.Object()
 	if s.doc != "" {
 		n.Set("description", document.Text(s.doc))
@@ -48,7 +33,7 @@ func (w schemaWriter) schema(s *shape) document.Node {
 	case list:
 		w.list(s, &n)
 	case quantity:
-		w.quantity(&n)
+		w.quantity(s, &n)
 	default:
 		w.scalar(s, &n)
 	}
@@ -58,7 +43,7 @@ func (w schemaWriter) schema(s *shape) document.Node {
 	return n
 }
 
-func (w schemaWriter) anything(s *shape, n *document.Node) {
+func (w *schemaWriter) anything(s *shape, n *document.Node) {
 	switch {
 	case w.dialect == CRD && s.open:
 		n.Set("type", document.Text("object"))
@@ -70,22 +55,27 @@ func (w schemaWriter) anything(s *shape, n *document.Node) {
 	}
 }
 
-func (w schemaWriter) object(s *shape, n *document.Node) {
+func (w *schemaWriter) object(s *shape, n *document.Node) {
 	n.Set("type", document.Text("object"))
 	properties := document.Object()
 	var required []document.Node
+	outer := w.lifted
+	w.lifted = nil
 	for i := range s.fields {
 		f := &s.fields[i]
 		if f.unsupported != "" {
 			continue
 		}
-		properties.Set(f.name, w.schema(f.shape))
+		properties.Set(f.name, w.field(f))
 		if f.required && !s.aliased(f.name) {
 			required = append(required, document.Text(f.name))
 		}
 	}
 	for _, a := range s.aliases {
 		properties.Set(a.old, w.alias(s, a))
+		if w.dialect == CRD {
+			freeTarget(&properties, a)
+		}
 	}
 	if len(required) > 0 {
 		n.Set("required", document.List(required...))
@@ -95,6 +85,9 @@ func (w schemaWriter) object(s *shape, n *document.Node) {
 	}
 	if s.nonempty != "" {
 		n.Set("minProperties", document.Int(1))
+	}
+	if s.most > 0 {
+		n.Set("maxProperties", document.Int(int64(s.most)))
 	}
 	switch {
 	case s.keys != nil && (w.dialect != CRD || len(properties.Fields) == 0):
@@ -109,12 +102,35 @@ func (w schemaWriter) object(s *shape, n *document.Node) {
 		}
 		n.Set("additionalProperties", w.schema(s.elem))
 	case s.keys != nil:
-		// A structural schema has either properties or additionalProperties.
+		// A structural schema has either properties or additionalProperties, so
+		// the description tells of the fields.
 		n.Delete("properties")
+		about := n.Str("description")
+		for i := range s.fields {
+			about += " " + s.fields[i].name + ": " + s.fields[i].doc
+		}
+		n.Set("description", document.Text(strings.TrimSpace(about)))
 		n.Set("additionalProperties", w.schema(s.elem))
 	case !s.open && w.dialect != CRD:
 		n.Set("additionalProperties", document.Bool(false))
 	}
+	w.validate(s, n)
+	w.lifted = append(outer, w.lifted...)
+}
+
+// field is the schema of one field.
+func (w *schemaWriter) field(f *field) document.Node {
+	from := len(w.lifted)
+	n := w.schema(f.shape)
+	for i := range w.lifted[from:] {
+		w.lifted[from+i].up--
+		w.lifted[from+i].path = pathStep(f.name) + w.lifted[from+i].path
+	}
+	// An API server fills in defaults only where the object around them is.
+	if w.dialect == CRD && f.sort == object && !f.optional && !f.required && f.hasDefault() {
+		n.Set("default", document.Object())
+	}
+	return n
 }
 
 // aliased reports whether a field may be there under an old name instead.
@@ -123,11 +139,13 @@ func (s *shape) aliased(name string) bool {
 }
 
 // alias is the schema of an old name: that of the new one, marked as old.
-func (w schemaWriter) alias(s *shape, a alias) document.Node {
+func (w *schemaWriter) alias(s *shape, a alias) document.Node {
 	for _, key := range a.new {
 		s = s.field(key).shape
 	}
+	from := len(w.lifted)
 	n := w.schema(s)
+	w.lifted = w.lifted[:from] // they read the current name
 	n.Delete("default")
 	n.Set("description", document.Text("Old name of "+strings.Join(a.new, ".")+"."))
 	if w.dialect != CRD {
@@ -136,11 +154,15 @@ func (w schemaWriter) alias(s *shape, a alias) document.Node {
 	return n
 }
 
-func (w schemaWriter) list(s *shape, n *document.Node) {
+func (w *schemaWriter) list(s *shape, n *document.Node) {
+	from := len(w.lifted)
 	items := w.schema(s.elem)
+	if len(w.lifted) > from {
+		panic("schema: a rule looks out of its list: " + w.lifted[from].expr)
+	}
 	switch {
 	case s.mapform && w.dialect == CRD:
-		n.Set("x-kubernetes-preserve-unknown-fields", document.Bool(true))
+		w.mapForm(s, items, n)
 		return
 	case s.mapform:
 		n.Set("anyOf", document.List(
@@ -165,9 +187,16 @@ func (w schemaWriter) list(s *shape, n *document.Node) {
 	if s.nonempty != "" {
 		n.Set("minItems", document.Int(1))
 	}
+	if s.most > 0 {
+		n.Set("maxItems", document.Int(int64(s.most)))
+	}
+	if s.mapkey != "" && w.dialect == CRD {
+		n.Set("x-kubernetes-list-type", document.Text("map"))
+		n.Set("x-kubernetes-list-map-keys", texts([]string{s.mapkey}))
+	}
 }
 
-func (w schemaWriter) quantity(n *document.Node) {
+func (w *schemaWriter) quantity(s *shape, n *document.Node) {
 	if w.dialect == JSONSchema {
 		n.Set("type", texts([]string{"string", "number"}))
 	} else {
@@ -176,10 +205,15 @@ func (w schemaWriter) quantity(n *document.Node) {
 			document.Object(document.F("type", document.Text("string")))))
 		n.Set("x-kubernetes-int-or-string", document.Bool(true))
 	}
+	n.Set("maxLength", document.Int(maxQuantity))
+	if w.dialect == CRD {
+		addValidations(n, quantityRules(s)...)
+		return
+	}
 	n.Set("pattern", document.Text(quantityPattern))
 }
 
-func (w schemaWriter) scalar(s *shape, n *document.Node) {
+func (w *schemaWriter) scalar(s *shape, n *document.Node) {
 	n.Set("type", document.Text(map[sort]string{
 		text: "string", whole: "integer", number: "number", truth: "boolean",
 	}[s.sort]))
@@ -198,13 +232,16 @@ func (w schemaWriter) scalar(s *shape, n *document.Node) {
 	if s.pattern != nil {
 		n.Set("pattern", document.Text(s.pattern.String()))
 	}
+	if s.time {
+		n.Set("format", document.Text("date-time"))
+	}
 	w.bound(n, "minimum", "exclusiveMinimum", s.min)
 	w.bound(n, "maximum", "exclusiveMaximum", s.max)
 }
 
 // bound writes a limit: draft 2020-12 has a number for an exclusive one,
 // OpenAPI 3.0 a flag beside it.
-func (w schemaWriter) bound(n *document.Node, inclusive, exclusive string, b *bound) {
+func (w *schemaWriter) bound(n *document.Node, inclusive, exclusive string, b *bound) {
 	if b == nil {
 		return
 	}

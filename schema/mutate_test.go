@@ -9,6 +9,7 @@ import (
 
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/schematest"
 )
 
 // A document in which anything may have gone wrong gives JSON or an error,
@@ -17,10 +18,10 @@ func TestCompleteMutated(t *testing.T) {
 	seeds := documents(t, "testdata/*/*valid/*.yaml")
 	s := Load()
 	rapid.Check(t, func(t *rapid.T) {
-		n := clone(rapid.SampledFrom(seeds).Draw(t, "seed"))
+		n := schematest.Clone(rapid.SampledFrom(seeds).Draw(t, "seed"))
 		ref := refOf(&n)
 		for range rapid.IntRange(0, 4).Draw(t, "mistakes") {
-			mutate(t, &n)
+			schematest.Mutate(t, &n)
 		}
 		text := document.Append(nil, &n, 0)
 		completed, findings := s.Complete(nil, ref, &n)
@@ -40,63 +41,4 @@ func TestCompleteMutated(t *testing.T) {
 			t.Fatalf("neither completed nor an error\n%s", text)
 		}
 	})
-}
-
-func clone(n *document.Node) document.Node {
-	c := *n
-	c.Fields, c.Items = nil, nil
-	for i := range n.Fields {
-		f := n.Fields[i]
-		f.Value = clone(&f.Value)
-		c.Fields = append(c.Fields, f)
-	}
-	for i := range n.Items {
-		c.Items = append(c.Items, clone(&n.Items[i]))
-	}
-	return c
-}
-
-// mutate makes one mistake somewhere.
-func mutate(t *rapid.T, n *document.Node) {
-	for {
-		children := len(n.Fields) + len(n.Items)
-		if children == 0 || rapid.IntRange(0, 5).Draw(t, "stop") == 0 {
-			break
-		}
-		i := rapid.IntRange(0, children-1).Draw(t, "child")
-		if i < len(n.Fields) {
-			n = &n.Fields[i].Value
-		} else {
-			n = &n.Items[i-len(n.Fields)]
-		}
-	}
-	value := rapid.SampledFrom([]document.Node{
-		{}, document.Text(""), document.Text("x"), document.Text("3"), document.Text("\x00 \n\"\\(a)"),
-		document.Int(0), document.Int(-1), document.Int(7), document.Int(1 << 62), document.Bool(true), document.Bool(false),
-		{Kind: document.Scalar, Value: "0.5"}, {Kind: document.Scalar, Value: "1e3"}, {Kind: document.Scalar, Value: "+4"},
-		{Kind: document.Scalar, Value: ".5e-3"}, {Kind: document.Scalar, Value: "6."},
-		document.Object(), document.List(), document.Object(document.F("a", document.Text("b"))),
-		document.List(document.Text("a"), document.Node{}), document.Text("raidz"), document.Text("5Gi"),
-	}).Draw(t, "value")
-	keys := []string{"spec", "minCount", "groupSize", "external", "local", "auto", "raidType", "rules", "#rules", "_counts", "let", "", "x.y/z",
-		"capacityThreshold", "threshold", "selectorTerms", "capacity", "count", "values", "operator", "key", "limits", "requests", "csiAttacherName"}
-	switch {
-	case n.Kind == document.Map && rapid.Bool().Draw(t, "in the map"):
-		key := rapid.SampledFrom(keys).Draw(t, "key")
-		switch {
-		case rapid.Bool().Draw(t, "add"):
-			n.Set(key, value)
-		case len(n.Fields) > 0:
-			i := rapid.IntRange(0, len(n.Fields)-1).Draw(t, "field")
-			if n.Field(key) == nil {
-				n.Fields[i].Key = key
-			}
-		}
-	case n.Kind == document.Map && len(n.Fields) > 0 && rapid.Bool().Draw(t, "drop"):
-		n.Delete(n.Fields[rapid.IntRange(0, len(n.Fields)-1).Draw(t, "field")].Key)
-	case n.Kind == document.Seq && rapid.Bool().Draw(t, "append"):
-		n.Items = append(n.Items, value)
-	default:
-		*n = clone(&value)
-	}
 }

@@ -45,9 +45,12 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 	}
 }
 
+// maxQuantity is the most characters of a quantity.
+const maxQuantity = 64
+
 // parseQuantity bounds the length first: the digits are kept in full.
 func parseQuantity(text string) (resource.Quantity, error) {
-	if len(text) > 64 {
+	if len(text) > maxQuantity {
 		return resource.Quantity{}, resource.ErrFormatWrong
 	}
 	return resource.ParseQuantity(text)

@@ -24,7 +24,7 @@ import (
 	"cuelang.org/go/cue/parser"
 )
 
-//go:embed cue/*.cue
+//go:embed cue/*.cue cue/cel/*.cue
 var definitions embed.FS
 
 // Role is what a kind is to Poolwright.
@@ -44,6 +44,7 @@ type Kind struct {
 	Version string
 	Kind    string
 	Plural  string
+	Short   string // a short name for kubectl; "" for none
 	Scope   string // Namespaced or Cluster
 	Role    Role
 	Foreign bool   // of another project, whose own definition is the full one
@@ -71,8 +72,16 @@ type Schemas struct {
 // definition is a kind, with its CUE definition and the shape read from it.
 type definition struct {
 	Kind
-	value cue.Value
-	shape *shape
+	value      cue.Value
+	shape      *shape
+	columns    []column
+	selectable []string // paths of fields
+}
+
+// column is one column of kubectl get.
+type column struct {
+	name, path, kind string
+	wide             bool // only with -o wide
 }
 
 // Load returns the definitions. They are compiled when they are first asked for.
@@ -130,29 +139,7 @@ func (s *Schemas) compile() {
 	// Both options keep the environment out: CUE would follow CUE_DEBUG and
 	// CUE_EXPERIMENT otherwise.
 	s.ctx = cuecontext.New(cuecontext.EvaluatorVersion(cuecontext.EvalStable), cuecontext.CUE_DEBUG(""))
-	inst := build.NewContext().NewInstance("schema", nil)
-	names, err := fs.Glob(definitions, "cue/*.cue")
-	if err != nil {
-		panic(err)
-	}
-	for _, name := range names {
-		text, err := definitions.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		file, err := parser.ParseFile(name, text, parser.ParseComments)
-		if err != nil {
-			panic(fmt.Sprintf("schema: %v", err))
-		}
-		s.files = append(s.files, file)
-		if err := inst.AddSyntax(file); err != nil {
-			panic(fmt.Sprintf("schema: %v", err))
-		}
-	}
-	s.root = s.ctx.BuildInstance(inst)
-	if err := s.root.Err(); err != nil {
-		panic(fmt.Sprintf("schema: %v", err))
-	}
+	s.root, s.files = s.build("cue/*.cue")
 	s.kinds = map[string]*definition{}
 	s.shapes = shapeReader{}
 	defs, err := s.root.Fields(cue.Definitions(true))
@@ -166,29 +153,84 @@ func (s *Schemas) compile() {
 	}
 }
 
-// readDefinition reads the @kind attribute of a definition; nil where it has none.
-func readDefinition(v cue.Value) *definition {
-	for _, a := range v.Attributes(cue.DeclAttr) {
-		if a.Name() != "kind" {
-			continue
+// build compiles files of the package of the definitions.
+func (s *Schemas) build(patterns ...string) (cue.Value, []*ast.File) {
+	inst := build.NewContext().NewInstance("schema", nil)
+	var files []*ast.File
+	for _, pattern := range patterns {
+		names, err := fs.Glob(definitions, pattern)
+		if err != nil {
+			panic(err)
 		}
-		d := &definition{value: v}
-		d.Kind.Kind, _ = v.LookupPath(cue.MakePath(cue.Str("kind").Required())).String()
-		apiVersion, _ := v.LookupPath(cue.MakePath(cue.Str("apiVersion").Required())).String()
-		var found bool
-		if d.Group, d.Version, found = strings.Cut(apiVersion, "/"); !found {
-			d.Group, d.Version = "", apiVersion
+		for _, name := range names {
+			text, err := definitions.ReadFile(name)
+			if err != nil {
+				panic(err)
+			}
+			file, err := parser.ParseFile(name, text, parser.ParseComments)
+			if err != nil {
+				panic(fmt.Sprintf("schema: %v", err))
+			}
+			files = append(files, file)
+			if err := inst.AddSyntax(file); err != nil {
+				panic(fmt.Sprintf("schema: %v", err))
+			}
 		}
-		role, _, _ := a.Lookup(0, "role")
-		d.Role = Role(role)
-		d.Scope, _, _ = a.Lookup(0, "scope")
-		d.Plural, _, _ = a.Lookup(0, "plural")
-		d.Foreign, _ = a.Flag(0, "foreign")
-		d.Doc, _, _ = strings.Cut(docOf(v), ". ")
-		d.Doc = strings.TrimSuffix(d.Doc, ".") + "."
-		return d
 	}
-	return nil
+	v := s.ctx.BuildInstance(inst)
+	if err := v.Err(); err != nil {
+		panic(fmt.Sprintf("schema: %v", err))
+	}
+	return v, files
+}
+
+// readDefinition reads a definition that is a kind; nil for any other.
+func readDefinition(v cue.Value) *definition {
+	d := &definition{value: v}
+	for _, a := range v.Attributes(cue.DeclAttr) {
+		switch a.Name() {
+		case "kind":
+			d.readKind(a)
+		case "column":
+			d.columns = append(d.columns, readColumn(a))
+		case "selectable":
+			path, _ := a.String(0)
+			d.selectable = append(d.selectable, path)
+		}
+	}
+	if d.Role == "" {
+		return nil
+	}
+	return d
+}
+
+// readKind reads the @kind attribute, and the fields that say the same to others.
+func (d *definition) readKind(a cue.Attribute) {
+	d.Kind.Kind, _ = d.value.LookupPath(cue.MakePath(cue.Str("kind").Required())).String()
+	apiVersion, _ := d.value.LookupPath(cue.MakePath(cue.Str("apiVersion").Required())).String()
+	var found bool
+	if d.Group, d.Version, found = strings.Cut(apiVersion, "/"); !found {
+		d.Group, d.Version = "", apiVersion
+	}
+	role, _, _ := a.Lookup(0, "role")
+	d.Role = Role(role)
+	d.Scope, _, _ = a.Lookup(0, "scope")
+	d.Plural, _, _ = a.Lookup(0, "plural")
+	d.Short, _, _ = a.Lookup(0, "short")
+	d.Foreign, _ = a.Flag(0, "foreign")
+	d.Doc, _, _ = strings.Cut(docOf(d.value), ". ")
+	d.Doc = strings.TrimSuffix(d.Doc, ".") + "."
+}
+
+func readColumn(a cue.Attribute) column {
+	c := column{kind: "string"}
+	c.name, _ = a.String(0)
+	c.path, _ = a.String(1)
+	if kind, found, _ := a.Lookup(2, "type"); found {
+		c.kind = kind
+	}
+	c.wide, _ = a.Flag(2, "wide")
+	return c
 }
 
 // docOf is the text of the comments on a definition or a field, in one line.

@@ -64,9 +64,13 @@ func documented(t *testing.T, path string, s *shape) {
 }
 
 func TestDefinitionsAreFormatted(t *testing.T) {
-	names, err := fs.Glob(definitions, "cue/*.cue")
-	if err != nil {
-		t.Fatal(err)
+	var names []string
+	for _, pattern := range []string{"cue/*.cue", "cue/cel/*.cue"} {
+		found, err := fs.Glob(definitions, pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatal("no definitions", err)
+		}
+		names = append(names, found...)
 	}
 	for _, name := range names {
 		text, err := definitions.ReadFile(name)

@@ -55,13 +55,18 @@ type shape struct {
 	want     string
 	nonempty string
 	within   string
+	most     int // items or keys; 0 for no limit
 	presence bool
 	mapform  bool
+	time     bool
+	mapkey   string
+	live     string // the definition of what an API server takes
 }
 
 type field struct {
 	name        string
 	required    bool
+	optional    bool   // it is absent where nothing is written, whatever defaults it has
 	unsupported string // why there is no such field
 	*shape
 }
@@ -77,6 +82,7 @@ type rule struct {
 	name  string
 	path  cue.Path // from the object
 	names []string // that it reads: it says nothing where one of them is bad
+	value cue.Value
 }
 
 type bound struct {
@@ -130,6 +136,7 @@ func (r shapeReader) read(v cue.Value) *shape {
 	s.want = cmp.Or(own.want, s.want)
 	s.nonempty = cmp.Or(own.nonempty, s.nonempty)
 	s.within = cmp.Or(own.within, s.within)
+	s.most = cmp.Or(own.most, s.most)
 	s.presence = own.presence || s.presence
 	return &s
 }
@@ -197,6 +204,7 @@ func (r shapeReader) readObject(s *shape, v cue.Value) {
 		f := field{
 			name:     sel.Unquoted(),
 			required: sel.ConstraintType() == cue.RequiredConstraint,
+			optional: sel.ConstraintType() == cue.OptionalConstraint,
 			shape:    r.read(fields.Value()),
 		}
 		if why := fields.Value().Attribute("unsupported"); why.Err() == nil {
@@ -226,6 +234,7 @@ func (r shapeReader) readObject(s *shape, v cue.Value) {
 			name:  name,
 			path:  cue.MakePath(cue.Def("rules"), each.Selector()),
 			names: namesIn(each.Value().Source()),
+			value: each.Value(),
 		})
 	}
 }
@@ -324,6 +333,16 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			s.presence = true
 		case "mapform":
 			s.mapform = true
+		case "most":
+			if n, err := a.Int(0); err == nil && s.most == 0 {
+				s.most = int(n)
+			}
+		case "mapkey":
+			first(&s.mapkey, a)
+		case "time":
+			s.time = true
+		case "live":
+			first(&s.live, a)
 		case "computed":
 			s.computed = true
 		case "quantity":
@@ -336,7 +355,7 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			if s.alias(old) == nil {
 				s.aliases = append(s.aliases, alias{old, strings.Split(path, ".")})
 			}
-		case "kind", "unsupported":
+		case "kind", "column", "selectable", "unsupported":
 		default:
 			panic(fmt.Sprintf("schema: attribute %v is not known", a))
 		}

@@ -20,6 +20,7 @@ const (
 	exitFine   = 0
 	exitFailed = 1 // findings of severity error, or a failure
 	exitUsage  = 2 // bad usage
+	exitChange = 2 // of plan: there are changes
 )
 
 // streams are the standard streams: data goes to out, talk to err.
@@ -56,6 +57,8 @@ func run(args []string, s streams) int {
 		return exitFine
 	case errors.Is(err, errFindings):
 		return exitFailed
+	case errors.Is(err, errChanges):
+		return exitChange
 	case errors.As(err, &bad):
 		fmt.Fprintf(s.err, "poolwright: %v\nSee %q.\n", err, verb.CommandPath()+" --help")
 		return exitUsage

@@ -16,17 +16,40 @@ import (
 // failure.
 func report(w io.Writer, fs []finding.Finding) error {
 	color := terminal.HasColor(w)
+	told := map[note]int{}
 	for _, f := range fs {
+		if f.Severity == finding.Info {
+			kind := note{f.Object, f.Rule}
+			if told[kind]++; told[kind] > maxNotes {
+				continue
+			}
+		}
 		line := f.String()
 		if color {
 			line = colored(line, f.Severity)
 		}
 		fmt.Fprintln(w, line)
 	}
+	for _, f := range fs {
+		if kind := (note{f.Object, f.Rule}); told[kind] > maxNotes {
+			fmt.Fprintf(w, "%s: %s: and %d more like this (%s); poolwright explain has them all\n", f.Severity, f.Object, told[kind]-maxNotes, f.Rule)
+			delete(told, kind)
+		}
+	}
 	if finding.Failed(fs) {
 		return errFindings
 	}
 	return nil
+}
+
+// maxNotes is how many notes of one sort about one object are printed: a large
+// cluster that awaits its disks has one for each node.
+const maxNotes = 10
+
+// note is a sort of info about an object.
+type note struct {
+	object finding.Ref
+	rule   string
 }
 
 func colored(line string, s finding.Severity) string {

@@ -14,7 +14,11 @@ import (
 
 const schemaLong = `Print what a kind of document may say: as CUE, the source of all others, as JSON
 Schema for editors, as OpenAPI, or as a CustomResourceDefinition. Without KIND,
-list the kinds.`
+list the kinds.
+
+A CustomResourceDefinition has the rules between fields in CEL, so that an API
+server refuses what vet refuses. It carries the annotations that keep Argo CD,
+Flux and kpt from deleting it, and with it all objects of the kind.`
 
 const schemaExample = `  poolwright schema
   poolwright schema CStorClusterConfig
@@ -56,6 +60,9 @@ func exportKind(s streams, schemas *schema.Schemas, name, output string) error {
 	for _, k := range schemas.Kinds() {
 		if strings.EqualFold(k.Kind, name) {
 			data, err := schemas.Export(k.Kind, f)
+			if err == nil && f == schema.CRD {
+				data, err = protectedCRD(k.Kind, data)
+			}
 			if err != nil {
 				return err
 			}

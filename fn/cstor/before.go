@@ -125,16 +125,19 @@ func readPools(cluster *document.Node) []*pool {
 	var pools []*pool
 	items := cluster.Seq("spec", "pools")
 	for i := range items {
-		n := &items[i]
-		pools = append(pools, &pool{
-			hostname:  n.Str("nodeSelector", inventory.LabelHostname),
-			raidType:  n.Str("poolConfig", "dataRaidGroupType"),
-			data:      readGroups(n.Seq("dataRaidGroups")),
-			cacheType: n.Str("poolConfig", "writeCacheGroupType"),
-			cache:     readGroups(n.Seq("writeCacheRaidGroups")),
-		})
+		pools = append(pools, readPool(&items[i]))
 	}
 	return pools
+}
+
+func readPool(n *document.Node) *pool {
+	return &pool{
+		hostname:  n.Str("nodeSelector", inventory.LabelHostname),
+		raidType:  n.Str("poolConfig", "dataRaidGroupType"),
+		data:      readGroups(n.Seq("dataRaidGroups")),
+		cacheType: n.Str("poolConfig", "writeCacheGroupType"),
+		cache:     readGroups(n.Seq("writeCacheRaidGroups")),
+	}
 }
 
 // byHost indexes pools by the host that they select.

@@ -25,7 +25,7 @@ func nodeRef(name string) finding.Ref {
 func (c *cluster) placeNodes() {
 	if len(c.facts.Nodes) == 0 {
 		c.report(finding.Error, "no-inventory", "",
-			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster into inventory/, such as kubectl get nodes,blockdevices,blockdeviceclaims,cstorpoolclusters,pvc,pv,volumeattachments -A -o yaml gives")
+			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster beside the spec with poolwright inventory")
 		return
 	}
 	terms := c.cfg.Spec.AllowedNodes.NodeSelectorTerms

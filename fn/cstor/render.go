@@ -176,7 +176,23 @@ func (c *cluster) renderPoolCluster() {
 		o.SetAnnotation(inventory.AnnotationAllowedTag, tags)
 	}
 	c.admit(o)
-	c.add(gitops.Object{File: "cstorpoolcluster.yaml", Stateful: true, Stage: poolStage, Object: o})
+	c.add(gitops.Object{File: "cstorpoolcluster.yaml", Stateful: true, Stage: poolStage, Object: o, Needs: c.attachments(members)})
+}
+
+// attachments are those that a pool cluster comes after, and goes before: one of
+// each node. kpt applies and prunes a whole rank at a time, and annotations have a
+// limit that all of a large cluster would exceed.
+func (c *cluster) attachments(members []*member) []krm.ID {
+	var needs []krm.ID
+	for _, m := range members {
+		for _, v := range m.volumes {
+			if v.pvName != "" {
+				needs = append(needs, krm.ID{Group: storageGroup, Kind: attachmentKind, Name: attachmentName(c.namespace(), v.name)})
+				break
+			}
+		}
+	}
+	return needs
 }
 
 // keepsPools makes sure that no pool goes without consent.

@@ -47,6 +47,7 @@ type Facts struct {
 	instances map[Key][]*PoolInstance // by pool cluster
 	replicas  map[Key]int             // by pool instance
 	objects   map[krm.ID]*krm.Object
+	kinds     map[krm.ID][]*krm.Object // by group and kind
 }
 
 // New indexes facts.
@@ -65,6 +66,7 @@ func New(objects []*krm.Object) *Facts {
 		instances: map[Key][]*PoolInstance{},
 		replicas:  map[Key]int{},
 		objects:   make(map[krm.ID]*krm.Object, len(objects)),
+		kinds:     map[krm.ID][]*krm.Object{},
 	}
 	for _, o := range objects {
 		f.add(o)
@@ -84,7 +86,10 @@ func New(objects []*krm.Object) *Facts {
 }
 
 func (f *Facts) add(o *krm.Object) {
-	f.objects[o.ID()] = o
+	id := o.ID()
+	f.objects[id] = o
+	kind := krm.ID{Group: id.Group, Kind: id.Kind}
+	f.kinds[kind] = append(f.kinds[kind], o)
 	key := Key{o.Namespace, o.Name}
 	switch o.Group() + "/" + o.Kind {
 	case "/Node":
@@ -136,6 +141,13 @@ func (f *Facts) add(o *krm.Object) {
 
 // Object returns the fact with this identity, or nil.
 func (f *Facts) Object(id krm.ID) *krm.Object { return f.objects[id] }
+
+// Objects lists the facts of a kind, by namespace and name.
+func (f *Facts) Objects(group, kind string) []*krm.Object {
+	return slices.SortedFunc(slices.Values(f.kinds[krm.ID{Group: group, Kind: kind}]), func(a, b *krm.Object) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
 
 // Node returns a node by name, or nil.
 func (f *Facts) Node(name string) *Node { return f.nodes[name] }

@@ -6,7 +6,9 @@ package system
 import (
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/gitops"
+	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -24,6 +26,20 @@ type System interface {
 	// disks. The result has one Output for each spec, in the same order.
 	// held are manifests that none of the specs renders; what they use is taken.
 	Render(facts *inventory.Facts, specs []*Spec, held []*krm.Object) []Output
+	// Assess judges what a change of an object that the system renders risks.
+	// Fields that it says nothing about are taken for disruptive, but for those
+	// that all systems share: labels, and annotations of the engines.
+	Assess(facts *inventory.Facts, c *change.Change)
+	// Facts lists the kinds that Render and Status look at.
+	Facts() []krm.ID
+	// Status says how what a spec asks for fares. out is what Render gives for it
+	// from the same facts.
+	Status(facts *inventory.Facts, spec *Spec, out Output) health.Status
+	// Tree shows what hangs on what: below and above one object, or everything
+	// where root is zero; nil if root is not of this system.
+	Tree(facts *inventory.Facts, root krm.ID) []*health.Tree
+	// Roots lists the kinds that a tree may start at.
+	Roots() []health.Kind
 }
 
 // Spec is one completed spec.

@@ -7,6 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/discovery"
@@ -27,6 +30,10 @@ type Options struct {
 // for without end. A page of the largest lists takes a few seconds.
 const requestTimeout = 2 * time.Minute
 
+// retries is how often a request is made again, a second later or when the API
+// server says, because it was too busy or the connection broke.
+const retries = 5
+
 // Cluster is a live cluster. It may be used by several goroutines.
 type Cluster struct {
 	Server    string // its address
@@ -44,12 +51,11 @@ func Connect(o Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.Kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context, ClusterInfo: clientapi.Cluster{}}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
-	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return nil, errors.New("no cluster is configured: name a kubeconfig with --kubeconfig or KUBECONFIG")
-	case err != nil:
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loader.ClientConfig()
+	if err != nil {
+		raw, _ := loader.RawConfig() // which fails as well, or has the names
+		return nil, explainConfig(err, raw, o.Context)
 	}
 	// The API server shares its time out by itself (priority and fairness).
 	config.QPS = -1
@@ -58,9 +64,27 @@ func Connect(o Options) (*Cluster, error) {
 	config.NegotiatedSerializer = nil
 	c := &Cluster{Server: config.Host, Namespace: o.Namespace, config: config}
 	if err := c.connect(); err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+		return nil, unusable(err)
 	}
 	return c, nil
+}
+
+// explainConfig says what is wrong with a kubeconfig.
+func explainConfig(err error, raw clientapi.Config, wanted string) error {
+	contexts := strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", ")
+	switch {
+	case contexts != "" && wanted == "" && raw.CurrentContext == "":
+		return fmt.Errorf("the kubeconfig has no current context; name one with --context: %s", contexts)
+	case contexts != "" && wanted != "" && raw.Contexts[wanted] == nil:
+		return fmt.Errorf("the kubeconfig has no context %q; name one that it has with --context: %s", wanted, contexts)
+	case clientcmd.IsEmptyConfig(err):
+		return errors.New("no cluster is configured: name a kubeconfig with --kubeconfig or KUBECONFIG")
+	}
+	return unusable(err)
+}
+
+func unusable(err error) error {
+	return fmt.Errorf("the kubeconfig cannot be used: %w; correct it, or name another with --kubeconfig and --context", err)
 }
 
 func (c *Cluster) connect() error {
@@ -84,11 +108,15 @@ func (c *Cluster) Dynamic() dynamic.Interface { return c.dynamic }
 
 // get makes one request and returns the body.
 func (c *Cluster) get(ctx context.Context, path string, query map[string]string) ([]byte, error) {
-	r := c.requests.Get().AbsPath(path).Timeout(requestTimeout).SetHeader("Accept", "application/json")
+	r := c.requests.Get().AbsPath(path).Timeout(requestTimeout).MaxRetries(retries).SetHeader("Accept", "application/json")
 	for key, value := range query {
 		if value != "" {
 			r = r.Param(key, value)
 		}
 	}
-	return r.Do(ctx).Raw()
+	result := r.Do(ctx)
+	if err := result.Error(); err != nil { // Raw alone drops what the API server says
+		return nil, err
+	}
+	return result.Raw()
 }

@@ -2,26 +2,26 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // pageSize is how many objects one request asks for: enough that the round trip
 // does not matter, few enough that a page of block devices is about one MiB.
 const pageSize = 500
 
-// List reads all objects of a resource page by page, and hands each page over as
-// the API server sent it: the JSON of a list. The bytes may be kept. If a page
-// has expired, which takes an API server minutes, restart is called and the list
-// begins again: a mixture of two states is never handed over as one.
-func (c *Cluster) List(ctx context.Context, r Resource, selector string, page func(list []byte) error, restart func()) error {
-	doing := "list " + r.Plural
-	if r.Group != "" {
-		doing += "." + r.Group
-	}
+// List reads all objects of a resource page by page, and hands over the items of
+// each page. What is kept of them must be copied: they are parts of the text of
+// the whole page. If a page has expired, which takes an API server minutes,
+// restart is called and the list begins again: a mixture of two states is never
+// handed over as one.
+func (c *Cluster) List(ctx context.Context, r Resource, selector string, page func(items []document.Node) error, restart func()) error {
+	doing := "list " + r.String()
 	if r.Namespaced && c.Namespace != "" {
 		doing += " in namespace " + c.Namespace
 	}
@@ -39,25 +39,27 @@ func (c *Cluster) List(ctx context.Context, r Resource, selector string, page fu
 		if err != nil {
 			return c.Explain(err, doing)
 		}
-		if err := page(body); err != nil {
-			return fmt.Errorf("%s: %w", doing, err)
+		list, err := parse(body)
+		if err != nil {
+			return fmt.Errorf("cannot %s: the answer of %s cannot be read: %w", doing, c.Server, err)
 		}
-		if next, err = continuation(body); err != nil {
-			return fmt.Errorf("%s: the answer of %s cannot be read: %w", doing, c.Server, err)
+		if err := page(list.Seq("items")); err != nil {
+			return fmt.Errorf("cannot %s: %w", doing, err)
 		}
-		if next == "" {
+		if next = list.Str("metadata", "continue"); next == "" {
 			return nil
 		}
 	}
 }
 
-// continuation is the token of the next page, or "".
-func continuation(list []byte) (string, error) {
-	var head struct {
-		Metadata struct {
-			Continue string `json:"continue"`
-		} `json:"metadata"`
+// parse reads the JSON of a list.
+func parse(body []byte) (*document.Node, error) {
+	docs, err := document.Parse(&document.Source{Data: body})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(docs) != 1 || docs[0].Node.Kind != document.Map:
+		return nil, errors.New("it is no list")
 	}
-	err := json.Unmarshal(list, &head)
-	return head.Metadata.Continue, err
+	return &docs[0].Node, nil
 }

@@ -23,6 +23,9 @@ func (r Resource) APIVersion() string {
 	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
 }
 
+// String names the resource as kubectl takes it: blockdevices.openebs.io.
+func (r Resource) String() string { return r.GVR().GroupResource().String() }
+
 // GVR is the resource as client-go names it.
 func (r Resource) GVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Plural}

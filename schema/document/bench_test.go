@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -75,6 +76,30 @@ func BenchmarkParse(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := Parse(&Source{Data: data}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		docs, err := Parse(&Source{Data: data})
+		if err != nil {
+			b.Fatal(err)
+		}
+		asJSON := AppendJSON(nil, &docs[0].Node)
+		b.Run(fmt.Sprintf("%dx%d/document of JSON", size.nodes, size.devices), func(b *testing.B) {
+			b.SetBytes(int64(len(asJSON)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(&Source{Data: asJSON}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("%dx%d/encoding/json", size.nodes, size.devices), func(b *testing.B) {
+			b.SetBytes(int64(len(asJSON)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var v any
+				if err := json.Unmarshal(asJSON, &v); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -18,7 +18,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == "in-process" {
+	switch {
+	case len(os.Args) == 5 && os.Args[1] == "in-process":
+		work := map[string]func(string, string) error{"as-json": copyAsJSON, "populate": populate}
+		if err := work[os.Args[2]](os.Args[3], os.Args[4]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	case len(os.Args) == 4 && os.Args[1] == "in-process":
 		inProcess(os.Args[2], os.Args[3])
 		return
 	}
@@ -26,7 +34,15 @@ func main() {
 	largest := flag.Int("max-nodes", 5000, "leave out clusters with more nodes")
 	poolwright := flag.String("poolwright", "bin/poolwright", "the binary to measure")
 	kustomize := flag.String("kustomize", "bin/kustomize", "the kustomize binary; left out where it is missing")
+	live := flag.String("live", "", "measure the inventory of a real API server instead, from the programs in this folder")
 	flag.Parse()
+	if *live != "" {
+		if err := runLive(*runs, *largest, *live); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*runs, *largest, *poolwright, *kustomize); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -66,6 +82,9 @@ func run(runs, largest int, poolwright, kustomize string) error {
 		if err != nil {
 			return err
 		}
+		if err := inventoryAsJSON(dir, dir+".json"); err != nil {
+			return err
+		}
 		var base time.Duration
 		for _, j := range jobs(self, poolwright, kustomize, dir, list, s) {
 			if _, err := os.Stat(j.argv[0]); err != nil {
@@ -98,10 +117,12 @@ type job struct {
 const slowKustomize = 1000
 
 func jobs(self, poolwright, kustomize, dir, list string, s size) []job {
+	asJSON := dir + ".json"
 	jobs := []job{
 		{name: "parse only (yaml.v3)", argv: []string{self, "in-process", "parse", list}},
 		{name: "kyaml function that does nothing", argv: []string{self, "in-process", "kyaml", list}},
 		{name: "`poolwright render`", argv: []string{poolwright, "render", dir, "-o", "-"}, twin: []string{self, "in-process", "render", dir}},
+		{name: "`poolwright render`, inventory in JSON", argv: []string{poolwright, "render", asJSON, "-o", "-"}, twin: []string{self, "in-process", "render", asJSON}},
 		{name: "`poolwright fn`", argv: []string{poolwright, "fn"}, stdin: list, twin: []string{self, "in-process", "fn", list}},
 		{name: "`poolwright build`", argv: []string{poolwright, "build", dir}, twin: []string{self, "in-process", "build", dir}},
 	}

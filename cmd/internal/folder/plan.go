@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -28,9 +29,9 @@ const (
 // FileChange is one file that a render would touch.
 type FileChange struct {
 	Action Action
-	Name   string // as it is to be shown
-	path   string // relative to the output folder
-	data   []byte // what it is to hold
+	Name   string                // as it is to be shown
+	path   string                // relative to the output folder
+	write  func(io.Writer) error // what it is to hold
 }
 
 func (c FileChange) String() string { return string(c.Action) + " " + c.Name }
@@ -68,9 +69,9 @@ func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 			return nil, fmt.Errorf("%s is in the way: it is not one of Poolwright's files, and would be overwritten; move it out of the folder",
 				filepath.Join(target, path))
 		case !ours:
-			plan.add(Add, path, want[path])
+			plan.add(Add, path, bytesOf(want[path]))
 		case !bytes.Equal(unixLines(have), unixLines(want[path])):
-			plan.add(Change, path, want[path])
+			plan.add(Change, path, bytesOf(want[path]))
 		default:
 			plan.Unchanged++
 		}
@@ -80,17 +81,29 @@ func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 			continue
 		}
 		if rest := old.foreign[path]; len(rest) > 0 {
-			plan.add(Change, path, bytes.Join(rest, []byte(separator)))
+			plan.add(Change, path, bytesOf(bytes.Join(rest, []byte(separator))))
 		} else {
 			plan.add(Remove, path, nil)
 		}
 	}
-	slices.SortFunc(plan.Changes, func(a, b FileChange) int { return strings.Compare(a.Name, b.Name) })
+	plan.sort()
 	return plan, nil
 }
 
-func (p *Plan) add(a Action, path string, data []byte) {
-	p.Changes = append(p.Changes, FileChange{Action: a, Name: filepath.Join(p.target, path), path: path, data: data})
+func (p *Plan) add(a Action, path string, write func(io.Writer) error) {
+	p.Changes = append(p.Changes, FileChange{Action: a, Name: filepath.Join(p.target, path), path: path, write: write})
+}
+
+func (p *Plan) sort() {
+	slices.SortFunc(p.Changes, func(a, b FileChange) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// bytesOf is a content that is in memory.
+func bytesOf(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
 }
 
 // Count is the number of changes of one kind.
@@ -166,7 +179,9 @@ func (f *oldFiles) kustomization(want map[string][]byte) error {
 		return nil
 	}
 	var b bytes.Buffer
-	b.WriteString(madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n")
+	// kpt live applies what does not say that it is local.
+	b.WriteString(madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata:\n  name: rendered\n" +
+		"  annotations:\n    config.kubernetes.io/local-config: \"true\"\nresources:\n")
 	for _, path := range slices.Sorted(maps.Keys(want)) {
 		fmt.Fprintf(&b, "- %s\n", filepath.ToSlash(path))
 	}

@@ -21,6 +21,7 @@ import (
 type reader struct {
 	objects  []*krm.Object
 	findings []finding.Finding
+	limit    int64 // larger files, in bytes, are passed over; 0 for none
 }
 
 func (r *reader) fail(pos document.Position, format string, args ...any) {
@@ -136,6 +137,9 @@ func (r *reader) fileAs(file, name, path string) {
 		return
 	}
 	info, err := os.Stat(file)
+	if err == nil && r.limit > 0 && info.Size() > r.limit {
+		return
+	}
 	if err == nil && info.Size() > math.MaxInt32 {
 		r.fail(at(name), "the file has %d bytes; the most that is read is 2 GiB: split it", info.Size())
 		return

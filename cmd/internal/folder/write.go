@@ -177,7 +177,11 @@ func writeFile(root *os.Root, c FileChange, target string) error {
 	if err := root.MkdirAll(filepath.Dir(c.path), 0o777); err != nil {
 		return err
 	}
-	if err := root.WriteFile(c.path, c.data, 0o666); err != nil {
+	f, err := root.Create(c.path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(c.write(f), f.Close()); err != nil {
 		return err
 	}
 	if info, err := os.Stat(filepath.Join(target, c.path)); err == nil {

@@ -42,6 +42,12 @@ const (
 // Progress shows on a terminal that long work goes on, until the function that
 // it returns is called. On anything else it does nothing.
 func Progress(w io.Writer, what string) (stop func()) {
+	return Follow(w, func() string { return what })
+}
+
+// Follow is Progress for work that can say how far it is. It is asked now and
+// then, from another goroutine.
+func Follow(w io.Writer, what func() string) (stop func()) {
 	if !Is(w) {
 		return func() {}
 	}
@@ -59,7 +65,7 @@ func Progress(w io.Writer, what string) (stop func()) {
 				return
 			case <-time.After(wait):
 				wait = beat
-				fmt.Fprintf(w, "\r\x1b[K%s … %.1f s", what, time.Since(start).Seconds())
+				fmt.Fprintf(w, "\r\x1b[K%s … %.1f s", what(), time.Since(start).Seconds())
 			}
 		}
 	}()

@@ -1,0 +1,110 @@
+package folder
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// CheckInventory refuses an inventory folder that is no folder, or that holds the
+// place where the command runs: writing replaces the whole folder, and the shell
+// would be left in one that is gone.
+func CheckInventory(target string) error {
+	info, err := os.Stat(target)
+	if err == nil && !info.IsDir() {
+		return usage("-o %s: not a folder; name a folder, or - for the standard output", target)
+	}
+	here, errHere := realPath(".")
+	if out, err := realPath(target); err == nil && errHere == nil && within(out, here) {
+		return usage("-o %s: the folder is replaced as a whole, so it must not be the current one or hold it; name a folder of its own, such as %s",
+			target, filepath.Join(target, "inventory"))
+	}
+	return nil
+}
+
+// largestSpec is the size of the largest file that may hold a spec to look at, in
+// bytes: a spec has at most as much, and what else lies there may be a database.
+const largestSpec = 1 << 20
+
+// Beside reads the specs of the package that an inventory folder lies in, without
+// the inventory and what was rendered. What cannot be read is left out: to say so is up to those
+// who need it. If the folder around is not marked as a package, such as a home
+// folder, only the files in it are read, and not what lies below.
+func Beside(inventory string) []*krm.Object {
+	dir, err := around(inventory)
+	if err != nil {
+		return nil
+	}
+	r := &reader{limit: largestSpec}
+	if isPackage(dir) {
+		r.tree(dir, inventory, filepath.Join(dir, Rendered))
+		return r.objects
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type().IsRegular() && isManifest(e.Name()) {
+			r.file(filepath.Join(dir, e.Name()), e.Name())
+		}
+	}
+	return r.objects
+}
+
+// around is the folder that another one lies in.
+func around(inventory string) (string, error) {
+	real, err := realPath(inventory)
+	return filepath.Dir(real), err
+}
+
+func isPackage(dir string) bool {
+	return slices.ContainsFunc(append(kustomizationNames(), "Kptfile", ignoreFile, Rendered), func(name string) bool {
+		return exists(filepath.Join(dir, name))
+	})
+}
+
+// Listed compares the kustomization around an inventory folder with the files of
+// the inventory, by name. It gives its path, the files that it lacks, and those
+// that it lists although they are not there; all "" and nil where there is none,
+// or where it takes the folder as a whole.
+func Listed(inventory string, files []string) (kustomization string, lacks, stale []string) {
+	dir, err := around(inventory)
+	if err != nil {
+		return "", nil, nil
+	}
+	real, _ := realPath(inventory)
+	base := filepath.Base(real)
+	for _, name := range kustomizationNames() {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		docs, err := document.Parse(&document.Source{Name: name, Data: data})
+		if err != nil || len(docs) != 1 {
+			return "", nil, nil // for kustomize to refuse
+		}
+		var listed []string
+		for _, r := range docs[0].Node.Seq("resources") {
+			listed = append(listed, path.Clean(r.Str()))
+		}
+		if slices.Contains(listed, base) {
+			return "", nil, nil
+		}
+		for _, f := range files {
+			if f = path.Join(base, f); !slices.Contains(listed, f) {
+				lacks = append(lacks, f)
+			}
+		}
+		for _, l := range listed {
+			if path.Dir(l) == base && !exists(filepath.Join(dir, l)) {
+				stale = append(stale, l)
+			}
+		}
+		slices.Sort(lacks)
+		return filepath.Join(cmp.Or(filepath.Dir(filepath.Clean(inventory)), "."), name), lacks, stale
+	}
+	return "", nil, nil
+}

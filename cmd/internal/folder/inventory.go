@@ -1,0 +1,163 @@
+package folder
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// InventoryFile is a file that a snapshot gives. Write may be called several
+// times, and writes the same each time.
+type InventoryFile struct {
+	Name  string // nodes.yaml
+	Write func(io.Writer) error
+}
+
+// NewInventoryPlan compares a folder with the files of a snapshot. Files that an
+// earlier snapshot wrote there and this one does not are to be removed, and those
+// of people stay. The error is a *UsageError for a folder that cannot be one, or
+// names all files that are in the way.
+func NewInventoryPlan(target string, files []InventoryFile) (*Plan, error) {
+	plan := &Plan{target: target}
+	ours, err := snapshotFiles(target)
+	if err != nil {
+		return nil, err
+	}
+	var inTheWay []string
+	for _, f := range files {
+		path := filepath.Join(target, f.Name)
+		switch {
+		case !ours[f.Name] && exists(path):
+			inTheWay = append(inTheWay, path)
+		case !ours[f.Name]:
+			plan.add(Add, f.Name, f.Write)
+		default:
+			same, err := isSame(path, f.Write)
+			if err != nil {
+				return nil, fmt.Errorf("%s cannot be read: %w", path, cause(err))
+			}
+			if same {
+				plan.Unchanged++
+			} else {
+				plan.add(Change, f.Name, f.Write)
+			}
+		}
+		delete(ours, f.Name)
+	}
+	for name := range ours {
+		plan.add(Remove, name, nil)
+	}
+	plan.sort()
+	if len(inTheWay) > 0 {
+		return nil, fmt.Errorf("in the way, since poolwright inventory did not write it (label %s: %s): %s; delete it if the snapshot is to take its place, or move it out of the folder",
+			krm.LabelManagedBy, krm.ManagedBy, strings.Join(inTheWay, ", "))
+	}
+	return plan, nil
+}
+
+// snapshotFiles are the files of a folder that a snapshot wrote.
+func snapshotFiles(dir string) (map[string]bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s cannot be read: %w", dir, cause(err))
+	}
+	files := map[string]bool{}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !isManifest(e.Name()) || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		ours, err := isSnapshot(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, e.Name()), cause(err))
+		}
+		if ours {
+			files[e.Name()] = true
+		}
+	}
+	return files, nil
+}
+
+// headSize is how much of a file tells what it is.
+const headSize = 4 << 10
+
+// isSnapshot looks at the head of a file only, as long as that tells: an inventory
+// may be large, and one that a merge left with conflicts in it is still one.
+func isSnapshot(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head, err := bufio.NewReaderSize(f, headSize).Peek(headSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	if i := bytes.Index(head, []byte("\nitems:")); i >= 0 {
+		return isMarked(head[:i+1]), nil
+	}
+	i := bytes.Index(head, []byte(`"items"`))
+	if i < 0 {
+		return isMarked(head), nil
+	}
+	if head = head[:i:i]; isMarked(append(bytes.TrimRight(head, " \t\r\n,"), '}')) {
+		return true, nil
+	}
+	// Where a tool sorted the keys, the metadata come last.
+	if !bytes.Contains(head, []byte(`"poolwright.io/`)) {
+		return false, nil
+	}
+	data, err := os.ReadFile(path)
+	return err == nil && isMarked(data), err
+}
+
+// isMarked reports whether a text is an Inventory with the mark of a snapshot.
+func isMarked(text []byte) bool {
+	objects, err := krm.Parse(&document.Source{Data: text})
+	return err == nil && len(objects) == 1 && objects[0].Group() == "poolwright.io" && objects[0].Kind == "Inventory" &&
+		objects[0].Label(krm.LabelManagedBy) == krm.ManagedBy
+}
+
+// isSame compares a file with a content, without holding either.
+func isSame(path string, write func(io.Writer) error) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	c := &comparison{file: bufio.NewReaderSize(f, 64<<10)}
+	switch err := write(c); {
+	case errors.Is(err, errDiffers):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	_, err = c.file.ReadByte()
+	return errors.Is(err, io.EOF), nil
+}
+
+var errDiffers = errors.New("the content differs")
+
+// comparison is written to as if it were the file, and stops at the first byte
+// that is not there.
+type comparison struct {
+	file *bufio.Reader
+	buf  []byte
+}
+
+func (c *comparison) Write(data []byte) (int, error) {
+	c.buf = slices.Grow(c.buf[:0], len(data))[:len(data)]
+	if _, err := io.ReadFull(c.file, c.buf); err != nil || !bytes.Equal(c.buf, data) {
+		return 0, errDiffers
+	}
+	return len(data), nil
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/snapshot"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// TestSnapshotHasAllThatIsRead holds that what a snapshot leaves out is not read:
+// every package of the examples and of the scripts, as far as it can be read,
+// renders from slimmed facts to the same bytes, findings and choices.
+func TestSnapshotHasAllThatIsRead(t *testing.T) {
+	var dirs []string
+	for _, pattern := range []string{"../../examples/*", "../../examples/cstor-cloud/commits/*"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, found...)
+	}
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range scripts {
+		dirs = append(dirs, unpack(t, script)...)
+	}
+	packages, facts, objects := 0, 0, 0
+	compare := func(dir string, p folder.Package) {
+		var options snapshot.Options
+		options.Keep(p.Objects)
+		slim := fn.Package{Output: p.Lock}
+		n := 0
+		for _, o := range p.Objects {
+			slimmed := slimFacts(t, options, o, &n)
+			slim.Objects = append(slim.Objects, slimmed)
+		}
+		whole := fn.Render(fn.Package{Objects: p.Objects, Output: p.Lock})
+		if got, want := told(fn.Render(slim)), told(whole); got != want {
+			t.Errorf("%s: from slimmed facts\n%s\nwant\n%s", dir, got, want)
+		}
+		if n > 0 {
+			packages++
+		}
+		facts += n
+		objects += len(whole.Objects)
+	}
+	for _, dir := range dirs {
+		p, _, err := folder.Read(folder.Input{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(dir, p)
+		// Scripts keep what they put into a package on the way in a folder of this
+		// name.
+		later, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "facts", "*.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range later {
+			more, _, err := folder.Read(folder.Input{Dir: file, Output: folder.Stdout})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(dir+" with "+file, with(p, more.Objects))
+		}
+	}
+	t.Logf("%d packages with %d facts, %d objects rendered", packages, facts, objects)
+	if packages < 50 || objects < 100 {
+		t.Error("there are more packages than this")
+	}
+}
+
+// with is a package with more facts, in place of those of the same identity.
+func with(p folder.Package, facts []*krm.Object) folder.Package {
+	added := map[krm.ID]bool{}
+	for _, o := range facts {
+		added[o.ID()] = true
+		items := o.Node.Seq("items")
+		for i := range items {
+			added[o.Item(&items[i]).ID()] = true
+		}
+		o.Path = "inventory/" + o.Path
+	}
+	var objects []*krm.Object
+	for _, o := range p.Objects {
+		items := o.Node.Seq("items")
+		for i := range items {
+			if item := o.Item(&items[i]); !added[item.ID()] {
+				item.Path = "inventory/" + item.Path
+				objects = append(objects, item)
+			}
+		}
+		if len(items) == 0 && !added[o.ID()] {
+			objects = append(objects, o)
+		}
+	}
+	p.Objects = append(objects, facts...)
+	return p
+}
+
+// unpack writes the files of a script, and returns the folders that hold them.
+func unpack(t *testing.T, script string) []string {
+	t.Helper()
+	archive, err := txtar.ParseFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var dirs []string
+	for _, f := range archive.Files {
+		top, rest, below := strings.Cut(f.Name, "/")
+		if !below {
+			// Files that a script puts into a package on its way: beside each other
+			// they would meet, so each is one package.
+			top, rest = "file-"+f.Name, f.Name
+		}
+		path := filepath.Join(dir, top, rest)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if d := filepath.Join(dir, top); !slices.Contains(dirs, d) {
+			dirs = append(dirs, d)
+		}
+	}
+	return dirs
+}
+
+// slimFacts gives an object, or what is in it, as a snapshot of it would be.
+func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *krm.Object {
+	t.Helper()
+	if o.Kind == "Inventory" || o.Kind == "List" {
+		copied := *o.Node
+		items := copied.Get("items")
+		if items == nil || items.Kind != document.Seq {
+			return o
+		}
+		list := document.Object()
+		for _, f := range copied.Fields {
+			if f.Key == "items" {
+				kept := document.List()
+				for i := range items.Items {
+					kept.Items = append(kept.Items, *slimFacts(t, options, o.Item(&items.Items[i]), n).Node)
+				}
+				f.Value = kept
+			}
+			list.Fields = append(list.Fields, f)
+		}
+		slim := *o
+		slim.Node = &list
+		return &slim
+	}
+	group, version, found := strings.Cut(o.APIVersion, "/")
+	if !found {
+		group, version = "", o.APIVersion
+	}
+	slim, err := options.Slim(cluster.Resource{Group: group, Version: version, Kind: o.Kind})
+	if err != nil || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
+		return o // not a kind that is read, or not a fact
+	}
+	// A person writes what no API server sends: such a file is what it is.
+	if o.Node.Get("metadata") == nil || o.Node.Get("metadata").Kind != document.Map {
+		return o
+	}
+	*n++
+	text, err := slim(document.AppendJSON(nil, o.Node))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fact := *o
+	fact.Node = snapshot.Facts([]string{text})[0].Node
+	return &fact
+}
+
+// otherPlace is where a message names the place of another object.
+var otherPlace = regexp.MustCompile(`the first is at [^ ]+:[0-9]+;`)
+
+// told is all that a render says, without where things stand.
+func told(r fn.Result) string {
+	var b strings.Builder
+	for _, o := range r.Objects {
+		fmt.Fprintf(&b, "# %s\n%s", o.Path, o.Object.Raw)
+	}
+	var lines []string
+	for _, f := range r.Findings {
+		f.Pos = document.Position{}
+		lines = append(lines, otherPlace.ReplaceAllString(f.String(), ""))
+	}
+	slices.Sort(lines)
+	for _, c := range r.Choices {
+		lines = append(lines, fmt.Sprintf("%+v", c))
+	}
+	return b.String() + strings.Join(lines, "\n")
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// TestLiveScripts runs the behaviour tests of the verbs that talk to a cluster:
+// one after the other, against one real control plane. Beside the usual commands
+// a script has these:
+//
+//	apply FILE...         create or change objects; they are removed after the script
+//	proxy CONFIG MODE     write a kubeconfig for a server in front of the real one, that hands out lists two
+//	                      objects a page, and with the second page of block devices: cut ends the connection
+//	                      in the middle, expire says that the list has expired (once), stall never answers,
+//	                      pass does nothing
+func TestLiveScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a control plane")
+	}
+	plane, err := controlplane.Start("../../bin")
+	switch {
+	case errors.Is(err, controlplane.ErrNotBuilt) && os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") == "":
+		t.Skip("skipped: the scripts against a real API server:", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &liveScripts{plane: plane, cluster: c}
+	if err := l.apply(t.Context(), []byte(liveBase)); err != nil {
+		t.Fatal(err)
+	}
+	l.applied = nil // for all scripts
+	testscript.RunT(oneByOne{t}, testscript.Params{
+		Dir:                 "testdata/live",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               l.setup,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"apply": l.applyCommand,
+			"proxy": l.proxyCommand,
+		},
+	})
+}
+
+// oneByOne keeps scripts that share a cluster from running at the same time.
+type oneByOne struct{ *testing.T }
+
+func (oneByOne) Parallel()     {}
+func (oneByOne) Verbose() bool { return testing.Verbose() }
+
+func (t oneByOne) Run(name string, f func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { f(oneByOne{t}) })
+}
+
+// liveBase is what the cluster of all scripts has.
+const liveBase = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: blockdevices.openebs.io
+spec:
+  group: openebs.io
+  scope: Namespaced
+  names: {kind: BlockDevice, plural: blockdevices}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: openebs
+`
+
+type liveScripts struct {
+	plane   *controlplane.ControlPlane
+	cluster *cluster.Cluster
+	applied []func(context.Context) error // undo
+}
+
+func (l *liveScripts) setup(env *testscript.Env) error {
+	env.Defer(func() {
+		for _, undo := range l.applied {
+			if err := undo(context.Background()); err != nil && !apierrors.IsNotFound(err) {
+				panic(err)
+			}
+		}
+		l.applied = nil
+	})
+	env.Setenv("KUBECONFIG", l.plane.Kubeconfig)
+	env.Setenv("SERVER", l.plane.URL)
+	deploy, err := filepath.Abs("../../deploy")
+	if err != nil {
+		return err
+	}
+	env.Setenv("DEPLOY", deploy)
+	return setup(env)
+}
+
+func (l *liveScripts) applyCommand(ts *testscript.TestScript, _ bool, args []string) {
+	for _, file := range args {
+		ts.Check(l.apply(context.Background(), []byte(ts.ReadFile(file))))
+	}
+}
+
+// apply creates or changes objects server-side. A definition is served once it
+// returns.
+func (l *liveScripts) apply(ctx context.Context, data []byte) error {
+	objects, err := krm.Parse(&document.Source{Data: data})
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		r, err := l.find(ctx, o)
+		if err != nil {
+			return err
+		}
+		client := l.cluster.Dynamic().Resource(r.GVR()).Namespace(o.Namespace)
+		body, force := document.AppendJSON(nil, o.Node), true
+		options := metav1.PatchOptions{FieldManager: "test", Force: &force}
+		if _, err = client.Patch(ctx, o.Name, types.ApplyPatchType, body, options); err != nil {
+			return fmt.Errorf("%s: %w", o.Ref, err)
+		}
+		if o.Node.Get("status") != nil {
+			// Not every kind has a status apart.
+			_, err := client.Patch(ctx, o.Name, types.ApplyPatchType, body, options, "status")
+			if err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("%s: %w", o.Ref, err)
+			}
+		}
+		l.applied = append(l.applied, func(ctx context.Context) error {
+			if err := client.Delete(ctx, o.Name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+			return l.awaitGone(ctx, o)
+		})
+	}
+	return nil
+}
+
+// awaitGone waits until what a definition defines is served no more.
+func (l *liveScripts) awaitGone(ctx context.Context, o *krm.Object) error {
+	if o.Kind != "CustomResourceDefinition" {
+		return nil
+	}
+	for range 100 {
+		served, err := l.cluster.Served(ctx)
+		if err != nil {
+			return err
+		}
+		if _, found, _ := served.Find(o.Node.Str("spec", "group"), o.Node.Str("spec", "names", "kind")); !found {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return fmt.Errorf("%s is still served", o.Ref)
+}
+
+// find waits for a kind that was defined just before.
+func (l *liveScripts) find(ctx context.Context, o *krm.Object) (cluster.Resource, error) {
+	for range 100 {
+		served, err := l.cluster.Served(ctx)
+		if err != nil {
+			return cluster.Resource{}, err
+		}
+		if r, found, _ := served.Find(o.Group(), o.Kind); found {
+			return r, nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return cluster.Resource{}, fmt.Errorf("%s is not served", o.Ref)
+}
+
+func (l *liveScripts) proxyCommand(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: proxy CONFIG cut|expire|stall|pass")
+	}
+	server := httptest.NewServer(l.proxy(args[1]))
+	ts.Defer(server.CloseClientConnections)
+	config := fmt.Sprintf(`{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(config), 0o600))
+}
+
+func (l *liveScripts) proxy(mode string) http.Handler {
+	target, err := url.Parse(l.plane.URL)
+	if err != nil {
+		panic(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	forward.Transport = l.plane.Client.Transport
+	forward.ErrorLog = log.New(io.Discard, "", 0)
+	var once sync.Once
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		if query.Get("limit") != "" {
+			query.Set("limit", "2")
+			r.URL.RawQuery = query.Encode()
+		}
+		if query.Get("continue") == "" || !strings.HasSuffix(r.URL.Path, "/blockdevices") {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		switch mode {
+		case "cut":
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "100000")
+			fmt.Fprint(w, `{"apiVersion":"v1","kind":"List","items":[`)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		case "expire":
+			expired := false
+			once.Do(func() { expired = true })
+			if expired {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusGone)
+				fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"The provided continue parameter is too old"}`)
+				return
+			}
+			forward.ServeHTTP(w, r)
+		case "stall":
+			<-r.Context().Done()
+		default:
+			forward.ServeHTTP(w, r)
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Limits of a comment, of its table and of one diff, in bytes. GitHub takes 65,536
+// characters, and a comment often gets a line of its pipeline, too.
+const (
+	maxComment = 64_000
+	maxRows    = maxComment / 2
+	maxDiff    = maxComment / 4
+)
+
+// markdown writes the plan as a comment on a pull request. What does not fit is
+// left out, the safest first, and a line says so.
+func (p *plan) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Poolwright plan: %s\n\n%s, against `%s`.\n", p.verdict(), capital(p.summary()), strings.ReplaceAll(p.against, "`", "'"))
+	listed, left := false, 0
+	for _, f := range p.findings {
+		if f.Severity != finding.Error {
+			continue
+		}
+		line := "- **error** " + escape(strings.TrimPrefix(finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message}.String(), ": ")) + "\n"
+		if !listed {
+			line = "\n" + line
+		}
+		listed = true
+		if left > 0 || b.Len()+len(line) > maxRows/2 {
+			left++
+			continue
+		}
+		b.WriteString(line)
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%s more left out.\n", count(left, "error"))
+	}
+	if len(p.changes) == 0 {
+		return b.String()
+	}
+	b.WriteString("\n| risk | action | object | why |\n|---|---|---|---|\n")
+	for i, c := range p.changes {
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+gitOnly(c)), escape(reasons(c)))
+		if b.Len()+len(row) > maxRows {
+			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", count(len(p.changes)-i, "change"))
+			break
+		}
+		b.WriteString(row)
+	}
+	const note = "\n%s of the safest changes left out, for a comment has at most 65,536 characters; `poolwright plan` prints all.\n"
+	for i, c := range p.changes {
+		block := details(c)
+		if b.Len()+len(block)+len(note)+20 > maxComment {
+			fmt.Fprintf(&b, note, count(len(p.changes)-i, "diff"))
+			break
+		}
+		b.WriteString(block)
+	}
+	return b.String()
+}
+
+// verdict is the plan in a few words.
+func (p *plan) verdict() string {
+	switch n := p.tally(); {
+	case finding.Failed(p.findings):
+		return "refused"
+	case n.Destructive > 0:
+		return "data can be lost"
+	case n.Disruptive > 0:
+		return "disruptive"
+	case len(p.changes) > 0:
+		return "safe"
+	}
+	return "no changes"
+}
+
+func shownRisk(r change.Risk) string {
+	if r == change.Safe {
+		return string(r)
+	}
+	return "**" + string(r) + "**"
+}
+
+// reasons joins the gravest reasons of a change; the diff has the rest.
+func reasons(c *change.Change) string {
+	var texts []string
+	said := map[string]bool{}
+	for _, r := range c.Reasons {
+		if r.Risk == c.Risk && !said[r.Text] {
+			texts = append(texts, r.Text)
+		}
+		said[r.Text] = true
+	}
+	const most = 3
+	if len(texts) > most {
+		texts = append(texts[:most], fmt.Sprintf("and %d more", len(texts)-most))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// details is what differs in one object, to be unfolded.
+func details(c *change.Change) string {
+	var diff strings.Builder
+	switch c.Action {
+	case change.Create:
+		diffLines(&diff, "+ ", c.New.Node)
+	case change.Remove:
+		diffLines(&diff, "- ", c.Old.Node)
+	}
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		fmt.Fprintf(&diff, "@@ %s @@\n", f.Path)
+		if f.Old != nil {
+			diffLines(&diff, "- ", f.Old)
+		}
+		if f.New != nil {
+			diffLines(&diff, "+ ", f.New)
+		}
+	}
+	text, rest := diff.String(), ""
+	if len(text) > maxDiff {
+		end := strings.LastIndexByte(text[:maxDiff], '\n') + 1
+		rest = fmt.Sprintf("\n%s more left out.\n", count(strings.Count(text[end:], "\n"), "line"))
+		text = text[:end]
+	}
+	fence := fenceFor(text)
+	return fmt.Sprintf("\n<details><summary>%s: %s %s</summary>\n\n%sdiff\n%s%s\n%s\n</details>\n",
+		c.Risk, c.Action, html.EscapeString(c.Ref.String()), fence, text, fence, rest)
+}
+
+func diffLines(b *strings.Builder, mark string, n *document.Node) {
+	for line := range strings.Lines(string(document.Append(nil, n, 0))) {
+		b.WriteString(mark + line)
+	}
+}
+
+// fenceFor is a fence that no line of a text can close.
+func fenceFor(text string) string {
+	longest, run := 2, 0
+	for _, r := range text {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+// escape writes a text so that Markdown shows it as it is, in a table as well.
+func escape(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\r':
+			b.WriteByte(' ')
+		case r == '@':
+			b.WriteString("@\u200b") // nobody is called
+		case strings.ContainsRune("\\`*_{}[]<>#!|~&", r):
+			fmt.Fprintf(&b, "&#%d;", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// A comment has a limit, and what matters most stays below it.
+func TestMarkdownLimit(t *testing.T) {
+	for _, n := range []int{1, 100, 5000} {
+		p := plan{against: "rendered"}
+		for i := range n {
+			o := krm.Make("v1", "ConfigMap", "a", fmt.Sprintf("object-%05d", i), document.F("data", document.Text(strings.Repeat("é`", i%500))))
+			c := &change.Change{Ref: o.Ref, Action: change.Create, New: o}
+			risk := change.Safe
+			if i == n-1 {
+				risk = change.Destructive
+			}
+			c.Judge(risk, "", "because")
+			p.changes = append(p.changes, c)
+			if i%2 == 0 {
+				p.findings = append(p.findings, finding.Finding{Severity: finding.Error, Object: o.Ref, Message: "refused " + strings.Repeat("|", i%30)})
+			}
+		}
+		change.Sort(p.changes)
+		text := p.markdown()
+		last := fmt.Sprintf("object-%05d", n-1)
+		switch {
+		case len(text) > maxComment || utf8.RuneCountInString(text) >= 65_536:
+			t.Errorf("%d objects: %d bytes", n, len(text))
+		case !strings.Contains(text, "| **destructive** | create | ConfigMap a/"+last+" | because |\n"):
+			t.Errorf("%d objects: the destructive one is not in the table", n)
+		case !strings.Contains(text, "<details><summary>destructive: create ConfigMap a/"+last):
+			t.Errorf("%d objects: the destructive one has no diff", n)
+		case strings.Contains(text, "left out") != (n == 5000):
+			t.Errorf("%d objects: what is left out", n)
+		case strings.Count(text, "<details>") != strings.Count(text, "</details>"):
+			t.Errorf("%d objects: cut in the middle", n)
+		}
+	}
+}
+
+// A diff that is too long is cut between two lines.
+func TestMarkdownLongDiff(t *testing.T) {
+	o := krm.Make("v1", "ConfigMap", "a", "long", document.F("data", document.Text(strings.Repeat("line\n", 10_000))))
+	c := &change.Change{Ref: o.Ref, Action: change.Create, New: o}
+	c.Judge(change.Safe, "", "because")
+	p := plan{against: "rendered", changes: []*change.Change{c}}
+	text := p.markdown()
+	if len(text) > maxComment || !strings.HasSuffix(text, "\n+   line\n```\n\n8233 lines more left out.\n\n</details>\n") {
+		t.Errorf("%d bytes, ending in %q", len(text), text[len(text)-100:])
+	}
+}
+
+func TestEscape(t *testing.T) {
+	for text, want := range map[string]string{
+		"a|b":        "a&#124;b",
+		"`x` <b>":    "&#96;x&#96; &#60;b&#62;",
+		"two\nlines": "two lines",
+		"@all":       "@\u200ball",
+		"a-b/c 1.2":  "a-b/c 1.2",
+	} {
+		if got := escape(text); got != want {
+			t.Errorf("%q: %q, not %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{"": "```", "``": "```", "a ``` b": "````", "`````\n``": "``````"} {
+		if got := fenceFor(text); got != want {
+			t.Errorf("%q: %s, not %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/snapshot"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const treeLong = `Show what hangs on what, with the health of each part: from claims over volumes,
+replicas and pools down to disks.
+
+Without an argument everything is shown, pool cluster by pool cluster. KIND/NAME or
+KIND/NAMESPACE/NAME starts at one object: pvc, pv, cvc, cv, cvr, cspi (pool), cspc,
+node or bd (disk). From a disk, a pool or a node the tree also goes up, to every
+volume that would be hit if it failed, and says which would go on.
+
+What others name and is not there is shown as Missing.`
+
+const treeExample = `  poolwright tree
+  poolwright tree pvc/default/data
+
+  # Which volumes would this disk take down? And this node?
+  poolwright tree bd/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
+  poolwright tree node/worker-1
+
+  # Without a cluster, from the inventory of the package in this folder
+  poolwright tree --from inventory`
+
+func newTree(s streams) *cobra.Command {
+	var f clusterFlags
+	var output format
+	var from string
+	cmd := &cobra.Command{
+		Use:     "tree [KIND/NAME]",
+		Short:   "Show what hangs on what, from claims to disks, with health",
+		Long:    treeLong,
+		Example: treeExample,
+		Args:    atMost(1, "tree takes one KIND/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runTree(cmd.Context(), s, args, f, from, output)
+		},
+	}
+	addClusterFlags(cmd, &f)
+	addFormat(cmd, &output)
+	addFrom(cmd, &from)
+	return cmd
+}
+
+func runTree(ctx context.Context, s streams, args []string, f clusterFlags, from string, output format) error {
+	var root krm.ID
+	var wanted *ref
+	if len(args) > 0 {
+		var err error
+		if wanted, err = parseRef(args[0]); err != nil {
+			return err
+		}
+		if root, err = fn.TreeKind(wanted.kind); err != nil {
+			return usage("%v", err)
+		}
+	}
+	facts, err := treeFacts(ctx, s, f, from)
+	if err != nil {
+		return err
+	}
+	if wanted != nil {
+		namespace := wanted.namespace
+		if namespace == "" {
+			namespace = f.Namespace
+		}
+		if root, err = fn.TreeRoot(facts, root, namespace, wanted.name); err != nil {
+			return err
+		}
+	}
+	trees := fn.Tree(facts, root)
+	if output != asText {
+		return printAs(s.out, output, treesForMachines(trees))
+	}
+	if len(trees) == 0 {
+		fmt.Fprintln(s.err, "there are no pools and no volumes")
+		return nil
+	}
+	return printTrees(s.out, trees)
+}
+
+// treeFacts reads what a tree is made of.
+func treeFacts(ctx context.Context, s streams, f clusterFlags, from string) ([]*krm.Object, error) {
+	switch from {
+	case fromInventory:
+		defer terminal.Progress(s.err, "reading the inventory")()
+		p, fs, err := folder.Read(folder.Input{Dir: "."})
+		if err != nil {
+			return nil, err
+		}
+		facts, more := fn.Facts(p.Objects, false)
+		return facts, reportErrors(s.err, append(fs, more...))
+	case fromLive:
+		c, err := f.connect()
+		if err != nil {
+			return nil, err
+		}
+		defer terminal.Progress(s.err, "reading "+c.Server)()
+		taken, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: fn.TreeKinds()})
+		if err != nil {
+			return nil, err
+		}
+		return taken.Objects(), nil
+	}
+	return snapshotAt(s, from)
+}
+
+// reportErrors prints findings where any is an error: of the rest a package says
+// enough in other verbs.
+func reportErrors(w io.Writer, fs []finding.Finding) error {
+	if !finding.Failed(fs) {
+		return nil
+	}
+	return report(w, finding.Sort(fs))
+}
+
+// branches are the strokes of a tree.
+type branches struct{ more, last, through, none string }
+
+// strokes chooses by the locale: box drawing where it is UTF-8.
+func strokes() branches {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := os.Getenv(name); value != "" {
+			if value = strings.ToLower(value); strings.Contains(value, "utf-8") || strings.Contains(value, "utf8") {
+				return branches{"├─ ", "└─ ", "│  ", "   "}
+			}
+			break
+		}
+	}
+	return branches{"|- ", "`- ", "|  ", "   "}
+}
+
+// treePrinter writes trees as a table. What hangs on an object is printed once.
+type treePrinter struct {
+	branches
+	rows    *tabwriter.Writer
+	phases  []health.Phase
+	printed map[finding.Ref]bool
+}
+
+func printTrees(w io.Writer, trees []*health.Tree) error {
+	var text strings.Builder
+	p := &treePrinter{branches: strokes(), rows: tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0), printed: map[finding.Ref]bool{}}
+	fmt.Fprintln(p.rows, "OBJECT\tHEALTH\tSTATE\tDETAILS")
+	for _, t := range trees {
+		p.print(t, "", "")
+	}
+	if err := p.rows.Flush(); err != nil {
+		return err
+	}
+	color := terminal.HasColor(w)
+	for i, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+		line = strings.TrimRight(line, " ")
+		if i > 0 && color {
+			if c := phaseColor(p.phases[i-1]); c != "" {
+				word := string(p.phases[i-1])
+				line = strings.Replace(line, "  "+word, "  "+c+word+terminal.Plain, 1)
+			}
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// print writes one object and what hangs on it. first stands before the object,
+// rest before all that follows.
+func (p *treePrinter) print(t *health.Tree, first, rest string) {
+	details := t.Note
+	again := len(t.Children) > 0 && p.printed[t.Object]
+	if again {
+		details = strings.TrimPrefix(details+", see above", ", ")
+	}
+	fmt.Fprintf(p.rows, "%s%s\t%s\t%s\t%s\n", first, t.Object, dash(string(t.Phase)), dash(t.State), details)
+	p.phases = append(p.phases, t.Phase)
+	if again {
+		return
+	}
+	p.printed[t.Object] = true
+	for i, c := range t.Children {
+		if i == len(t.Children)-1 {
+			p.print(c, rest+p.last, rest+p.none)
+		} else {
+			p.print(c, rest+p.more, rest+p.through)
+		}
+	}
+}
+
+// machineTree is a tree as -o json prints it.
+type machineTree struct {
+	machineRef `json:",inline"`
+	Health     health.Phase  `json:"health,omitempty"`
+	State      string        `json:"state,omitempty"`
+	Details    string        `json:"details,omitempty"`
+	Children   []machineTree `json:"children,omitempty"`
+}
+
+func treesForMachines(trees []*health.Tree) []machineTree {
+	out := make([]machineTree, len(trees))
+	for i, t := range trees {
+		out[i] = machineTree{machineRef(t.Object), t.Phase, strings.TrimPrefix(t.State, "-"), t.Note, nil}
+		if len(t.Children) > 0 {
+			out[i].Children = treesForMachines(t.Children)
+		}
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package cstor
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+)
+
+// Assess implements system.System. What the operator and its admission webhook
+// make of an edit is what version 3.6.0 of them was seen to do.
+func (System) Assess(facts *inventory.Facts, c *change.Change) {
+	a := assessment{facts: facts, Change: c}
+	switch {
+	case c.Ref.Kind == poolClusterKind:
+		a.poolCluster()
+	case c.Ref.Kind == claimKind:
+		a.claim()
+	case c.Ref.Kind == attachmentKind:
+		a.attachment()
+	case strings.HasPrefix(c.Ref.APIVersion, daoGroup+"/"):
+		c.Judge(change.Safe, "", "only Poolwright reads it: it remembers what was chosen")
+	}
+}
+
+// assessment is one change under judgement.
+type assessment struct {
+	*change.Change
+	facts *inventory.Facts
+	hosts map[string]*pool // of a CStorPoolCluster that is changed: its pools so far
+}
+
+func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
+	a.Judge(risk, f.Path, fmt.Sprintf(format, args...))
+}
+
+// claim judges a PersistentVolumeClaim: of its spec, Kubernetes lets only the
+// size grow.
+func (a assessment) claim() {
+	switch a.Action {
+	case change.Create:
+		a.Judge(change.Safe, "", "claims a new volume")
+		return
+	case change.Remove:
+		if known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name); known != nil && !known.Bound {
+			a.Judge(change.Safe, "", "is not bound, so there is no volume to lose")
+			return
+		}
+		a.Judge(change.Destructive, "", "the volume and what is on it goes with its claim, unless the reclaim policy is Retain")
+		return
+	}
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		switch {
+		case f.Shape == "spec.resources.requests.storage":
+			a.storage(f)
+		case f.Under("spec"):
+			a.judge(change.Disruptive, f, "the API server refuses it: a claim cannot change %s, and the sync stops here", f.Path)
+		case f.Shape == "metadata.annotations["+selectedNode+"]":
+			if known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name); known != nil && known.Bound {
+				a.judge(change.Safe, f, "it is bound, and its volume stays where it is")
+				continue
+			}
+			a.judge(change.Disruptive, f, "if it is not bound yet, it gets its volume for another node")
+		}
+	}
+}
+
+func (a assessment) storage(f *change.Field) {
+	was, err := resource.ParseQuantity(f.Old.Str())
+	is, err2 := resource.ParseQuantity(f.New.Str())
+	class := a.facts.Object(krm.ID{Group: storageGroup, Kind: "StorageClass", Name: a.New.Node.Str("spec", "storageClassName")})
+	switch {
+	case err != nil || err2 != nil:
+		a.judge(change.Disruptive, f, "the size cannot be read")
+	case is.Cmp(was) < 0:
+		a.judge(change.Disruptive, f, "the API server refuses it: a volume cannot shrink, and the sync stops here")
+	case class != nil && class.Node.Str("allowVolumeExpansion") != "true":
+		a.judge(change.Disruptive, f, "the API server refuses it: StorageClass %s does not allow volumes to grow, and the sync stops here", class.Name)
+	default:
+		a.judge(change.Safe, f, "the volume grows while it is used; the pool on it does not grow by itself")
+	}
+}
+
+// attachment judges a VolumeAttachment, whose spec is immutable.
+func (a assessment) attachment() {
+	switch a.Action {
+	case change.Create:
+		a.Judge(change.Safe, "", "attaches a volume that nothing uses yet")
+	case change.Remove:
+		a.Judge(change.Disruptive, "", "detaches a live disk from node "+a.Old.Node.Str("spec", "nodeName")+": a pool on it loses the disk until it is attached again")
+	default:
+		for i := range a.Fields {
+			if f := &a.Fields[i]; f.Under("spec") {
+				a.judge(change.Disruptive, f, "the API server refuses it: an attachment cannot change %s, and the sync stops here", f.Path)
+			}
+		}
+	}
+}
+
+// poolCluster judges a CStorPoolCluster.
+func (a assessment) poolCluster() {
+	switch a.Action {
+	case change.Create:
+		pools := readPools(a.New.Node)
+		devices := 0
+		for _, p := range pools {
+			devices += len(p.devices())
+		}
+		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s that are free", place.Count(len(pools), "new pool"), place.Count(devices, "block device")))
+		return
+	case change.Remove:
+		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
+		return
+	}
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		switch {
+		case f.Under("metadata.annotations[" + inventory.AnnotationAllowedTag + "]"):
+			a.judge(change.Safe, f, "matters only when a block device is claimed")
+		case f.Under("spec.resources"), f.Under("spec.auxResources"), f.Under("spec.tolerations"), f.Under("spec.priorityClassName"):
+			a.restart(f)
+		}
+	}
+	a.hosts = byHost(readPools(a.Old.Node))
+	a.pools()
+}
+
+// restart judges what is part of the pods of the pools.
+func (a assessment) restart(f *change.Field) {
+	text := "the pod of each pool that takes it over restarts, and its I/O pauses until then"
+	if f.Action == change.Remove {
+		text = "the operator leaves a value that is removed in the Deployments of the pools: take it out there, and their pods restart, with a pause of I/O"
+	}
+	a.judge(change.Disruptive, f, "%s", text)
+}
+
+// replicasOn says what the inventory knows of the volume replicas on the pool of
+// a host, or on all pools of the cluster.
+func (a assessment) replicasOn(hostname string) string {
+	instances, replicas := 0, 0
+	for _, i := range a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name) {
+		if hostname == "" || i.Hostname == hostname {
+			instances++
+			replicas += a.facts.Replicas(i.Object.Namespace, i.Name)
+		}
+	}
+	switch {
+	case instances == 0:
+		return "the inventory does not tell whether volume replicas are on it"
+	case replicas == 0:
+		return "the inventory knows of no volume replica on it"
+	}
+	return fmt.Sprintf("%s on it", place.Count(replicas, "volume replica"))
+}

@@ -1,0 +1,199 @@
+package cstor
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	d "github.com/poolwright/poolwright/schema/document"
+)
+
+// pools judges the pools of a CStorPoolCluster that is changed.
+func (a assessment) pools() {
+	a.poolsAddedAndRemoved()
+	a.groups()
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		switch {
+		case !f.Under("spec.pools"), f.Shape == "spec.pools[]", f.Shape == groupDevices:
+		case f.Shape == groupDevices+".capacity", f.Shape == groupDevices+".devLink": // no rule is known
+		case f.Under("spec.pools[].poolConfig"):
+			a.poolConfig(f)
+		case f.Action == change.Reorder:
+			a.judge(change.Safe, f, "the operator ignores the order of pools, groups and disks")
+		case f.Under("spec.pools[].nodeSelector"):
+			a.judge(change.Disruptive, f, "%s", moves)
+		case f.Under("spec.pools[].writeCacheRaidGroups"):
+			a.writeCache(f)
+		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Remove:
+			a.judge(change.Destructive, f, "a RAID group holds data of the pool and cannot be taken out: the webhook refuses it, or else the data is lost")
+		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Add && a.raidType(f.Path) == stripe:
+			a.judge(change.Disruptive, f, "the webhook refuses it: a striped pool has exactly one RAID group")
+		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Add:
+			a.judge(change.Safe, f, "the pool grows by a RAID group while it is used")
+		case f.Shape == "spec.pools", f.Under("spec.pools[].dataRaidGroups"):
+			a.judge(change.Destructive, f, "changes the disks of pools in a way that no rule knows")
+		}
+	}
+}
+
+const groupDevices = "spec.pools[].dataRaidGroups[].blockDevices[]"
+
+// writeCache judges an edit of a write cache, which the operator accepts and
+// does not carry out.
+func (a assessment) writeCache(f *change.Field) {
+	if f.Action == change.Remove {
+		a.judge(change.Disruptive, f, "the operator does not carry this out: the disks stay in the pool, and must not be used for anything else")
+		return
+	}
+	a.judge(change.Safe, f, "the operator does not carry this out: the write cache of a pool that is there stays as it is")
+}
+
+const moves = "the pool moves to another node: its disks must be there and be relabelled, and its I/O pauses until the pod runs there"
+
+// poolConfig judges a setting of one pool.
+func (a assessment) poolConfig(f *change.Field) {
+	setting := strings.TrimPrefix(f.Shape, "spec.pools[].poolConfig.")
+	if end := strings.IndexAny(setting, ".["); end > 0 {
+		setting = setting[:end]
+	}
+	switch setting {
+	case "writeCacheGroupType":
+		a.writeCache(f)
+	case "dataRaidGroupType":
+		a.judge(change.Destructive, f, "a pool cannot change its RAID type: the webhook refuses it, or else the operator lists every disk twice")
+	case "compression":
+		a.judge(change.Safe, f, "compression is for what is written from now on; what is there stays as it is")
+	case "thickProvision":
+		a.judge(change.Safe, f, "thickProvision is for volumes that are made from now on")
+	case "roThresholdLimit":
+		was, is := threshold(f.Old), threshold(f.New)
+		if is < was {
+			a.judge(change.Disruptive, f, "a pool that is fuller than %d %% becomes read-only", is)
+			return
+		}
+		a.judge(change.Safe, f, "pools stay writable for longer")
+	case "resources", "auxResources", "tolerations", "priorityClassName":
+		a.restart(f)
+	}
+}
+
+// threshold is a roThresholdLimit in percent; the operator's default is 85.
+func threshold(n *d.Node) int {
+	if limit, err := strconv.Atoi(n.Str()); err == nil {
+		return limit
+	}
+	return 85
+}
+
+// poolsAddedAndRemoved tells a pool that moves, with all its disks, from one that
+// goes and another that comes.
+func (a assessment) poolsAddedAndRemoved() {
+	type pooled struct {
+		*pool
+		field *change.Field
+	}
+	var added, removed []pooled
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		switch {
+		case f.Shape != "spec.pools[]":
+		case f.Action == change.Add:
+			added = append(added, pooled{readPool(f.New), f})
+		case f.Action == change.Remove:
+			removed = append(removed, pooled{readPool(f.Old), f})
+		}
+	}
+	for _, p := range removed {
+		i := slices.IndexFunc(added, func(q pooled) bool { return sameDevices(p.pool, q.pool) })
+		if i >= 0 {
+			a.judge(change.Disruptive, p.field, "%s", moves)
+			a.judge(change.Disruptive, added[i].field, "%s", moves)
+			added = slices.Delete(added, i, i+1)
+			continue
+		}
+		a.judge(change.Destructive, p.field, "the pool on %s goes, with what is on it; %s", p.hostname, a.replicasOn(p.hostname))
+		if len(added) > 0 {
+			a.judge(change.Disruptive, p.field, "the operator ignores an edit that removes a pool and adds another; apply one after the other")
+		}
+	}
+	for _, p := range added {
+		a.judge(change.Safe, p.field, "a new pool on %s, of %s; the others go on", p.hostname, place.Count(len(p.devices()), "free block device"))
+	}
+}
+
+func sameDevices(a, b *pool) bool {
+	x, y := a.devices(), b.devices()
+	if len(x) != len(y) {
+		return false
+	}
+	slices.Sort(x)
+	slices.Sort(y)
+	return len(x) > 0 && slices.Equal(x, y)
+}
+
+// raidType is the RAID type that the pool had in which a field lies, or "".
+func (a assessment) raidType(path string) string {
+	label, _ := strings.CutPrefix(path, "spec.pools["+inventory.LabelHostname+"=")
+	hostname, _, _ := strings.Cut(label, "]")
+	if p := a.hosts[hostname]; p != nil {
+		return p.raidType
+	}
+	return ""
+}
+
+// groups judges the disks that come and go in the RAID groups that stay.
+func (a assessment) groups() {
+	type group struct {
+		in, out []string
+		fields  []*change.Field
+	}
+	groups := map[string]*group{}
+	var order []string
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		if f.Shape != groupDevices {
+			continue
+		}
+		key := f.Path[:strings.LastIndex(f.Path, ".blockDevices[")]
+		g := groups[key]
+		if g == nil {
+			g = &group{}
+			groups[key] = g
+			order = append(order, key)
+		}
+		g.fields = append(g.fields, f)
+		if f.Action == change.Add {
+			g.in = append(g.in, f.New.Str("blockDeviceName"))
+		} else {
+			g.out = append(g.out, f.Old.Str("blockDeviceName"))
+		}
+	}
+	for _, key := range order {
+		g := groups[key]
+		risk, text := judgeGroup(a.raidType(g.fields[0].Path) == stripe, g.in, g.out)
+		for _, f := range g.fields {
+			a.judge(risk, f, "%s", text)
+		}
+	}
+}
+
+// judgeGroup judges the disks that come into a RAID group and go out of it.
+func judgeGroup(striped bool, in, out []string) (change.Risk, string) {
+	switch {
+	case len(out) == 0 && striped:
+		return change.Safe, "the pool grows by " + place.Names(in) + " while it is used"
+	case len(out) == 0:
+		return change.Disruptive, "the webhook refuses it: disks cannot be added to a RAID group, only groups to a pool"
+	case striped:
+		return change.Destructive, "a striped pool has no redundancy: what is on " + place.Names(out) + " is lost, and the pool with it"
+	case len(out) > 1:
+		return change.Destructive, "more than one disk of a RAID group at once: what is on " + place.Names(out) + " cannot be rebuilt from the rest"
+	case len(in) != 1:
+		return change.Destructive, "block device " + out[0] + " cannot be taken out of its RAID group, only be replaced with one other"
+	}
+	return change.Disruptive, "block device " + out[0] + " is replaced with " + in[0] + ": the pool rebuilds it (resilver), and has less redundancy until that is done"
+}

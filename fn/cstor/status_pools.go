@@ -1,0 +1,230 @@
+package cstor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// checkPoolCluster compares the rendered CStorPoolCluster with the live one.
+func (s *standing) checkPoolCluster(step *health.Step) {
+	step.Count()
+	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
+		step.Add(health.Problem{Phase: phase, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
+	}
+	var rendered *krm.Object
+	if !s.before.adopted {
+		rendered = s.before.cluster
+	}
+	switch claimed := s.facts.ClaimedBy(s.namespace(), s.name()); {
+	case s.live == nil && (len(s.instances) > 0 || claimed > 0):
+		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; apply the rendered one again",
+			s.name(), place.Count(len(s.instances), "pool"), place.Count(claimed, "block device"))
+	case s.live == nil && rendered != nil:
+		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", s.name())
+	case s.live == nil:
+	case deleted(s.live):
+		add(health.Error, "PoolClusterDeleting", parseTime(s.live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", s.name())
+	case s.live.Owner() != "" && s.live.Owner() != s.Object.OwnerKey():
+		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name(), s.live.Owner())
+	case rendered != nil && rendered != s.live && !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
+		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name(), differs(rendered, s.live))
+	}
+	if wanted := s.wanted[poolClusterKind]; len(wanted) > 0 {
+		switch {
+		case rendered == nil && s.live == nil:
+			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
+				place.Count(len(readPools(wanted[0].Node)), "pool"))
+		case rendered != nil && !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")):
+			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
+				s.name(), differs(wanted[0], rendered))
+		}
+	}
+	s.checkAwaited(step, "two-steps")
+	if s.live != nil {
+		s.report.Unchanged(created(s.live))
+	}
+}
+
+// awaiting names what the renderer awaits, by the rules of its findings.
+func awaiting(rule string) string {
+	switch rule {
+	case "awaiting-volumes":
+		return "ClaimPending"
+	case "awaiting-spare":
+		return "AwaitingSpare"
+	case "two-steps":
+		return "AwaitingRemoval"
+	}
+	return "AwaitingDevices"
+}
+
+// differs says in what one pool cluster is not like another.
+func differs(wanted, have *krm.Object) string {
+	w, h := readPools(wanted.Node), readPools(have.Node)
+	old, now := byHost(h), byHost(w)
+	for _, p := range w {
+		before := old[p.hostname]
+		switch {
+		case before == nil:
+			return "the pool on " + p.hostname + " is new"
+		case !slices.Equal(slices.Sorted(slices.Values(p.devices())), slices.Sorted(slices.Values(before.devices()))):
+			return "the pool on " + p.hostname + " has other disks"
+		}
+	}
+	for _, p := range h {
+		if now[p.hostname] == nil {
+			return "the pool on " + p.hostname + " goes"
+		}
+	}
+	return "the pools are the same, and their settings are not"
+}
+
+// checkPools looks at the pools of the live CStorPoolCluster.
+func (s *standing) checkPools(cluster *health.Step) {
+	step := s.report.Step("pool")
+	if s.live == nil && len(s.instances) == 0 {
+		return
+	}
+	pools := s.before.pools
+	if s.live != nil {
+		pools = readPools(s.live.Node)
+	}
+	wanted := map[string]bool{}
+	for _, p := range pools {
+		step.Count()
+		wanted[p.hostname] = true
+		node := s.nodeOn(p.hostname)
+		if s.down[node] {
+			continue
+		}
+		instance := s.instanceOn(p.hostname)
+		if instance == nil {
+			step.Add(health.Problem{
+				Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Subject: "that of " + s.name(), Node: node, Since: created(s.live),
+			})
+			continue
+		}
+		if problem := poolProblem(instance); problem.Phase != health.OK {
+			problem.Subject, problem.Node = instance.Name, node
+			step.Add(problem)
+			continue
+		}
+		s.report.Unchanged(created(instance))
+	}
+	for _, i := range s.instances {
+		if !wanted[i.Hostname] && s.live != nil {
+			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolRemoving", What: "no longer wanted and not gone yet", Subject: i.Name, Node: i.Hostname})
+		}
+	}
+	if step.Clean() && cluster.Clean() && len(s.down) == 0 {
+		s.checkCounts(step)
+	}
+}
+
+// checkCounts takes the operator's word where every pool looks well to us.
+func (s *standing) checkCounts(step *health.Step) {
+	count := func(field string) int {
+		n, _ := strconv.Atoi(s.live.Node.Str("status", field))
+		return n
+	}
+	if s.live == nil || field(s.live, "status", "desiredInstances") == nil {
+		return
+	}
+	if desired := count("desiredInstances"); count("healthyInstances") < desired || count("provisionedInstances") < desired {
+		step.Add(health.Problem{
+			Phase: health.Progressing, Reason: "PoolsSettling",
+			Message: fmt.Sprintf("the cStor operator counts %d provisioned and %d healthy of %s", count("provisionedInstances"), count("healthyInstances"), place.Count(desired, "pool")),
+		})
+	}
+}
+
+// poolProblem judges a CStorPoolInstance by its phase, which is the state of the
+// zpool or of its making. The Subject is left to the caller.
+func poolProblem(o *krm.Object) health.Problem {
+	phase := o.Node.Str("status", "phase")
+	p := health.Problem{Phase: health.Error}
+	bad := func(conditionType string) bool {
+		c := condition(o, conditionType)
+		if c.Str("status") != "True" {
+			return false
+		}
+		p.Since, p.Note = transition(c), oneLine(c.Str("message"))
+		return true
+	}
+	switch strings.ToUpper(phase) {
+	case "ONLINE", "HEALTHY":
+		switch {
+		case deleted(o):
+			p.Reason, p.What = "PoolDeleting", "being deleted"
+		case o.Node.Str("status", "readOnly") == "true":
+			p.Reason, p.What = "PoolReadOnly", "read-only"
+			p.Note = "it is nearly full; add disks, or raise roThresholdLimit"
+		default:
+			p.Phase = health.OK
+		}
+	case "", "INIT", "PENDING":
+		p.Phase, p.Reason, p.What, p.Since = health.Progressing, "PoolPending", "not ready yet", created(o)
+	case "DEGRADED":
+		if bad("DiskReplacement") {
+			p.Phase, p.Reason, p.What = health.Progressing, "PoolRebuilding", "rebuilding on a new disk"
+			break
+		}
+		p.Reason, p.What = "PoolDegraded", "degraded"
+		bad("DiskUnavailable")
+	case "OFFLINE":
+		p.Reason, p.What = "PoolOffline", "offline"
+		bad("PoolLost")
+	default:
+		p.Reason, p.What = "PoolFaulted", "faulted"
+		if p.Note = phase; bad("PoolLost") {
+			p.Note = phase + ": " + p.Note
+		}
+	}
+	return p
+}
+
+func (s *standing) instanceOn(hostname string) *krm.Object {
+	for _, i := range s.instances {
+		if i.Hostname == hostname {
+			return i.Object
+		}
+	}
+	return nil
+}
+
+// nodeOn is the node of a pool's host, as people know it.
+func (s *standing) nodeOn(hostname string) string {
+	for _, p := range s.before.pools {
+		if p.hostname == hostname {
+			return p.node
+		}
+	}
+	if nodes := s.facts.Host(hostname); len(nodes) == 1 {
+		return nodes[0].Name
+	}
+	return hostname
+}
+
+// detail lists the nodes and the cloud disks, each under the rendered object that
+// stands for it.
+func (s *standing) detail() {
+	for _, node := range s.before.nodes {
+		set := finding.Ref{APIVersion: daoVersion, Kind: setKind, Namespace: s.namespace(), Name: storageSetName(s.name(), node)}
+		said := place.Count(len(s.devicesOf(node)), "block device")
+		if i := s.instanceOn(s.hostname(node)); i != nil {
+			said = "pool " + i.Name + " " + i.Node.Str("status", "phase") + ", " + said
+		}
+		s.report.PartOf(set, node, "", said)
+	}
+	for _, o := range s.rendered[storageKind] {
+		s.report.PartOf(o.Ref, o.Node.Str("spec", "nodeName"), o.Name, "bound and attached")
+	}
+}

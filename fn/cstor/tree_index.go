@@ -1,0 +1,358 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// forest is the objects around the volumes, indexed by what hangs on what.
+type forest struct {
+	facts      *inventory.Facts
+	clusters   []inventory.Key                 // those that are there, or that pools or volumes name
+	instances  map[inventory.Key]*krm.Object   // by namespace and name
+	replicasOn map[inventory.Key][]*krm.Object // by pool
+	volumes    map[string]*volumeChain         // by the handle, which is the name of all its parts
+	sorted     []*volumeChain                  // by namespace and name of the claim
+	holders    map[inventory.Key][]*krm.Object // pools by block device
+	classes    map[string]inventory.Key        // pool clusters by the storage classes of cStor
+	waiting    []*krm.Object                   // claims of these classes without a volume
+	links      func() linkIndex
+}
+
+// volumeChain is a volume from its claim to its replicas, as far as there is
+// anything.
+type volumeChain struct {
+	namespace, name string // of the cStor objects
+	cluster         inventory.Key
+	claim, pv       *krm.Object
+	config, target  *krm.Object
+	replicas        []*krm.Object
+}
+
+func newForest(facts *inventory.Facts) *forest {
+	f := &forest{
+		facts:      facts,
+		instances:  map[inventory.Key]*krm.Object{},
+		replicasOn: map[inventory.Key][]*krm.Object{},
+		volumes:    map[string]*volumeChain{},
+		classes:    map[string]inventory.Key{},
+		holders:    map[inventory.Key][]*krm.Object{},
+		links:      sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) }),
+	}
+	clusters := map[inventory.Key]bool{}
+	for _, o := range facts.PoolClusters() {
+		clusters[key(o)] = true
+	}
+	for _, o := range facts.Objects(cstorGroup, instanceKind) {
+		f.instances[key(o)] = o
+		if cluster := clusterOf(o); cluster != (inventory.Key{}) {
+			clusters[cluster] = true
+		}
+		for _, name := range f.disksOf(o) {
+			disk := inventory.Key{Namespace: o.Namespace, Name: name}
+			f.holders[disk] = append(f.holders[disk], o)
+		}
+	}
+	f.addClasses(clusters)
+	f.addVolumes()
+	for _, v := range f.volumes {
+		if v.cluster != (inventory.Key{}) {
+			clusters[v.cluster] = true
+		}
+	}
+	compare := func(a, b inventory.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	}
+	f.clusters = slices.SortedFunc(maps.Keys(clusters), compare)
+	f.sorted = slices.SortedFunc(maps.Values(f.volumes), func(a, b *volumeChain) int {
+		return cmp.Or(compare(a.user(), b.user()), cmp.Compare(a.name, b.name))
+	})
+	return f
+}
+
+// addClasses finds the pool clusters of the storage classes. A class names only
+// the cluster; its namespace is known where there is one of that name.
+func (f *forest) addClasses(clusters map[inventory.Key]bool) {
+	for _, o := range f.facts.Objects(storageGroup, classKind) {
+		if o.Node.Str("provisioner") != cstorDriver {
+			continue
+		}
+		f.classes[o.Name] = inventory.Key{}
+		for cluster := range clusters {
+			if cluster.Name == o.Node.Str("parameters", "cstorPoolCluster") {
+				f.classes[o.Name] = cluster
+			}
+		}
+	}
+	for _, o := range f.facts.Objects("", claimKind) {
+		volume := krm.ID{Kind: volumeKind, Name: o.Node.Str("spec", "volumeName")}
+		if _, ours := f.classes[o.Node.Str("spec", "storageClassName")]; ours && f.facts.Object(volume) == nil {
+			f.waiting = append(f.waiting, o)
+		}
+	}
+}
+
+// addVolumes puts the parts of each volume together. All are named after the
+// handle of the volume.
+func (f *forest) addVolumes() {
+	of := func(namespace, name string) *volumeChain {
+		v := f.volumes[name]
+		if v == nil {
+			v = &volumeChain{namespace: namespace, name: name}
+			f.volumes[name] = v
+		}
+		v.namespace = cmp.Or(v.namespace, namespace)
+		return v
+	}
+	for _, o := range f.facts.Objects(cstorGroup, configKind) {
+		v := of(o.Namespace, o.Name)
+		v.config, v.cluster = o, clusterOf(o)
+	}
+	for _, o := range f.facts.Objects(cstorGroup, targetKind) {
+		of(o.Namespace, o.Name).target = o
+	}
+	for _, o := range f.facts.Objects(cstorGroup, replicaKind) {
+		v := of(o.Namespace, cmp.Or(o.Label(labelReplicaVolume), o.Label(labelVolume), o.Name))
+		v.replicas = append(v.replicas, o)
+		instance := inventory.Key{Namespace: o.Namespace, Name: o.Label(inventory.LabelPoolInstance)}
+		f.replicasOn[instance] = append(f.replicasOn[instance], o)
+		if pool := f.instances[instance]; pool != nil && v.cluster == (inventory.Key{}) {
+			v.cluster = clusterOf(pool)
+		}
+	}
+	for _, o := range f.facts.Objects("", volumeKind) {
+		if o.Node.Str("spec", "csi", "driver") != cstorDriver {
+			continue
+		}
+		v := of("", o.Node.Str("spec", "csi", "volumeHandle"))
+		ref := o.Node.Get("spec", "claimRef")
+		v.pv = o
+		v.claim = f.facts.Object(krm.ID{Kind: claimKind, Namespace: ref.Str("namespace"), Name: ref.Str("name")})
+		if v.cluster == (inventory.Key{}) {
+			v.cluster = f.classes[cmp.Or(o.Node.Str("spec", "storageClassName"), field(v.claim, "spec", "storageClassName").Str())]
+		}
+	}
+}
+
+// user names the claim of a volume, for sorting.
+func (v *volumeChain) user() inventory.Key {
+	switch {
+	case v.claim != nil:
+		return key(v.claim)
+	case v.pv != nil:
+		ref := v.pv.Node.Get("spec", "claimRef")
+		return inventory.Key{Namespace: ref.Str("namespace"), Name: ref.Str("name")}
+	}
+	return inventory.Key{Namespace: v.namespace, Name: v.name}
+}
+
+// factor is how many replicas a volume is to have.
+func (v *volumeChain) factor() int {
+	if n, ok := field(v.target, "spec", "desiredReplicationFactor").Int(); ok && n > 0 {
+		return int(n)
+	}
+	if n, ok := field(v.target, "spec", "replicationFactor").Int(); ok && n > 0 {
+		return int(n)
+	}
+	return len(v.replicas)
+}
+
+// healthy counts the healthy replicas outside of some pools.
+func (v *volumeChain) healthy(without []string) int {
+	n := 0
+	for _, r := range v.replicas {
+		if replicaPhase(r) == health.OK && !slices.Contains(without, r.Label(inventory.LabelPoolInstance)) {
+			n++
+		}
+	}
+	return n
+}
+
+// quorum is how many healthy replicas a volume needs to go on: more than half,
+// unless it says otherwise.
+func (v *volumeChain) quorum() int {
+	if n, ok := field(v.target, "spec", "consistencyFactor").Int(); ok && n > 0 {
+		return int(n)
+	}
+	return v.factor()/2 + 1
+}
+
+func (f *forest) volumeOf(replica *krm.Object) *volumeChain {
+	return f.volumes[cmp.Or(replica.Label(labelReplicaVolume), replica.Label(labelVolume), replica.Name)]
+}
+
+// poolAndVolumes is a pool with its disks, and the volumes that it serves. lost
+// are the replicas that would be gone if what the tree starts at failed.
+func (f *forest) poolAndVolumes(o *krm.Object, lost []*krm.Object, ifWhat string) *health.Tree {
+	return f.addHit(f.pool(o), o, lost, ifWhat)
+}
+
+// addHit hangs the replicas on a pool, each with the volume that it is of.
+func (f *forest) addHit(t *health.Tree, pool *krm.Object, lost []*krm.Object, ifWhat string) *health.Tree {
+	for _, r := range f.replicasOn[key(pool)] {
+		under(t, under(f.replicaAlone(r), f.hit(f.volumeOf(r), lost, ifWhat)))
+	}
+	return t
+}
+
+// hit is a volume upwards, with what the loss of some replicas means to it.
+func (f *forest) hit(v *volumeChain, lost []*krm.Object, ifWhat string) *health.Tree {
+	ref := finding.Ref{APIVersion: cstorVersion, Kind: targetKind, Namespace: v.namespace, Name: v.name}
+	t := health.Absent(ref, "")
+	if v.target != nil {
+		t = &health.Tree{Object: ref, State: dashed(v.target.Node.Str("status", "phase")), Phase: f.targetPhase(v)}
+	}
+	if ifWhat != "" {
+		var pools []string
+		for _, r := range lost {
+			pools = append(pools, r.Label(inventory.LabelPoolInstance))
+		}
+		left, fate := v.healthy(pools), "goes on"
+		if left < v.quorum() {
+			fate = "stops"
+		}
+		t.Note = note(t.Note, fmt.Sprintf("%s: %d of %s left, it %s", ifWhat, left, place.Count(v.factor(), "replica"), fate))
+	}
+	user := v.user()
+	switch {
+	case v.claim != nil:
+		claim := f.claim(v.claim)
+		claim.Children = nil
+		return under(t, claim)
+	case v.pv != nil && user.Name != "":
+		return under(t, health.Absent(finding.Ref{APIVersion: "v1", Kind: claimKind, Namespace: user.Namespace, Name: user.Name}, "its volume "+v.pv.Name+" is "+v.pv.Node.Str("status", "phase")))
+	}
+	return t
+}
+
+// deviceAndVolumes is a disk, its pool, and the volumes that the pool serves.
+func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
+	t := f.device(d.Namespace, d.Name)
+	for _, pool := range f.holders[inventory.Key{Namespace: d.Namespace, Name: d.Name}] {
+		p := f.poolAlone(pool)
+		if f.survives(pool, d.Name) {
+			p.Note = note(p.Note, "without this disk: it goes on")
+			under(t, f.addHit(p, pool, nil, ""))
+			continue
+		}
+		p.Note = note(p.Note, "without this disk: it stops")
+		under(t, f.addHit(p, pool, f.replicasOn[key(pool)], "without this disk"))
+	}
+	if len(t.Children) > 0 {
+		return t
+	}
+	for _, o := range f.facts.PoolClusters() {
+		for _, p := range readPools(o.Node) {
+			if o.Namespace == d.Namespace && slices.Contains(p.devices(), d.Name) {
+				under(t, &health.Tree{Object: o.Ref, Phase: health.Progressing, State: "-", Note: "names it, and has no pool on host " + p.hostname + " yet"})
+			}
+		}
+	}
+	if len(t.Children) == 0 {
+		t.Note = note(t.Note, "in no pool")
+	}
+	return t
+}
+
+// survives reports whether a pool goes on without one of its disks: whether its
+// group can do without that and all others in it that are not well already.
+func (f *forest) survives(pool *krm.Object, disk string) bool {
+	spare := map[string]int{raidz: 1, raidz2: 2}
+	for _, group := range readGroups(pool.Node.Seq("spec", "dataRaidGroups")) {
+		if !slices.Contains(group, disk) {
+			continue
+		}
+		out := 0
+		for _, name := range group {
+			if d := f.facts.Device(pool.Namespace, name); name == disk || d == nil || d.State != "Active" {
+				out++
+			}
+		}
+		if raid := pool.Node.Str("spec", "poolConfig", "dataRaidGroupType"); raid != mirror {
+			return out <= spare[raid]
+		}
+		return out < len(group)
+	}
+	return true // it is of the write cache, which a pool can lose
+}
+
+// node is a node with its pools and what they serve, then its other disks.
+func (f *forest) node(n *inventory.Node) *health.Tree {
+	t := &health.Tree{Object: n.Object.Ref, State: "-"}
+	switch ready := condition(n.Object, "Ready"); ready.Str("status") {
+	case "":
+	case "True":
+		t.Phase, t.State = health.OK, "Ready"
+	default:
+		t.Phase, t.State, t.Note = health.Error, "NotReady", ready.Str("reason")
+	}
+	if n.Unschedulable {
+		t.Note = note(t.Note, "cordoned")
+	}
+	var pools, lost []*krm.Object
+	for _, o := range f.facts.Objects(cstorGroup, instanceKind) {
+		if host := cmp.Or(o.Label(inventory.LabelHostname), o.Node.Str("spec", "hostName")); host == n.Hostname && host != "" {
+			pools = append(pools, o)
+			lost = append(lost, f.replicasOn[key(o)]...)
+		}
+	}
+	pooled := map[inventory.Key]bool{}
+	for _, o := range pools {
+		under(t, f.poolAndVolumes(o, lost, "without this node"))
+		for _, name := range f.disksOf(o) {
+			pooled[inventory.Key{Namespace: o.Namespace, Name: name}] = true
+		}
+	}
+	for _, d := range f.facts.DevicesOn(n.Hostname) {
+		if !pooled[inventory.Key{Namespace: d.Namespace, Name: d.Name}] && n.Hostname != "" {
+			free := f.device(d.Namespace, d.Name)
+			free.Note = note(free.Note, "in no pool here")
+			under(t, free)
+		}
+	}
+	return t
+}
+
+// disksOf lists the block devices of a pool.
+func (f *forest) disksOf(o *krm.Object) []string {
+	return append(flatten(readGroups(o.Node.Seq("spec", "dataRaidGroups"))), flatten(readGroups(o.Node.Seq("spec", "writeCacheRaidGroups")))...)
+}
+
+// devicesOf lists the block devices that a cloud disk became.
+func (f *forest) devicesOf(pv *krm.Object) []*inventory.BlockDevice {
+	v := f.facts.Volume(pv.Name)
+	if v.Driver == cstorDriver || v.Driver == "" {
+		return nil
+	}
+	for _, o := range f.facts.Objects(storageGroup, attachmentKind) {
+		if o.Node.Str("spec", "source", "persistentVolumeName") != pv.Name {
+			continue
+		}
+		node := o.Node.Str("spec", "nodeName")
+		hostname := ""
+		if n := f.facts.Node(node); n != nil {
+			hostname = n.Hostname
+		}
+		return f.links().find(linksOf(v.Driver, v, f.facts.Attachment(pv.Name, node)), hostname)
+	}
+	return nil
+}
+
+func key(o *krm.Object) inventory.Key { return inventory.Key{Namespace: o.Namespace, Name: o.Name} }
+
+// clusterOf is the pool cluster that the label of a pool or a volume names.
+func clusterOf(o *krm.Object) inventory.Key {
+	if name := o.Label(inventory.LabelPoolCluster); name != "" {
+		return inventory.Key{Namespace: o.Namespace, Name: name}
+	}
+	return inventory.Key{}
+}

@@ -1,0 +1,115 @@
+package fn
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Status says how what each spec of a package asks for fares, in the order of the
+// specs. The facts are those of the package, or live ones in their place where
+// live is not nil. The findings are the errors that are not about any one spec.
+func Status(p Package, live []*krm.Object) ([]health.Status, []finding.Finding) {
+	if live != nil {
+		p.Objects = slices.DeleteFunc(slices.Clone(p.Objects), func(o *krm.Object) bool {
+			return o.Group() == ownGroup && o.Kind == inventoryKind || isFact(o)
+		})
+	}
+	pkg := prepare(p)
+	if live != nil {
+		pkg.facts = live
+	}
+	facts := inventory.New(pkg.facts)
+	statuses, rest := pkg.invalid()
+	held := pkg.held()
+	for _, s := range systems() {
+		specs := slices.DeleteFunc(specsOf(pkg.specs, s.Kind()), func(spec *system.Spec) bool {
+			return slices.ContainsFunc(statuses, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
+		})
+		for i, out := range s.Render(facts, specs, held) {
+			if !pkg.policy.renders(specs[i].Object) {
+				out = system.Output{} // its output stays as it is
+			}
+			statuses = append(statuses, s.Status(facts, specs[i], out))
+		}
+	}
+	health.Sort(statuses)
+	return statuses, finding.Sort(rest)
+}
+
+// invalid makes a status of the errors in each spec, and returns those that are
+// about something else.
+func (pkg *prepared) invalid() (statuses []health.Status, rest []finding.Finding) {
+	of := map[finding.Ref][]finding.Finding{}
+	for _, f := range pkg.findings {
+		if f.Severity == finding.Error {
+			of[f.Object] = append(of[f.Object], f)
+		}
+	}
+	for _, o := range pkg.classified.specs {
+		if fs := of[o.Ref]; len(fs) > 0 {
+			var r health.Report
+			r.Step("spec").Add(health.Problem{Phase: health.Error, Reason: health.InvalidSpec, Message: health.FirstError(fs)})
+			statuses = append(statuses, r.Status(o.Ref, ""))
+			delete(of, o.Ref)
+		}
+	}
+	for _, fs := range of {
+		rest = append(rest, fs...)
+	}
+	return statuses, rest
+}
+
+// SpecKinds lists the kinds of spec.
+func SpecKinds() []krm.ID {
+	var ids []krm.ID
+	for _, s := range systems() {
+		ids = append(ids, s.Kind())
+	}
+	return ids
+}
+
+// OwnKinds lists the kinds that have a status of ours: the specs, and what is
+// rendered of Poolwright's own kinds.
+func OwnKinds() []krm.ID {
+	var ids []krm.ID
+	for _, k := range schema.Load().Kinds() {
+		if !k.Foreign && (k.Role == schema.Spec || k.Role == schema.Rendered) {
+			ids = append(ids, krm.ID{Group: k.Group, Kind: k.Kind})
+		}
+	}
+	return ids
+}
+
+// StatusKinds lists the kinds of fact that statuses are made of.
+func StatusKinds() []krm.ID {
+	var ids []krm.ID
+	for _, s := range systems() {
+		ids = append(ids, s.Facts()...)
+	}
+	return unique(ids)
+}
+
+// TreeKinds lists the kinds of fact that trees are made of.
+func TreeKinds() []krm.ID {
+	ids := StatusKinds()
+	for _, s := range systems() {
+		for _, k := range s.Roots() {
+			ids = append(ids, krm.ID{Group: k.Group, Kind: k.Kind})
+		}
+	}
+	return unique(ids)
+}
+
+func unique(ids []krm.ID) []krm.ID {
+	slices.SortFunc(ids, func(a, b krm.ID) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	return slices.Compact(ids)
+}

@@ -1,0 +1,88 @@
+package fn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Facts lists the facts of a package. Where all is true every object is one,
+// whatever it is and wherever it lies: the package is a snapshot.
+func Facts(objects []*krm.Object, all bool) ([]*krm.Object, []finding.Finding) {
+	c := classify(Package{}, systems(), nil)
+	for _, o := range objects {
+		c.add(o, all)
+	}
+	return c.facts, finding.Sort(c.findings)
+}
+
+// Tree shows what hangs on what, from claims over volumes, replicas and pools down
+// to disks: everything, or what root has to do with.
+func Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
+	index := inventory.New(facts)
+	var trees []*health.Tree
+	for _, s := range systems() {
+		trees = append(trees, s.Tree(index, root)...)
+	}
+	return trees
+}
+
+// TreeKind finds the kind that a person means, who may call it by a short name.
+func TreeKind(name string) (krm.ID, error) {
+	var known, all []string
+	for _, s := range systems() {
+		for _, k := range s.Roots() {
+			if strings.EqualFold(k.Kind, name) || slices.Contains(k.Names, strings.ToLower(name)) {
+				return krm.ID{Group: k.Group, Kind: k.Kind}, nil
+			}
+			known = append(known, k.Kind)
+			all = append(append(all, k.Kind), k.Names...)
+		}
+	}
+	return krm.ID{}, fmt.Errorf("no tree starts at a %q%s; it can at %s", name, schema.DidYouMean(name, all), strings.Join(known, ", "))
+}
+
+// TreeRoot finds an object among the facts. The error says what there is instead.
+func TreeRoot(facts []*krm.Object, kind krm.ID, namespace, name string) (krm.ID, error) {
+	var found []krm.ID
+	var names []string
+	for _, o := range facts {
+		id := o.ID()
+		if id.Group != kind.Group || id.Kind != kind.Kind || namespace != "" && namespace != id.Namespace {
+			continue
+		}
+		names = append(names, id.Name)
+		if id.Name == name {
+			found = append(found, id)
+		}
+	}
+	slices.Sort(names)
+	in := ""
+	if namespace != "" {
+		in = " in namespace " + namespace
+	}
+	switch near := schema.DidYouMean(name, names); {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var where []string
+		for _, id := range found {
+			where = append(where, kind.Kind+"/"+id.Namespace+"/"+id.Name)
+		}
+		slices.Sort(where)
+		return krm.ID{}, fmt.Errorf("there are %d of %s/%s: say which, one of %s", len(found), kind.Kind, name, strings.Join(where, ", "))
+	case len(names) == 0:
+		return krm.ID{}, fmt.Errorf("there is no %s %q%s, nor any other", kind.Kind, name, in)
+	case near == "":
+		return krm.ID{}, fmt.Errorf("there is no %s %q%s; there are %s", kind.Kind, name, in, place.Names(names))
+	default:
+		return krm.ID{}, fmt.Errorf("there is no %s %q%s%s", kind.Kind, name, in, near)
+	}
+}

@@ -1,0 +1,253 @@
+// Package dryrun asks a live cluster what it would make of rendered objects, by
+// server-side apply in a dry run: with the defaults of the API server, what
+// admission does to them, and the fields that belong to others. Nothing is
+// stored.
+package dryrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Options say how it is asked.
+type Options struct {
+	// Manager is the field manager in whose name is applied; "" is, for each
+	// object, who applied it before.
+	Manager string
+	// Kinds are looked through for objects that are no longer rendered, beside
+	// those of the rendered objects, by Group and Kind.
+	Kinds []krm.ID
+	// Owners are the owner keys of the specs whose objects are looked for; those
+	// of the rendered objects count in any case.
+	Owners []string
+	// Progress is told how many of the objects were asked for. It may be called by
+	// several goroutines at once, and may be nil.
+	Progress func(done, total int)
+}
+
+// Result is what lives, and what would live.
+type Result struct {
+	Old, New []*krm.Object // without what only the API server keeps; what was refused is in neither
+	Findings []finding.Finding
+}
+
+// parallel bounds the requests that are under way.
+const parallel = 8
+
+// Run compares the rendered objects with the cluster. Objects that are not for
+// the cluster are left out, and where the connection is limited to a namespace,
+// those of others. The error says that nothing could be found out; what the
+// cluster refuses is a finding of severity error.
+func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Options) (*Result, error) {
+	served, err := c.Served(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{cluster: c, served: served, options: o, owners: map[string]bool{}, live: map[krm.ID]*liveObject{}}
+	for _, owner := range o.Owners {
+		r.owners[owner] = true
+	}
+	kinds := map[krm.ID]bool{}
+	for _, k := range o.Kinds {
+		kinds[krm.ID{Group: k.Group, Kind: k.Kind}] = true
+	}
+	var wanted []*krm.Object
+	for _, w := range rendered {
+		r.owners[w.Owner()] = true
+		if w.Annotation(krm.AnnotationLocalConfig) == "true" || c.Namespace != "" && w.Namespace != "" && w.Namespace != c.Namespace {
+			continue
+		}
+		wanted = append(wanted, w)
+		kinds[krm.ID{Group: w.Group(), Kind: w.Kind}] = true
+	}
+	ordered := slices.SortedFunc(maps.Keys(kinds), func(a, b krm.ID) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	for _, kind := range ordered {
+		if err := r.list(ctx, kind); err != nil {
+			return nil, err
+		}
+	}
+	answers, err := r.ask(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	return r.result(wanted, answers), nil
+}
+
+// run is one comparison.
+type run struct {
+	cluster *cluster.Cluster
+	served  *cluster.Served
+	options Options
+	owners  map[string]bool
+	live    map[krm.ID]*liveObject // those that carry our label
+}
+
+// list finds the live objects of a kind that are ours.
+func (r *run) list(ctx context.Context, kind krm.ID) error {
+	resource, found, err := r.served.Find(kind.Group, kind.Kind)
+	if err != nil || !found {
+		return err
+	}
+	listed := map[krm.ID]*liveObject{}
+	err = r.cluster.List(ctx, resource, krm.LabelManagedBy+"="+krm.ManagedBy, func(items []document.Node) error {
+		for i := range items {
+			item := document.Object( // items of a list do not say what they are
+				document.F("apiVersion", document.Text(resource.APIVersion())),
+				document.F("kind", document.Text(resource.Kind)),
+			)
+			for _, f := range items[i].Fields {
+				item.Set(f.Key, f.Value)
+			}
+			l := newLive(&item)
+			listed[l.ID()] = l
+		}
+		return nil
+	}, func() { clear(listed) })
+	maps.Copy(r.live, listed)
+	return err
+}
+
+// answer is what became of one object.
+type answer struct {
+	live    *liveObject // nil if it is not there
+	applied *krm.Object // nil if it could not be asked
+	absent  string      // what is not there yet, so that it could not be asked
+	refused error
+}
+
+// ask tries every object. The first error that is no answer ends it all.
+func (r *run) ask(ctx context.Context, wanted []*krm.Object) ([]answer, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	answers := make([]answer, len(wanted))
+	next := make(chan int)
+	var done atomic.Int64
+	var workers sync.WaitGroup
+	for range min(parallel, len(wanted)) {
+		workers.Go(func() {
+			for i := range next {
+				a, err := r.try(ctx, wanted[i])
+				if err != nil {
+					stop(err) // only the first counts
+					return
+				}
+				answers[i] = a
+				if r.options.Progress != nil {
+					r.options.Progress(int(done.Add(1)), len(wanted))
+				}
+			}
+		})
+	}
+	for i := range wanted {
+		select {
+		case next <- i:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	workers.Wait()
+	return answers, context.Cause(ctx)
+}
+
+// try asks for one object.
+func (r *run) try(ctx context.Context, w *krm.Object) (answer, error) {
+	var a answer
+	resource, found, err := r.served.Find(w.Group(), w.Kind)
+	if err != nil {
+		return a, err
+	}
+	if !found {
+		a.absent = "the definition of " + w.Kind + " (" + w.APIVersion + ")"
+		return a, nil
+	}
+	if _, version, grouped := strings.Cut(w.APIVersion, "/"); grouped {
+		resource.Version = version
+	}
+	if a.live = r.live[w.ID()]; a.live == nil {
+		switch live, err := r.cluster.Get(ctx, resource, w.Namespace, w.Name); {
+		case err == nil:
+			a.live = newLive(live)
+		case !isAbsent(err):
+			return a, r.cluster.Explain(err, "get "+resource.String())
+		}
+	}
+	manager, sent := "", w.Node
+	if a.live != nil {
+		manager, sent = a.live.manager, withMarks(w.Node, a.live.Node)
+	}
+	manager = cmp.Or(r.options.Manager, manager, defaultManager)
+	applied, err := r.cluster.DryRunApply(ctx, resource, w.Namespace, w.Name, manager, sent)
+	switch {
+	case err == nil:
+		a.applied = krm.NewObject(nil, applied)
+	case isMissingNamespace(err):
+		a.absent = "Namespace " + w.Namespace
+	case isMissingVersion(err):
+		a.absent = "version " + w.APIVersion + " of " + w.Kind
+	case isRefusal(err):
+		a.refused = err
+	case isForbidden(err):
+		return a, fmt.Errorf("cannot try to apply %s: %w; a dry run needs the permission to get, list, patch and create %s, although nothing is stored", w.Ref, err, resource)
+	default:
+		return a, r.cluster.Explain(err, "try to apply "+w.Ref.String())
+	}
+	return a, nil
+}
+
+// result sorts the answers into what is there and what would be.
+func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
+	result := &Result{}
+	absent := map[string][]*krm.Object{}
+	for i, w := range wanted {
+		a := &answers[i]
+		delete(r.live, w.ID())
+		switch {
+		case a.refused != nil:
+			result.Findings = append(result.Findings, refusals(w, a.refused)...)
+		case a.absent != "":
+			absent[a.absent] = append(absent[a.absent], w)
+			result.New = append(result.New, w)
+		case a.live == nil:
+			result.New = append(result.New, w)
+		default:
+			if a.live.manager == "" && r.options.Manager == "" {
+				dropped(a.applied.Node, a.live.lastApplied, w.Node)
+			}
+			result.Old = append(result.Old, strip(&a.live.Object))
+			result.New = append(result.New, strip(a.applied))
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(absent)) {
+		objects := absent[what]
+		f := finding.Finding{
+			Severity: finding.Info, Rule: "not-there-yet", Object: objects[0].Ref,
+			Message: "would be created, unchecked: " + what + " is not in the cluster yet",
+		}
+		if n := len(objects) - 1; n > 0 {
+			f.Message += fmt.Sprintf("; the same holds for %d more", n)
+		}
+		result.Findings = append(result.Findings, f)
+	}
+	for _, l := range r.live {
+		if owner := l.Owner(); owner != "" && r.owners[owner] {
+			result.Old = append(result.Old, strip(&l.Object))
+		}
+	}
+	result.Findings = finding.Sort(result.Findings)
+	return result
+}

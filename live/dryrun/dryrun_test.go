@@ -1,0 +1,459 @@
+package dryrun_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/live/dryrun"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+var (
+	plane *controlplane.ControlPlane // one for the whole test binary, see TestMain
+	admin *cluster.Cluster
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	var err error
+	plane, err = controlplane.Start("../../bin")
+	switch {
+	case errors.Is(err, controlplane.ErrNotBuilt) && !requireTools():
+		fmt.Println("skipped: the tests of dry runs in a real API server:", err)
+		return 0
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := plane.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	fmt.Println("API server", plane.Version)
+	if admin, err = cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// requireTools reports whether no test may be left out, as in continuous
+// integration.
+func requireTools() bool { return os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" }
+
+// needDefinitions installs the upstream definitions, or leaves the test out.
+func needDefinitions(t *testing.T) {
+	t.Helper()
+	dir := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
+	if dir == "" {
+		dir = "../../../shared/crds"
+	}
+	if _, err := os.Stat(dir); err != nil {
+		if requireTools() {
+			t.Fatal(err)
+		}
+		t.Skipf("skipped: upstream definitions are not at %s (POOLWRIGHT_UPSTREAM_CRDS)", dir)
+	}
+	for _, o := range read(t, filepath.Join(dir, "openebs-cstor.yaml")) {
+		if o.Kind == "CustomResourceDefinition" {
+			apply(t, "test", o)
+		}
+	}
+	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		served, err := admin.Served(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := served.Find("cstor.openebs.io", "CStorPoolCluster"); err == nil && found {
+			return
+		}
+		if time.Since(start) > 20*time.Second {
+			t.Fatal("the definitions are not served")
+		}
+	}
+}
+
+func read(t *testing.T, file string) []*krm.Object {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, file, string(data))
+}
+
+func parse(t *testing.T, name, text string) []*krm.Object {
+	t.Helper()
+	objects, err := krm.Parse(&document.Source{Name: name, Data: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// example is what an example renders to, in a namespace of the test's own.
+func example(t *testing.T, name, namespace string) []*krm.Object {
+	t.Helper()
+	files, err := filepath.Glob("../../examples/" + name + "/rendered/*/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	var objects []*krm.Object
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.NewReplacer("namespace: openebs", "namespace: "+namespace, "/openebs/", "/"+namespace+"/", "name: openebs-", "name: "+namespace+"-").Replace(string(data))
+		objects = append(objects, parse(t, file, text)...)
+	}
+	return objects
+}
+
+var plurals = map[string]string{
+	"Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions", "PersistentVolumeClaim": "persistentvolumeclaims",
+	"VolumeAttachment": "volumeattachments", "CStorPoolCluster": "cstorpoolclusters", "StorageClass": "storageclasses",
+	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
+	"ValidatingAdmissionPolicy": "validatingadmissionpolicies", "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+
+// apply applies objects server-side in the name of a manager, as an engine does.
+func apply(t *testing.T, manager string, objects ...*krm.Object) {
+	t.Helper()
+	for _, o := range objects {
+		if o.Annotation(krm.AnnotationLocalConfig) == "true" {
+			continue
+		}
+		gv, err := schema.ParseGroupVersion(o.APIVersion)
+		if err != nil || plurals[o.Kind] == "" {
+			t.Fatalf("%s: %v", o.Ref, err)
+		}
+		client := admin.Dynamic().Resource(gv.WithResource(plurals[o.Kind])).Namespace(o.Namespace)
+		force := true
+		if _, err := client.Patch(t.Context(), o.Name, types.ApplyPatchType, document.AppendJSON(nil, o.Node), metav1.PatchOptions{FieldManager: manager, Force: &force}); err != nil {
+			t.Fatalf("%s: %v", o.Ref, err)
+		}
+	}
+}
+
+func namespace(t *testing.T, name string) string {
+	t.Helper()
+	apply(t, "test", parse(t, "namespace", "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n")...)
+	return name
+}
+
+func try(t *testing.T, objects []*krm.Object, o dryrun.Options) ([]*change.Change, []finding.Finding) {
+	t.Helper()
+	result, err := dryrun.Run(t.Context(), admin, objects, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return change.Between(result.Old, result.New), result.Findings
+}
+
+// told writes what was found, one line each.
+func told(changes []*change.Change, findings []finding.Finding) string {
+	var b strings.Builder
+	for _, c := range changes {
+		fmt.Fprintf(&b, "%s %s\n", c.Action, c.Ref)
+		for _, f := range c.Fields {
+			fmt.Fprintf(&b, "  %s %s\n", f.Action, f.Path)
+		}
+	}
+	for _, f := range findings {
+		fmt.Fprintln(&b, f)
+	}
+	return b.String()
+}
+
+func expect(t *testing.T, want string, changes []*change.Change, findings []finding.Finding) {
+	t.Helper()
+	if got := told(changes, findings); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}
+
+// edited is a copy of the objects, with the text of one of them changed.
+func edited(t *testing.T, objects []*krm.Object, kind, old, new string) []*krm.Object {
+	t.Helper()
+	out := slices.Clone(objects)
+	for i, o := range out {
+		if text := string(document.Append(nil, o.Node, 0)); o.Kind == kind && strings.Contains(text, old) {
+			out[i] = parse(t, "edited", strings.ReplaceAll(text, old, new))[0]
+			return out
+		}
+	}
+	t.Fatalf("no %s has %q", kind, old)
+	return nil
+}
+
+// What was applied is unchanged; what is edited shows that and nothing more.
+func TestChanges(t *testing.T) {
+	needDefinitions(t)
+	local, cloud := example(t, "cstor-local", namespace(t, "changes")), example(t, "cstor-cloud", namespace(t, "changes-cloud"))
+	both := slices.Concat(local, cloud)
+	changes, findings := try(t, both, dryrun.Options{})
+	if len(findings) > 0 || len(changes) != 14 || slices.ContainsFunc(changes, func(c *change.Change) bool { return c.Action != change.Create }) {
+		t.Errorf("before they are there:\n%s", told(changes, findings))
+	}
+	apply(t, "some-engine", both...)
+	changes, findings = try(t, both, dryrun.Options{})
+	expect(t, "", changes, findings)
+
+	// A setting that is changed, and one that is gone: the engine that applied it
+	// takes it out.
+	now := edited(t, both, "CStorPoolCluster", "compression: lz4", "compression: gzip")
+	now = edited(t, now, "CStorPoolCluster", "    kustomize.toolkit.fluxcd.io/prune: disabled\n", "")
+	changes, findings = try(t, now, dryrun.Options{})
+	expect(t, `change CStorPoolCluster changes/prod
+  remove metadata.annotations[kustomize.toolkit.fluxcd.io/prune]
+  change spec.pools[kubernetes.io/hostname=stor-a1].poolConfig.compression
+  change spec.pools[kubernetes.io/hostname=stor-b2].poolConfig.compression
+  change spec.pools[kubernetes.io/hostname=stor-c1].poolConfig.compression
+`, changes, findings)
+
+	// In another name nothing goes: that manager never had it.
+	changes, findings = try(t, edited(t, both, "CStorPoolCluster", "    kustomize.toolkit.fluxcd.io/prune: disabled\n", ""), dryrun.Options{Manager: "somebody-else"})
+	expect(t, "", changes, findings)
+}
+
+// What others add to an object is theirs, what the engine adds is no change, and
+// what was edited by hand is put right.
+func TestOthers(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-local", namespace(t, "others"))
+	marked := edited(t, objects, "CStorPoolCluster", "  annotations:\n", "  annotations:\n    argocd.argoproj.io/tracking-id: app:x\n")
+	apply(t, "argocd-controller", marked...)
+	apply(t, "somebody", parse(t, "label", "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: prod, namespace: others, labels: {team: a}}\nspec: {priorityClassName: high}\n")...)
+	changes, findings := try(t, objects, dryrun.Options{})
+	expect(t, "", changes, findings)
+
+	client := admin.Dynamic().Resource(schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: "cstorpoolclusters"}).Namespace("others")
+	if _, err := client.Patch(t.Context(), "prod", types.MergePatchType, []byte(`{"metadata":{"annotations":{"client.lifecycle.config.k8s.io/deletion":"other"}}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	changes, findings = try(t, objects, dryrun.Options{})
+	expect(t, "change CStorPoolCluster others/prod\n  change metadata.annotations[client.lifecycle.config.k8s.io/deletion]\n", changes, findings)
+}
+
+// Where an engine applies as kubectl did before server-side apply, what is gone
+// from Git is told by what it applied last.
+func TestClientSideApply(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-local", namespace(t, "client-side"))
+	i := slices.IndexFunc(objects, func(o *krm.Object) bool { return o.Kind == "CStorPoolCluster" })
+	body := document.AppendJSON(nil, objects[i].Node)
+	live := &unstructured.Unstructured{}
+	if err := json.Unmarshal(body, &live.Object); err != nil {
+		t.Fatal(err)
+	}
+	annotations := live.GetAnnotations()
+	annotations["kubectl.kubernetes.io/last-applied-configuration"] = string(body)
+	live.SetAnnotations(annotations)
+	client := admin.Dynamic().Resource(schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: "cstorpoolclusters"}).Namespace("client-side")
+	if _, err := client.Create(t.Context(), live, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, "somebody", parse(t, "label", "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: prod, namespace: client-side, labels: {team: a}}\n")...)
+	changes, findings := try(t, objects, dryrun.Options{})
+	expect(t, "", changes, findings)
+	changes, findings = try(t, edited(t, objects, "CStorPoolCluster", "    kustomize.toolkit.fluxcd.io/prune: disabled\n", ""), dryrun.Options{})
+	expect(t, "change CStorPoolCluster client-side/prod\n  remove metadata.annotations[kustomize.toolkit.fluxcd.io/prune]\n", changes, findings)
+}
+
+// What lives and is no longer rendered is removed, if it is of these specs.
+func TestRemovals(t *testing.T) {
+	objects := example(t, "cstor-cloud/commits/1-nothing-bound", namespace(t, "removals"))
+	other := parse(t, "other", `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: another
+  namespace: removals
+  labels: {app.kubernetes.io/managed-by: poolwright}
+  annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/removals/another}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`)
+	apply(t, "some-engine", slices.Concat(objects, other)...)
+	fewer := slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool {
+		return o.Kind == "PersistentVolumeClaim" && strings.HasSuffix(o.Name, "-0")
+	})
+	changes, findings := try(t, fewer, dryrun.Options{})
+	expect(t, `remove PersistentVolumeClaim removals/prod-gke-prod-storage-a-1f3c-0
+remove PersistentVolumeClaim removals/prod-gke-prod-storage-b-c2a9-0
+remove PersistentVolumeClaim removals/prod-gke-prod-storage-c-07de-0
+`, changes, findings)
+
+	// Nothing is rendered at all: what to look for is told.
+	changes, findings = try(t, nil, dryrun.Options{
+		Kinds: []krm.ID{{Kind: "PersistentVolumeClaim"}, {Group: "example.com", Kind: "NotServed"}}, Owners: []string{objects[0].Owner()},
+	})
+	if len(findings) > 0 || len(changes) != 6 {
+		t.Errorf("everything goes:\n%s", told(changes, findings))
+	}
+}
+
+// What the cluster refuses is an error with the object, the field and the words
+// of the API server.
+func TestRefusals(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-cloud", namespace(t, "refusals"))
+	apply(t, "some-engine", objects...)
+	now := edited(t, objects, "PersistentVolumeClaim", "volumeMode: Block", "volumeMode: Filesystem")
+	now = edited(t, now, "VolumeAttachment", "attacher: pd.csi", "attacher: other.csi")
+	now = edited(t, now, "CStorPoolCluster", "dataRaidGroupType: mirror", "dataRaidGroupTyp: mirror")
+	changes, findings := try(t, now, dryrun.Options{})
+	if len(changes) > 0 || len(findings) < 3 {
+		t.Errorf("got:\n%s", told(changes, findings))
+	}
+	for _, want := range []string{
+		"error: PersistentVolumeClaim refusals/prod-gke-prod-storage-a-1f3c-0: spec: the API server refuses it: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+		"error: VolumeAttachment refusals-prod-gke-prod-storage-a-1f3c-0: spec: the API server refuses it: Invalid value:",
+		"error: CStorPoolCluster refusals/prod: spec.pools[2].poolConfig.dataRaidGroupTyp: the API server refuses it: field not declared in schema\n",
+	} {
+		if !strings.Contains(told(nil, findings), want) {
+			t.Errorf("no %q in:\n%s", want, told(nil, findings))
+		}
+	}
+	for _, f := range findings {
+		if f.Severity != finding.Error || strings.Contains(f.Message, "\n") {
+			t.Errorf("%q", f.Message)
+		}
+	}
+}
+
+// A policy of the cluster refuses, too: that is no missing permission.
+func TestAdmission(t *testing.T) {
+	objects := example(t, "cstor-cloud/commits/1-nothing-bound", namespace(t, "admission"))
+	apply(t, "test", parse(t, "policy", `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: small}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [persistentvolumeclaims]}]}
+  validations: [{expression: "object.metadata.namespace != 'admission'", message: no claims here, reason: Forbidden}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: small}
+spec: {policyName: small, validationActions: [Deny]}
+`)...)
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		changes, findings := try(t, objects, dryrun.Options{})
+		if len(findings) == 6 && len(changes) == 0 && strings.Contains(findings[0].Message, "no claims here") {
+			return
+		}
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("got:\n%s", told(changes, findings))
+		}
+	}
+}
+
+// What cannot be asked yet is a note: the definition or the namespace comes with
+// the rest.
+func TestNotThereYet(t *testing.T) {
+	objects := example(t, "cstor-cloud/commits/1-nothing-bound", "nowhere")
+	objects = append(objects, parse(t, "x", "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: x, annotations: {poolwright.io/owner: x}}\n")...)
+	objects = append(objects, parse(t, "x", "apiVersion: storage.k8s.io/v1alpha9\nkind: VolumeAttachment\nmetadata: {name: x, annotations: {poolwright.io/owner: x}}\n")...)
+	changes, findings := try(t, objects, dryrun.Options{})
+	if len(changes) != 8 {
+		t.Error(told(changes, nil))
+	}
+	for _, want := range []string{
+		"info: PersistentVolumeClaim nowhere/prod-gke-prod-storage-a-1f3c-0: would be created, unchecked: Namespace nowhere is not in the cluster yet; the same holds for 5 more\n",
+		"info: Thing x: would be created, unchecked: the definition of Thing (example.com/v1) is not in the cluster yet\n",
+		"info: VolumeAttachment x: would be created, unchecked: version storage.k8s.io/v1alpha9 of VolumeAttachment is not in the cluster yet\n",
+	} {
+		if !strings.Contains(told(nil, findings), want) {
+			t.Errorf("no %q in:\n%s", want, told(nil, findings))
+		}
+	}
+}
+
+// A user who may not is told what is missing; a server that is down is named.
+func TestFailures(t *testing.T) {
+	objects := example(t, "cstor-cloud/commits/1-nothing-bound", namespace(t, "failures"))
+	apply(t, "test", parse(t, "role", `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules: [{apiGroups: [""], resources: [persistentvolumeclaims], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
+`)...)
+	for user, want := range map[string]string{
+		"nobody": "cannot list persistentvolumeclaims: persistentvolumeclaims is forbidden: User \"nobody\" cannot list resource",
+		"reader": "cannot patch resource \"persistentvolumeclaims\" in API group \"\" in the namespace \"failures\"; a dry run needs the permission to get, list, patch and create persistentvolumeclaims, although nothing is stored",
+	} {
+		c, err := cluster.Connect(cluster.Options{Kubeconfig: as(t, plane.Kubeconfig, user)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dryrun.Run(t.Context(), c, objects, dryrun.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", user, err)
+		}
+	}
+	down := filepath.Join(t.TempDir(), "down")
+	data, err := os.ReadFile(plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(down, []byte(strings.ReplaceAll(string(data), plane.URL, "https://127.0.0.1:1")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cluster.Connect(cluster.Options{Kubeconfig: down})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dryrun.Run(t.Context(), c, objects, dryrun.Options{}); err == nil || !strings.Contains(err.Error(), "no API server answers at https://127.0.0.1:1") {
+		t.Error(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := dryrun.Run(ctx, admin, objects, dryrun.Options{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := admin.Get(t.Context(), cluster.Resource{Version: "v1", Plural: "persistentvolumeclaims", Namespaced: true}, "failures", "none"); !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
+// as is the kubeconfig of the administrator who speaks as another user.
+func as(t *testing.T, kubeconfig, user string) string {
+	t.Helper()
+	data, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), user)
+	text := strings.Replace(string(data), "client-certificate:", "as: "+user+", client-certificate:", 1)
+	if text == string(data) {
+		t.Fatalf("no user in %s", data)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,37 @@
+package argocd
+
+import (
+	"os"
+	"testing"
+
+	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/live/engines/scenario"
+)
+
+// One control plane for the whole test binary, see TestMain.
+var (
+	plane *controlplane.ControlPlane
+	suite scenario.Suite
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(scenario.Main(m, "Argo CD", "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) error {
+		plane, suite = p, s
+		suite.KeepsDefinitions = true
+		return nil
+	}))
+}
+
+func TestApplication(t *testing.T) {
+	s := suite
+	s.Name = "application"
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		a, err := New(plane.Kubeconfig, name, "openebs-"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(a.Close)
+		return a
+	}
+	scenario.Run(t, s)
+}

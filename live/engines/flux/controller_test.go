@@ -1,0 +1,67 @@
+package flux
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/live/engines/scenario"
+)
+
+// TestController has the real kustomize-controller do what TestLibrary does.
+func TestController(t *testing.T) {
+	cluster, source := startController(t)
+	s := suite
+	s.Name = "controller"
+	s.New = func(t *testing.T, name string) scenario.Engine { return NewKustomization(cluster, source, name) }
+	scenario.Run(t, s)
+}
+
+// startController starts the controller and what it needs.
+func startController(t *testing.T) (*scenario.Cluster, *Source) {
+	t.Helper()
+	cluster, err := scenario.Connect(plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions := scenario.Upstream(t, suite, "flux-kustomization.yaml", "flux-source.yaml")
+	system := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
+	}}
+	for _, o := range append(definitions, system) {
+		if err := cluster.Apply(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if err = cluster.Serves(t.Context(), kustomizationKind, repositoryKind); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("KUBECONFIG", plane.Kubeconfig)
+	t.Setenv("TMPDIR", t.TempDir())
+	err = plane.Run(filepath.Join(suite.Root, "bin"), "kustomize-controller", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--kube-api-qps=500", "--kube-api-burst=1000")
+	switch {
+	case errors.Is(err, controlplane.ErrNotBuilt) && os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") == "":
+		t.Skipf("skipped: the tests with Flux's controller: %v; run make engines", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			log := plane.Log("kustomize-controller")
+			t.Log(log[max(0, len(log)-4000):])
+		}
+	})
+	source := NewSource()
+	t.Cleanup(source.Close)
+	return cluster, source
+}

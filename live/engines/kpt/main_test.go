@@ -1,0 +1,55 @@
+package kpt
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/live/engines/scenario"
+)
+
+// One control plane for the whole test binary, see TestMain.
+var (
+	plane *controlplane.ControlPlane
+	suite scenario.Suite
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(scenario.Main(m, "kpt's library", "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) error {
+		plane, suite = p, s
+		return nil
+	}))
+}
+
+func TestPackage(t *testing.T) {
+	s := suite
+	s.Name = "package"
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		p, err := New(plane.Kubeconfig, name, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	scenario.Run(t, s)
+}
+
+func TestProgram(t *testing.T) {
+	if _, err := exec.LookPath("kpt"); err != nil {
+		if os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("skipped: kpt is not on this machine")
+	}
+	s := suite
+	s.Name, s.Installed = "program", true
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		p, err := NewProgram(t.Context(), plane.Kubeconfig, name, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	scenario.Run(t, s)
+}

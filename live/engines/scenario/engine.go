@@ -1,0 +1,46 @@
+package scenario
+
+import (
+	"context"
+	"testing"
+)
+
+// Engine applies what Git holds, with pruning on.
+type Engine interface {
+	// Sync makes the cluster what the folder dir says, as the engine does when a
+	// commit changes the folder it looks at. It returns when the engine is done, or
+	// waits for a person.
+	Sync(ctx context.Context, dir string) (Report, error)
+	// Delete removes the engine's own object: the Application, the Kustomization, or
+	// the inventory of a package. It returns as Sync does.
+	Delete(ctx context.Context) (Report, error)
+}
+
+// Report is what an engine says that it did.
+type Report struct {
+	Deleted []string // Kind/name
+	Kept    []string // Kind/name of what is no longer in Git, or would go with the engine's object, and was left
+	Waiting string   // for what a person has to confirm
+}
+
+// Approver is an engine that asks a person before it prunes.
+type Approver interface {
+	Approve(bool)
+}
+
+// Suite says how the engine under test behaves where engines differ.
+type Suite struct {
+	Root       string // of the repository
+	Kubeconfig string
+	Poolwright string // the program
+	Name       string // tells this engine from another one in the same cluster
+	New        func(t *testing.T, name string) Engine
+	// KindOrder is for an engine that takes the objects of one commit by kind: pool
+	// clusters before attachments. There the three commits alone make the order.
+	KindOrder bool
+	// Installed is for an engine that is slow with definitions in the set, which
+	// another test has shown: they are there already.
+	Installed bool
+	// KeepsDefinitions is for an engine that deletes no definition with its own object.
+	KeepsDefinitions bool
+}

@@ -1,0 +1,240 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// commits applies the three commits of the example in one set with the
+// definitions of their kinds. Then the storage goes from Git, and the rest.
+func commits(t *testing.T, s Suite, c *Cluster, d definitions) {
+	r := start(t, s, c, "commits", "confirm")
+	r.platform(true, d)
+	order := r.watchOrder()
+	for stage, want := range []struct{ claims, attachments, pools int }{{6, 0, 0}, {6, 6, 0}, {6, 6, 1}} {
+		r.render(stage)
+		r.sync("commit " + string('1'+rune(stage)))
+		objects, _ := r.applied(stages[stage])
+		got := struct{ claims, attachments, pools int }{
+			len(of(objects, "PersistentVolumeClaim")), len(of(objects, "VolumeAttachment")), len(of(objects, "CStorPoolCluster")),
+		}
+		if got != want {
+			t.Fatalf("commit %d: %+v instead of %+v", stage+1, got, want)
+		}
+		t.Logf("commit %d: %s", stage+1, kindsOf(objects))
+	}
+	r.claimsBound()
+	order.hold("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
+
+	objects, before := r.applied("all")
+	objects = of(objects, storage...)
+	r.remove("storage")
+	r.list("platform.yaml")
+	r.sync("the storage is deleted from Git")
+	r.survives("the storage is deleted from Git", objects, before.only(objects))
+	r.withoutAll()
+	r.sync("everything is deleted from Git")
+	r.survives("everything is deleted from Git", objects, before.only(objects))
+}
+
+// protected applies the whole at once, as on a new cluster, and deletes it from
+// Git in each way.
+func protected(t *testing.T, s Suite, c *Cluster, protection string) {
+	r := start(t, s, c, protection, protection)
+	r.platform(true, definitions{})
+	r.render(2)
+	order := r.watchOrder()
+	r.sync("all in one commit")
+	objects, before := r.applied("all in one commit")
+	if s.KindOrder {
+		order.hold("PersistentVolumeClaim", "CStorPoolCluster")
+	} else {
+		order.hold("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
+	}
+	objects = of(objects, storage...)
+	before = before.only(objects)
+
+	restore := r.save()
+	r.withoutPools()
+	what := "the file of the pool cluster is deleted from Git"
+	report := r.sync(what)
+	r.survives(what, objects, before)
+	approver, asks := r.engine.(Approver)
+	if waits := asks && protection == "confirm"; waits != strings.Contains(report.Waiting, "CStorPoolCluster") {
+		t.Errorf("%s: with protection %s the engine waits for %q", what, protection, report.Waiting)
+	}
+	restore()
+	r.sync("it is back")
+	r.survives("it is back", objects, before)
+
+	r.withoutStorage()
+	what = "all that was rendered is deleted from Git"
+	r.sync(what)
+	r.survives(what, objects, before)
+	restore()
+	r.sync("it is back")
+	r.survives("it is back", objects, before)
+
+	what = "the engine's own object is deleted"
+	began := time.Now()
+	report, err := r.engine.Delete(t.Context())
+	r.check(err)
+	r.log(what, report, began)
+	r.survives(what, objects, before)
+
+	if asks && protection == "confirm" {
+		approver.Approve(true)
+		report, err = r.engine.Delete(t.Context())
+		r.check(err)
+		r.log("a person confirms", report, began)
+		r.gone("a person confirms", of(objects, data...))
+		r.survives("a person confirms", of(objects, "Namespace"), before.only(of(objects, "Namespace")))
+	}
+}
+
+// unprotected is the proof that the other scenarios could fail: the same without
+// protection, and everything goes.
+func unprotected(t *testing.T, s Suite, c *Cluster) {
+	r := start(t, s, c, "off", "off")
+	r.platform(false, definitions{})
+	r.render(2)
+	r.sync("all in one commit")
+	objects, _ := r.applied("all in one commit")
+
+	restore := r.save()
+	r.withoutPools()
+	r.sync("the file of the pool cluster is deleted from Git")
+	r.gone("the file of the pool cluster is deleted from Git", of(objects, "CStorPoolCluster"))
+	r.absent(of(objects, "CStorPoolCluster"))
+	restore()
+	r.sync("it is back")
+	r.applied("it is back")
+	r.withoutStorage()
+	r.sync("all that was rendered is deleted from Git")
+	r.gone("all that was rendered is deleted from Git", of(objects, data...))
+	r.absent(of(objects, data...))
+	restore()
+	r.sync("it is back")
+	r.applied("it is back")
+	what := "the engine's own object is deleted"
+	began := time.Now()
+	report, err := r.engine.Delete(t.Context())
+	r.check(err)
+	r.log(what, report, began)
+	r.gone(what, of(objects, data...))
+
+}
+
+// bare is the same for the definitions and the Namespace. They take their time, so
+// it is enough that their deletion has begun.
+func bare(t *testing.T, s Suite, c *Cluster, d definitions) {
+	r := start(t, s, c, "bare", "off")
+	r.platform(false, d)
+	r.render(2)
+	r.sync("all in one commit, with the definitions")
+	objects, _ := r.applied("all in one commit, with the definitions")
+	if s.KeepsDefinitions {
+		r.withoutAll()
+		// A definition takes its objects along, and what the engine then cannot delete
+		// any more it tries again.
+		_, err := r.engine.Sync(t.Context(), r.Dir)
+		t.Log("everything is deleted from Git:", err)
+	} else {
+		began := time.Now()
+		report, err := r.engine.Delete(t.Context())
+		r.check(err)
+		r.log("the engine's own object is deleted", report, began)
+	}
+	r.gone("everything is deleted", of(objects, storage...))
+}
+
+// withoutAll leaves one object: an empty commit is refused by some engines.
+func (r *run) withoutAll() {
+	r.t.Helper()
+	r.remove("storage")
+	r.remove("platform.yaml")
+	r.write("left.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left, namespace: default}\n")
+	r.list("left.yaml")
+}
+
+// withoutPools deletes the file of the pool cluster, and its line.
+func (r *run) withoutPools() {
+	r.t.Helper()
+	r.remove("storage/rendered/" + r.folder() + "/cstorpoolcluster.yaml")
+	var kept []string
+	for _, name := range []string{"cstorclusterplan", "cstorclusterstorageset", "persistentvolumeclaim", "storage", "volumeattachment"} {
+		kept = append(kept, "storage/rendered/"+r.folder()+"/"+name+".yaml")
+	}
+	r.list(append(kept, "platform.yaml")...)
+}
+
+// withoutStorage deletes the whole package.
+func (r *run) withoutStorage() {
+	r.t.Helper()
+	r.remove("storage")
+	r.list("platform.yaml")
+}
+
+func (r *run) folder() string { return "cstorclusterconfig." + r.Namespace + ".prod" }
+
+// claimsBound waits for the CSI driver and Kubernetes.
+func (r *run) claimsBound() {
+	r.t.Helper()
+	for _, o := range of(r.objects(), "PersistentVolumeClaim") {
+		r.await(o.GetName()+" is bound", func() bool {
+			live, err := r.cluster.Get(r.t.Context(), claimKind, o.GetNamespace(), o.GetName())
+			r.check(err)
+			phase := ""
+			if live != nil {
+				phase = str(live, "status", "phase")
+			}
+			return phase == "Bound"
+		})
+	}
+}
+
+func (r *run) await(what string, done func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("20 seconds, and it is not so: %s", what)
+		}
+	}
+}
+
+// only is the state of some of the objects.
+func (s State) only(objects []*unstructured.Unstructured) State {
+	some := State{}
+	for _, o := range objects {
+		some[ID(o)] = s[ID(o)]
+	}
+	return some
+}
+
+func kindsOf(objects []*unstructured.Unstructured) string {
+	ids := make([]string, len(objects))
+	for i, o := range objects {
+		ids[i] = ID(o)
+	}
+	slices.Sort(ids)
+	return kinds(ids)
+}
+
+// install applies the definitions as an administrator does.
+func (r *run) install(d definitions) {
+	r.t.Helper()
+	r.platform(true, d)
+	r.list("platform.yaml")
+	for _, o := range of(r.objects(), "CustomResourceDefinition") {
+		live, err := r.cluster.Get(r.t.Context(), o.GroupVersionKind(), "", o.GetName())
+		r.check(err)
+		if live == nil {
+			r.check(r.cluster.Apply(r.t.Context(), o))
+		}
+	}
+	r.await("the definitions are served", func() bool { return r.cluster.Serves(r.t.Context(), poolKind) == nil })
+}

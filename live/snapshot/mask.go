@@ -1,0 +1,142 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// mask is what is kept of a value. Without fields it is all of it.
+type mask struct {
+	fields []field
+	only   *where // of a list, only the items for which this holds
+}
+
+type field struct {
+	key string
+	mask
+}
+
+type where struct{ key, value string }
+
+// parseMask reads the notation of the table of kinds: field names separated by
+// blanks, each kept whole or followed by {what is kept of it}. In a list that
+// applies to every item, or to those with a field of a certain value:
+//
+//	spec{taints{key value}} status{conditions[type=Ready]{type status}}
+func parseMask(s string) mask {
+	m, _ := parseFields(s)
+	return m
+}
+
+func parseFields(s string) (m mask, rest string) {
+	for {
+		s = strings.TrimLeft(s, " ")
+		if s == "" || s[0] == '}' {
+			return m, strings.TrimPrefix(s, "}")
+		}
+		end := strings.IndexAny(s, " {}[")
+		if end < 0 {
+			end = len(s)
+		}
+		f := field{key: s[:end]}
+		s = s[end:]
+		if inside, ok := strings.CutPrefix(s, "["); ok {
+			test, after, _ := strings.Cut(inside, "]")
+			key, value, _ := strings.Cut(test, "=")
+			f.only, s = &where{key, value}, after
+		}
+		if inside, ok := strings.CutPrefix(s, "{"); ok {
+			var inner mask
+			inner, s = parseFields(inside)
+			f.fields = inner.fields
+		}
+		m.fields = append(m.fields, f)
+	}
+}
+
+// with is the mask that keeps a path, too.
+func (m mask) with(path []string) mask {
+	if len(path) == 0 {
+		return mask{}
+	}
+	m.fields = slices.Clone(m.fields)
+	for i := range m.fields {
+		if f := &m.fields[i]; f.key == path[0] {
+			if f.fields != nil {
+				f.mask = f.mask.with(path[1:])
+			}
+			return m
+		}
+	}
+	inner := mask{fields: []field{}}
+	m.fields = append(m.fields, field{path[0], inner.with(path[1:])})
+	return m
+}
+
+// apply copies what is kept of a value, with keys in order. The texts are still
+// those of the value.
+func (m mask) apply(n *document.Node) document.Node {
+	switch n.Kind {
+	case document.Map:
+		out := document.Object()
+		for i := range n.Fields {
+			f := &n.Fields[i]
+			inner, kept := m.field(f.Key)
+			if !kept || f.Value.Kind == document.Null || isNoise(f.Key) {
+				continue
+			}
+			// An empty value may mean something, one of which nothing was kept does not.
+			if value := inner.apply(&f.Value); inner.fields == nil || !isEmpty(&value) {
+				out.Fields = append(out.Fields, document.F(f.Key, value))
+			}
+		}
+		slices.SortFunc(out.Fields, byKey)
+		return out
+	case document.Seq:
+		out := document.List()
+		for i := range n.Items {
+			if m.only == nil || n.Items[i].Str(m.only.key) == m.only.value {
+				out.Items = append(out.Items, mask{fields: m.fields}.apply(&n.Items[i]))
+			}
+		}
+		return out
+	}
+	return *n
+}
+
+func isEmpty(n *document.Node) bool {
+	return n.Kind != document.Scalar && len(n.Fields) == 0 && len(n.Items) == 0
+}
+
+func (m mask) field(key string) (mask, bool) {
+	if m.fields == nil {
+		return mask{}, true
+	}
+	for i := range m.fields {
+		if m.fields[i].key == key {
+			return m.fields[i].mask, true
+		}
+	}
+	return mask{}, false
+}
+
+func byKey(a, b document.Field) int { return cmp.Compare(a.Key, b.Key) }
+
+// isNoise reports whether a field is never kept, wherever it stands: what may
+// hold or name a secret, and what changes although nothing did.
+func isNoise(key string) bool {
+	switch key {
+	case "lastHeartbeatTime", "lastUpdateTime", "lastProbeTime", "observedGeneration", "resourceVersion":
+		return true
+	}
+	lower := strings.ToLower(key)
+	for _, word := range []string{"secret", "password", "passphrase", "token", "credential"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,37 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Slim makes of one object, as the JSON of an API server, what Take keeps of it:
+// again JSON. It is for those who are told of objects one by one. The function
+// may be called by one goroutine at a time.
+func (o Options) Slim(r cluster.Resource) (func(object []byte) (string, error), error) {
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.group == r.Group && k.kind == r.Kind })
+	if at < 0 {
+		return nil, fmt.Errorf("%s are not read", r)
+	}
+	s := o.slimmer(r, parseMask(kinds[at].fields))
+	return func(object []byte) (string, error) {
+		docs, err := document.Parse(&document.Source{Data: object})
+		if err != nil || len(docs) != 1 {
+			return "", fmt.Errorf("an object of %s cannot be read: %w", r, err)
+		}
+		return s.item(&docs[0].Node).json, nil
+	}, nil
+}
+
+// Facts reads what Slim made.
+func Facts(texts []string) []*krm.Object {
+	k := Kind{items: make([]item, len(texts))}
+	for i, text := range texts {
+		k.items[i].json = text
+	}
+	return k.Objects()
+}

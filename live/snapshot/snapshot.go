@@ -1,0 +1,149 @@
+// Package snapshot reads what exists in a live cluster, as far as it matters for
+// storage: a few kinds, and of each only the fields that are used. The inventory
+// of a package and the live facts of status, tree and plan come from here, so
+// that both say the same.
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Options say what is read.
+type Options struct {
+	// Selector are labels of nodes, as kubectl takes them; "" is every node. What
+	// belongs to a node, its block devices and its NodeInventory, is left out with
+	// it. All other kinds are read whole.
+	Selector string
+	// Kinds are the kinds to read, by Group and Kind; nil is all in the table.
+	Kinds []krm.ID
+	// Annotations are kept on nodes and block devices beside those of Poolwright,
+	// and Fields are: dotted paths such as status.nodeInfo.architecture. See Keep.
+	Annotations []string
+	Fields      []string
+	// Progress is told how many objects of a kind there are so far. It may be
+	// called by several goroutines at once, and may be nil.
+	Progress func(kind string, objects int)
+}
+
+// Snapshot is what was there. It is in order, and two snapshots of an unchanged
+// cluster are equal.
+type Snapshot struct {
+	Kinds []Kind // those that the cluster has, in the order of the table
+	Notes []finding.Finding
+}
+
+// Objects gives all objects, as facts.
+func (s *Snapshot) Objects() []*krm.Object {
+	var objects []*krm.Object
+	for i := range s.Kinds {
+		objects = append(objects, s.Kinds[i].Objects()...)
+	}
+	return objects
+}
+
+// Len is the number of objects.
+func (s *Snapshot) Len() int {
+	n := 0
+	for i := range s.Kinds {
+		n += s.Kinds[i].Len()
+	}
+	return n
+}
+
+// Kind is one kind with its objects.
+type Kind struct {
+	cluster.Resource
+	items []item // sorted by namespace and name
+}
+
+// Len is the number of objects.
+func (k *Kind) Len() int { return len(k.items) }
+
+// Objects gives the objects of the kind, as facts.
+func (k *Kind) Objects() []*krm.Object {
+	size := 2
+	for i := range k.items {
+		size += len(k.items[i].json) + 1
+	}
+	text := append(make([]byte, 0, size), '[')
+	for i := range k.items {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, k.items[i].json...)
+	}
+	items := mustParse(append(text, ']')).Seq()
+	objects := make([]*krm.Object, len(items))
+	for i := range items {
+		objects[i] = krm.NewObject(nil, &items[i])
+	}
+	return objects
+}
+
+// mustParse reads JSON that was written here.
+func mustParse(text []byte) *document.Node {
+	docs, err := document.Parse(&document.Source{Data: text})
+	if err != nil {
+		panic(err)
+	}
+	return &docs[0].Node
+}
+
+// Take reads the cluster. If the permission to read some kinds is missing, the
+// error is a *DeniedError that names all of them.
+func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error) {
+	served, err := c.Served(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{}
+	var masks []mask
+	var absent []string
+	for _, k := range kinds {
+		if o.Kinds != nil && !slices.Contains(o.Kinds, krm.ID{Group: k.group, Kind: k.kind}) {
+			continue
+		}
+		r, found, err := served.Find(k.group, k.kind)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found:
+			absent = append(absent, strings.TrimSuffix(k.kind+"."+k.group, "."))
+			continue
+		}
+		s.Kinds = append(s.Kinds, Kind{Resource: r})
+		masks = append(masks, parseMask(k.fields))
+	}
+	if len(absent) > 0 {
+		s.Notes = append(s.Notes, finding.Finding{
+			Severity: finding.Info, Rule: "kind-absent",
+			Message: fmt.Sprintf("the cluster does not have the kinds %s; they are left out", strings.Join(absent, ", ")),
+		})
+	}
+	t := &taking{cluster: c, options: o}
+	if err := t.run(ctx, s.Kinds, masks); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// DeniedError says which kinds may not be read.
+type DeniedError struct {
+	Server string
+	Kinds  []string // plural.group
+	Err    error    // what the API server says to the first of them
+}
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("no permission to list %s at %s: %v; ask for the read-only role of deploy/rbac", strings.Join(e.Kinds, ", "), e.Server, e.Err)
+}
+
+func (e *DeniedError) Unwrap() error { return e.Err }

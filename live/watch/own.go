@@ -1,0 +1,129 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Own is an object of one of Poolwright's own kinds in the cluster: a spec, or
+// something rendered, with its status.
+type Own struct {
+	Resource cluster.Resource
+	Object   *krm.Object
+}
+
+// ReadOwn reads the objects of all own kinds that the cluster has. Without a kind
+// of spec it is an error: there is nothing to be found.
+func ReadOwn(ctx context.Context, c *cluster.Cluster) ([]*Own, error) {
+	served, err := c.Served(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resources, err := ownResources(served)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Own
+	for _, r := range resources {
+		var own []*Own
+		page := func(items []document.Node) error {
+			for i := range items {
+				text := slimOwn(&items[i], r)
+				o, err := parseOwn(r, text)
+				if err != nil {
+					return err
+				}
+				own = append(own, o)
+			}
+			return nil
+		}
+		if err := c.List(ctx, r, "", page, func() { own = nil }); err != nil {
+			return nil, err
+		}
+		all = append(all, own...)
+	}
+	return all, nil
+}
+
+// ownResources finds the own kinds that are served.
+func ownResources(served *cluster.Served) ([]cluster.Resource, error) {
+	var resources []cluster.Resource
+	specs := 0
+	for _, id := range fn.OwnKinds() {
+		r, found, err := served.Find(id.Group, id.Kind)
+		switch {
+		case err != nil:
+			return nil, err
+		case found:
+			resources = append(resources, r)
+			if slices.Contains(fn.SpecKinds(), id) {
+				specs++
+			}
+		}
+	}
+	if specs == 0 {
+		id := fn.SpecKinds()[0]
+		return nil, fmt.Errorf("the cluster has no kind %s (%s), so it has no specs: install its definition with poolwright schema %s -o crd | kubectl apply -f -, or leave out --cluster to take the specs from a folder",
+			id.Kind, id.Group, id.Kind)
+	}
+	return resources, nil
+}
+
+// slimOwn copies an object without what only API servers and clients look at.
+func slimOwn(n *document.Node, r cluster.Resource) []byte {
+	meta := document.Object()
+	for _, key := range []string{"name", "namespace", "uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp", "labels", "annotations"} {
+		if value := n.Get("metadata", key); value != nil {
+			meta.Set(key, *value)
+		}
+	}
+	if annotations := meta.Get("annotations"); annotations != nil {
+		annotations.Fields = slices.DeleteFunc(slices.Clone(annotations.Fields), func(f document.Field) bool {
+			return f.Key == "kubectl.kubernetes.io/last-applied-configuration"
+		})
+	}
+	root := document.Object(
+		document.F("apiVersion", document.Text(r.APIVersion())), document.F("kind", document.Text(r.Kind)), document.F("metadata", meta),
+	)
+	for _, key := range []string{"spec", "status"} {
+		if value := n.Get(key); value != nil {
+			root.Set(key, *value)
+		}
+	}
+	return document.AppendJSON(nil, &root)
+}
+
+func parseOwn(r cluster.Resource, text []byte) (*Own, error) {
+	docs, err := document.Parse(&document.Source{Data: text})
+	if err != nil {
+		return nil, err
+	}
+	return &Own{Resource: r, Object: krm.NewObject(nil, &docs[0].Node)}, nil
+}
+
+// Package makes a package of what is in the cluster: its specs, and as the lock
+// what was rendered for them and applied.
+func Package(own []*Own, facts []*krm.Object) fn.Package {
+	var p fn.Package
+	specs := fn.SpecKinds()
+	for _, o := range own {
+		switch id := (krm.ID{Group: o.Object.Group(), Kind: o.Object.Kind}); {
+		case slices.Contains(specs, id):
+			p.Objects = append(p.Objects, o.Object)
+		case o.Object.Owner() != "":
+			p.Output = append(p.Output, o.Object)
+		}
+	}
+	for _, o := range facts {
+		if o.Owner() != "" {
+			p.Output = append(p.Output, o)
+		}
+	}
+	return p
+}

@@ -1,0 +1,174 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// source is an informer on one kind.
+type source struct {
+	watcher  *watcher
+	resource cluster.Resource
+	own      bool
+	slim     func(object []byte) (string, error)
+	store    cache.Store
+	informer cache.Controller
+	cancel   context.CancelFunc
+}
+
+// kept is what the informer holds of an object.
+type kept struct {
+	metav1.ObjectMeta // its identity and version, which the informer needs
+	text              string
+}
+
+func newSource(w *watcher, r cluster.Resource, own bool) (*source, error) {
+	s := &source{watcher: w, resource: r, own: own}
+	if own {
+		s.slim = func(object []byte) (string, error) {
+			docs, err := document.Parse(&document.Source{Data: object})
+			if err != nil {
+				return "", fmt.Errorf("an object of %s cannot be read: %w", r, err)
+			}
+			return string(slimOwn(&docs[0].Node, r)), nil
+		}
+	} else {
+		slim, err := w.kept.Slim(r)
+		if err != nil {
+			return nil, err
+		}
+		s.slim = slim
+	}
+	logger := logr.Discard()
+	s.store, s.informer = cache.NewInformerWithOptions(cache.InformerOptions{
+		Logger:        &logger,
+		ListerWatcher: s.listerWatcher(),
+		ObjectType:    &unstructured.Unstructured{},
+		Transform:     s.keep,
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { w.poke() },
+			UpdateFunc: func(old, now any) { s.compare(old, now) },
+			DeleteFunc: func(any) { w.poke() },
+		},
+	})
+	return s, nil
+}
+
+// compare pokes only for what is kept: most updates are heartbeats.
+func (s *source) compare(old, now any) {
+	a, known := old.(*kept)
+	b, _ := now.(*kept)
+	if !known || b == nil || a.text != b.text {
+		s.watcher.poke()
+	}
+}
+
+// keep turns an object into what is kept of it.
+func (s *source) keep(object any) (any, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil // it was turned already
+	}
+	data, err := u.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.slim(data)
+	if err != nil {
+		return nil, err
+	}
+	return &kept{
+		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()},
+		text:       text,
+	}, nil
+}
+
+// listerWatcher asks the API server, and lets the watcher hear how it went.
+func (s *source) listerWatcher() cache.ListerWatcher {
+	var client dynamic.ResourceInterface = s.watcher.cluster.Dynamic().Resource(s.resource.GVR())
+	if namespace := s.watcher.cluster.Namespace; s.resource.Namespaced && namespace != "" {
+		client = s.watcher.cluster.Dynamic().Resource(s.resource.GVR()).Namespace(namespace)
+	}
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			list, err := client.List(ctx, o)
+			s.heard(ctx, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			events, err := client.Watch(ctx, o)
+			s.heard(ctx, err)
+			return events, err
+		},
+	}
+}
+
+func (s *source) heard(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		// The kind is gone, which the next discovery finds out, or what we know is
+		// too old and is read anew.
+	case err != nil && !s.informer.HasSynced() && (apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)):
+		select {
+		case s.watcher.fatal <- s.watcher.cluster.Explain(err, "watch "+s.resource.String()):
+		default:
+		}
+	default:
+		s.watcher.heard(s.resource, err)
+	}
+}
+
+func (s *source) start(ctx context.Context) {
+	// The informers' own log would go to the standard error.
+	ctx = klog.NewContext(ctx, logr.Discard())
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.watcher.running.Go(func() { s.informer.RunWithContext(ctx) })
+	s.watcher.running.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), s.informer.HasSynced) {
+			s.watcher.poke() // a kind without objects has no events
+		}
+	})
+}
+
+func (s *source) stop() { s.cancel() }
+
+func (s *source) synced() bool { return s.informer.HasSynced() }
+
+// texts lists what is kept, by namespace and name.
+func (s *source) texts() []string {
+	var all []*kept
+	for _, o := range s.store.List() {
+		if k, ok := o.(*kept); ok {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b *kept) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	texts := make([]string, len(all))
+	for i, k := range all {
+		texts[i] = k.text
+	}
+	return texts
+}
+
+func compareResources(a, b cluster.Resource) int {
+	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Plural, b.Plural))
+}

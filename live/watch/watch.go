@@ -1,0 +1,242 @@
+// Package watch follows a cluster: it keeps the facts of a snapshot up to date
+// with informers, says when something changed, and writes statuses back.
+//
+// The informers hold each object as the same text that a snapshot keeps of it, so
+// that both say the same and a large cluster takes little memory.
+package watch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/snapshot"
+)
+
+const (
+	quiet      = 300 * time.Millisecond // of no event, before a look is taken
+	patience   = 3 * time.Second        // at most this long after the first event
+	discovery  = 30 * time.Second       // between two questions for new kinds
+	regardless = time.Minute            // between two looks where nothing happens, so that ages stay right
+)
+
+// Options say what is followed.
+type Options struct {
+	Kinds  []krm.ID      // of facts
+	Own    bool          // Poolwright's own kinds, too
+	Specs  []*krm.Object // whose selectors say which more fields are kept; with Own those in the cluster
+	Notice func(string)  // told once when the API server is lost, and when it is back
+}
+
+// Run calls look with everything that is there, as soon as all of it was read and
+// whenever something changed since, until the context ends or look fails. Kinds
+// that come and go while it runs are taken up and dropped. The error is about the
+// first reading, or that of look; an API server that goes away later is waited for.
+func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(own []*Own, facts []*krm.Object) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{
+		cluster: c, options: o,
+		sources: map[cluster.Resource]*source{}, failing: map[cluster.Resource]bool{},
+		changed: make(chan struct{}, 1), fatal: make(chan error, 1),
+	}
+	defer w.running.Wait()
+	defer cancel()
+	if err := w.discover(ctx); err != nil {
+		return err
+	}
+	return w.follow(ctx, look)
+}
+
+// watcher is a running Run.
+type watcher struct {
+	cluster *cluster.Cluster
+	options Options
+	kept    snapshot.Options // which more fields are kept now
+	sources map[cluster.Resource]*source
+	running sync.WaitGroup
+	changed chan struct{} // something did
+	fatal   chan error
+
+	mu      sync.Mutex // guards what follows
+	failing map[cluster.Resource]bool
+	lost    bool // it was said that the API server is
+}
+
+func (w *watcher) follow(ctx context.Context, look func([]*Own, []*krm.Object) error) error {
+	again, anyway := time.NewTicker(discovery), time.NewTicker(regardless)
+	defer again.Stop()
+	defer anyway.Stop()
+	var due <-chan time.Time
+	var first time.Time // event since the last look
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-w.fatal:
+			return err
+		case <-again.C:
+			// An API server that does not answer is noticed by the watches.
+			_ = w.discover(ctx)
+		case <-w.changed:
+			if due == nil {
+				first = time.Now()
+			}
+			due = time.After(min(quiet, max(0, patience-time.Since(first))))
+		case <-anyway.C:
+			if due == nil {
+				due = time.After(0)
+			}
+		case <-due:
+			due = nil
+			if err := w.look(ctx, look); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// look hands over what there is, once all of it was read.
+func (w *watcher) look(ctx context.Context, look func([]*Own, []*krm.Object) error) error {
+	var own []*Own
+	var texts []string
+	resources := make([]cluster.Resource, 0, len(w.sources))
+	for r, s := range w.sources {
+		if !s.synced() {
+			return nil // it says so when it is
+		}
+		resources = append(resources, r)
+	}
+	slices.SortFunc(resources, compareResources)
+	for _, r := range resources {
+		s := w.sources[r]
+		if !s.own {
+			texts = append(texts, s.texts()...)
+			continue
+		}
+		for _, text := range s.texts() {
+			o, err := parseOwn(r, []byte(text))
+			if err != nil {
+				return fmt.Errorf("an object of %s cannot be read: %w", r, err)
+			}
+			own = append(own, o)
+		}
+	}
+	if w.options.Own && w.keep(specsOf(own)) {
+		return w.discover(ctx) // the facts are read again, with what the specs now look at
+	}
+	return look(own, snapshot.Facts(texts))
+}
+
+func specsOf(own []*Own) []*krm.Object {
+	var specs []*krm.Object
+	for _, o := range own {
+		if slices.Contains(fn.SpecKinds(), krm.ID{Group: o.Object.Group(), Kind: o.Object.Kind}) {
+			specs = append(specs, o.Object)
+		}
+	}
+	return specs
+}
+
+// keep takes over which more fields the specs look at. If these are others than
+// before, the facts that have them are no longer followed as they are.
+func (w *watcher) keep(specs []*krm.Object) (changed bool) {
+	var kept snapshot.Options
+	kept.Keep(specs)
+	if slices.Equal(kept.Annotations, w.kept.Annotations) && slices.Equal(kept.Fields, w.kept.Fields) {
+		return false
+	}
+	w.kept = kept
+	for r, s := range w.sources {
+		if !s.own {
+			w.drop(r)
+		}
+	}
+	return true
+}
+
+// discover begins to follow the kinds that are served by now, and drops those that
+// are no longer.
+func (w *watcher) discover(ctx context.Context) error {
+	served, err := w.cluster.Served(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := map[cluster.Resource]bool{} // whether it is our own
+	if w.options.Own {
+		own, err := ownResources(served)
+		if err != nil {
+			return err
+		}
+		for _, r := range own {
+			wanted[r] = true
+		}
+	} else if len(w.sources) == 0 {
+		w.keep(w.options.Specs)
+	}
+	for _, id := range w.options.Kinds {
+		r, found, err := served.Find(id.Group, id.Kind)
+		if err != nil {
+			return err
+		}
+		if found {
+			wanted[r] = false
+		}
+	}
+	for r, own := range wanted {
+		if w.sources[r] != nil {
+			continue
+		}
+		s, err := newSource(w, r, own)
+		if err != nil {
+			return err
+		}
+		w.sources[r] = s
+		s.start(ctx)
+	}
+	for r := range w.sources {
+		if _, served := wanted[r]; !served {
+			w.drop(r)
+			w.poke()
+		}
+	}
+	return nil
+}
+
+func (w *watcher) drop(r cluster.Resource) {
+	w.sources[r].stop()
+	delete(w.sources, r)
+	w.heard(r, nil)
+}
+
+// poke says that something changed.
+func (w *watcher) poke() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// heard takes note of how a request for a kind went.
+func (w *watcher) heard(r cluster.Resource, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		delete(w.failing, r)
+	} else {
+		w.failing[r] = true
+	}
+	switch {
+	case err != nil && !w.lost:
+		w.lost = true
+		w.options.Notice(fmt.Sprintf("the watch was cut: %v; waiting for it to come back", w.cluster.Explain(err, "watch "+r.String())))
+	case len(w.failing) == 0 && w.lost:
+		w.lost = false
+		w.options.Notice("the watch goes on")
+		w.poke()
+	}
+}

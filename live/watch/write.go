@@ -1,0 +1,189 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// fieldManager is who writes, as server-side apply knows it.
+const fieldManager = "poolwright-status"
+
+// maxMessage is how long a message may be, in bytes, as the definitions have it.
+const maxMessage = 32768
+
+// ErrLost says that the API server could not be reached.
+var ErrLost = errors.New("the API server is lost")
+
+// Writer writes statuses into the cluster, and only what differs.
+type Writer struct {
+	cluster *cluster.Cluster
+	written map[string]written // by uid
+}
+
+// written is the status that an object got which was then at a version: what is
+// told of the object may be older than that.
+type written struct {
+	version string
+	status  document.Node
+}
+
+// NewWriter makes a Writer.
+func NewWriter(c *cluster.Cluster) *Writer {
+	return &Writer{cluster: c, written: map[string]written{}}
+}
+
+// Write sets the status of every own object that a status is about: a spec, the
+// parts of which a detail tells, and what else was rendered for a spec. It returns
+// how many were written. An object that is gone by now is no error.
+func (w *Writer) Write(ctx context.Context, own []*Own, statuses []health.Status, now time.Time) (int, error) {
+	whole, part := map[string]*health.Status{}, map[krm.ID]*health.Status{}
+	for i := range statuses {
+		st := &statuses[i]
+		whole[identify(st.Spec).OwnerKey()] = st
+		part[identify(st.Spec).ID()] = st
+		for _, d := range st.Details {
+			part[identify(d.Object).ID()] = &health.Status{Spec: d.Object, Phase: d.Phase, Reason: d.Reason, Message: d.Message, Since: d.Since}
+		}
+	}
+	count := 0
+	var failed error
+	for _, o := range own {
+		st := part[o.Object.ID()]
+		if st == nil {
+			st = whole[o.Object.Owner()]
+		}
+		if st == nil || o.Object.Node.Str("metadata", "deletionTimestamp") != "" {
+			continue
+		}
+		wrote, err := w.write(ctx, o, st, now)
+		if wrote {
+			count++
+		}
+		if errors.Is(err, ErrLost) {
+			return count, err // so it would be for the rest
+		}
+		failed = errors.Join(failed, err)
+	}
+	return count, failed
+}
+
+func identify(ref finding.Ref) *krm.Object { return &krm.Object{Ref: ref} }
+
+func (w *Writer) write(ctx context.Context, o *Own, st *health.Status, now time.Time) (bool, error) {
+	meta := o.Object.Node.Get("metadata")
+	uid := meta.Str("uid")
+	current := o.Object.Node.Get("status")
+	if last, found := w.written[uid]; found && last.version == meta.Str("resourceVersion") {
+		current = &last.status
+	}
+	wanted := wantedStatus(st, meta, current, now)
+	if says(current, &wanted) {
+		return false, nil
+	}
+	body := document.Object(
+		document.F("apiVersion", document.Text(o.Object.APIVersion)), document.F("kind", document.Text(o.Object.Kind)),
+		// With the uid it is refused for another object of the same name.
+		document.F("metadata", document.Object(
+			document.F("name", document.Text(o.Object.Name)), document.F("namespace", document.Text(o.Object.Namespace)), document.F("uid", document.Text(uid)),
+		)),
+		document.F("status", wanted),
+	)
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(document.AppendJSON(nil, &body)); err != nil {
+		return false, err
+	}
+	client := w.cluster.Dynamic().Resource(o.Resource.GVR()).Namespace(o.Object.Namespace)
+	var answer apierrors.APIStatus
+	_, err := client.ApplyStatus(ctx, o.Object.Name, u, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	switch {
+	case err == nil:
+		w.written[uid] = written{meta.Str("resourceVersion"), wanted}
+		return true, nil
+	case !errors.As(err, &answer):
+		return false, fmt.Errorf("%w: %w", ErrLost, w.cluster.Explain(err, "write the status of "+o.Object.Ref.String()))
+	case apierrors.IsConflict(err):
+		return false, nil // made anew: it is seen again as what it is now
+	case apierrors.IsNotFound(err):
+		if _, err := client.Get(ctx, o.Object.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		err = errors.New("its kind has no status subresource; apply the definitions of deploy/crds")
+	}
+	return false, w.cluster.Explain(err, "write the status of "+o.Object.Ref.String())
+}
+
+// wantedStatus makes the status of an object that has another one, or none yet.
+func wantedStatus(st *health.Status, meta, current *document.Node, now time.Time) document.Node {
+	message := document.Text(st.Message[:min(len(st.Message), maxMessage)])
+	stamp := document.Text(now.UTC().Format(time.RFC3339))
+	before, _ := time.Parse(time.RFC3339, current.Str("since")) // zero where it is not there
+	since := st.SinceAfter(health.Phase(current.Str("phase")), current.Str("reason"), before, now)
+	if since.IsZero() {
+		since = now
+	}
+	generation, _ := meta.Get("generation").Int()
+	condition := func(kind string, holds bool) document.Node {
+		status := "False"
+		if holds {
+			status = "True"
+		}
+		changed := stamp
+		if old := conditionOf(current, kind); old.Str("status") == status && old.Str("lastTransitionTime") != "" {
+			changed = document.Text(old.Str("lastTransitionTime"))
+		}
+		return document.Object(
+			document.F("type", document.Text(kind)), document.F("status", document.Text(status)),
+			document.F("reason", document.Text(st.Reason)), document.F("message", message),
+			document.F("lastTransitionTime", changed), document.F("observedGeneration", document.Int(generation)),
+		)
+	}
+	conditions := []document.Node{condition("Ready", st.Phase == health.OK), condition("Reconciling", st.Phase == health.Progressing)}
+	// To kstatus a stalled object has failed for good. Only an edit heals an
+	// invalid spec; everything else may come right.
+	if st.Reason == health.InvalidSpec {
+		conditions = append(conditions, condition("Stalled", true))
+	}
+	return document.Object(
+		document.F("phase", document.Text(string(st.Phase))), document.F("reason", document.Text(st.Reason)),
+		document.F("message", message), document.F("since", document.Text(since.UTC().Format(time.RFC3339))),
+		document.F("observedGeneration", document.Int(generation)), document.F("conditions", document.List(conditions...)),
+	)
+}
+
+func conditionOf(status *document.Node, kind string) *document.Node {
+	conditions := status.Seq("conditions")
+	for i := range conditions {
+		if conditions[i].Str("type") == kind {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
+
+// says reports whether a status says what is wanted. Conditions of others may
+// stand beside ours.
+func says(current, wanted *document.Node) bool {
+	for i := range wanted.Fields {
+		if f := &wanted.Fields[i]; f.Key != "conditions" && !document.Equal(current.Get(f.Key), &f.Value) {
+			return false
+		}
+	}
+	for _, kind := range []string{"Ready", "Reconciling", "Stalled"} {
+		if !document.Equal(conditionOf(current, kind), conditionOf(wanted, kind)) {
+			return false
+		}
+	}
+	return true
+}

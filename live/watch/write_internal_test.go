@@ -1,0 +1,65 @@
+package watch
+
+import (
+	"testing"
+	"time"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// TestWantedStatus holds what a status becomes when the facts change: times move
+// only when what they tell the time of does.
+func TestWantedStatus(t *testing.T) {
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	meta := document.Object(document.F("generation", document.Int(3)))
+	steps := []struct {
+		name   string
+		status health.Status
+		now    time.Time
+		since  string
+		// type, status and lastTransitionTime
+		conditions [][3]string
+		unchanged  bool
+	}{
+		{"first", health.Status{Phase: health.Progressing, Reason: "PoolPending", Message: "2 of 3"}, at(0), "2026-05-01T12:00:00Z",
+			[][3]string{{"Ready", "False", "2026-05-01T12:00:00Z"}, {"Reconciling", "True", "2026-05-01T12:00:00Z"}}, false},
+		{"the same later", health.Status{Phase: health.Progressing, Reason: "PoolPending", Message: "2 of 3"}, at(1), "2026-05-01T12:00:00Z",
+			[][3]string{{"Ready", "False", "2026-05-01T12:00:00Z"}, {"Reconciling", "True", "2026-05-01T12:00:00Z"}}, true},
+		{"another message", health.Status{Phase: health.Progressing, Reason: "PoolPending", Message: "1 of 3"}, at(2), "2026-05-01T12:00:00Z",
+			[][3]string{{"Ready", "False", "2026-05-01T12:00:00Z"}, {"Reconciling", "True", "2026-05-01T12:00:00Z"}}, false},
+		{"well", health.Status{Phase: health.OK, Reason: health.Healthy}, at(3), "2026-05-01T12:03:00Z",
+			[][3]string{{"Ready", "True", "2026-05-01T12:03:00Z"}, {"Reconciling", "False", "2026-05-01T12:03:00Z"}}, false},
+		{"an error that the facts know the time of", health.Status{Phase: health.Error, Reason: "NodeNotReady", Since: at(-9)}, at(4), "2026-05-01T11:51:00Z",
+			[][3]string{{"Ready", "False", "2026-05-01T12:04:00Z"}, {"Reconciling", "False", "2026-05-01T12:03:00Z"}}, false},
+		{"an invalid spec", health.Status{Phase: health.Error, Reason: health.InvalidSpec}, at(5), "2026-05-01T12:05:00Z",
+			[][3]string{{"Ready", "False", "2026-05-01T12:04:00Z"}, {"Reconciling", "False", "2026-05-01T12:03:00Z"}, {"Stalled", "True", "2026-05-01T12:05:00Z"}}, false},
+		{"mended", health.Status{Phase: health.OK, Reason: health.Healthy}, at(6), "2026-05-01T12:06:00Z",
+			[][3]string{{"Ready", "True", "2026-05-01T12:06:00Z"}, {"Reconciling", "False", "2026-05-01T12:03:00Z"}}, false},
+	}
+	var current *document.Node
+	for _, s := range steps {
+		wanted := wantedStatus(&s.status, &meta, current, s.now)
+		if got := wanted.Str("since"); got != s.since {
+			t.Errorf("%s: since %s, want %s", s.name, got, s.since)
+		}
+		if got, _ := wanted.Get("observedGeneration").Int(); got != 3 {
+			t.Errorf("%s: observedGeneration %d", s.name, got)
+		}
+		list := wanted.Seq("conditions")
+		if len(list) != len(s.conditions) {
+			t.Errorf("%s: %d conditions, want %d", s.name, len(list), len(s.conditions))
+			continue
+		}
+		for i, c := range s.conditions {
+			if got := [3]string{list[i].Str("type"), list[i].Str("status"), list[i].Str("lastTransitionTime")}; got != c {
+				t.Errorf("%s: condition %v, want %v", s.name, got, c)
+			}
+		}
+		if got := says(current, &wanted); got != s.unchanged {
+			t.Errorf("%s: unchanged is %t, want %t", s.name, got, s.unchanged)
+		}
+		current = &wanted
+	}
+}
