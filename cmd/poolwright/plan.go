@@ -38,6 +38,10 @@ Nothing is written. The package DIR is rendered in memory and compared with what
 For --against live the permission to get, list, patch and create the rendered kinds
 is needed, although a dry run stores nothing, and to list what deploy/rbac has.
 
+As json and yaml: against; risk, the greatest; summary, how many of each; changes,
+each with risk, action, object, gitOnly (not for the cluster), fields {path, action,
+old, new} and reasons {risk, field, reason}; findings, as vet has them.
+
 Exit codes: 0 no change, 2 changes, 1 errors; bad usage is 2, with nothing on the
 standard output. With --fail-on a change of that risk is an error, and any other
 change is fine: 0.`
@@ -47,7 +51,7 @@ const planExample = `  # What would the edit that I just made do?
 
   # In a pull request: comment, and fail if data can be lost
   git worktree add ../base origin/main
-  poolwright plan storage --against ../base/storage/rendered -o markdown > comment.md
+  poolwright plan storage --against ../base/storage/rendered -o markdown > comment.md || test $? = 2
   poolwright plan storage --against ../base/storage/rendered --fail-on destructive
 
   # What would the cluster make of it?

@@ -139,7 +139,7 @@ func populate(kubeconfig, inventory string) error {
 		return err
 	}
 	a := api{config.Host, client}
-	if err := a.create( "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", []byte(blockDevices)); err != nil {
+	if err := a.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", []byte(blockDevices)); err != nil {
 		return err
 	}
 	if err := a.create("/api/v1/namespaces", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"openebs"}}`)); err != nil {

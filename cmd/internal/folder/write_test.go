@@ -90,8 +90,8 @@ func TestWriteAddsChangesAndRemoves(t *testing.T) {
 	mustWrite(t, dir, append(rendered("s/pool.yaml", pool("a", "1"), pool("b", "1")), rendered("s/other.yaml", pool("c", "1"))...))
 	got := files(t, out)
 	want := map[string]string{
-		"kustomization.yaml": madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n" +
-			"- s/other.yaml\n- s/pool.yaml\nsortOptions:\n  order: fifo\n",
+		"kustomization.yaml": madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata:\n  name: rendered\n" +
+			"  annotations:\n    config.kubernetes.io/local-config: \"true\"\nresources:\n- s/other.yaml\n- s/pool.yaml\nsortOptions:\n  order: fifo\n",
 		"s/pool.yaml":  string(pool("a", "1").Raw) + "---\n" + string(pool("b", "1").Raw),
 		"s/other.yaml": string(pool("c", "1").Raw),
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 func str(o *unstructured.Unstructured, path ...string) string {
@@ -17,21 +18,21 @@ func str(o *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
-// order remembers in which revision of the cluster each object was first seen:
-// timestamps are whole seconds.
+// order remembers in which revision of the cluster each object was first seen, and
+// in which it was gone: timestamps are whole seconds.
 type order struct {
 	r     *run
 	mutex sync.Mutex
-	first map[string]map[string]int64 // kind, name
+	first map[string]int64 // by Kind/name
+	gone  map[string]int64
 }
 
 // watchOrder begins to look at claims, attachments and pools.
 func (r *run) watchOrder() *order {
-	o := &order{r: r, first: map[string]map[string]int64{}}
+	o := &order{r: r, first: map[string]int64{}, gone: map[string]int64{}}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.t.Cleanup(cancel)
 	for _, kind := range []schema.GroupVersionKind{claimKind, attachmentKind, poolKind} {
-		o.first[kind.Kind] = map[string]int64{}
 		go o.follow(ctx, kind)
 	}
 	return o
@@ -50,29 +51,53 @@ func (o *order) follow(ctx context.Context, kind schema.GroupVersionKind) {
 		}
 		for event := range w.ResultChan() {
 			if object, ok := event.Object.(*unstructured.Unstructured); ok {
-				o.see(kind.Kind, object)
+				o.see(object, event.Type == watch.Deleted)
 			}
 		}
 	}
 }
 
-func (o *order) see(kind string, object *unstructured.Unstructured) {
+func (o *order) see(object *unstructured.Unstructured, deleted bool) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
+	seen := o.first
+	if deleted {
+		seen = o.gone
+	}
 	revision, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
-	if _, seen := o.first[kind][object.GetName()]; !seen && err == nil {
-		o.first[kind][object.GetName()] = revision
+	if seen[ID(object)] == 0 && err == nil {
+		seen[ID(object)] = revision
 	}
 }
 
-// hold holds that all objects of a kind came before all of the next.
-func (o *order) hold(kinds ...string) {
+// seen waits until the watches are on.
+func (o *order) seen(objects []*unstructured.Unstructured) {
 	o.r.t.Helper()
-	wanted := of(o.r.objects(), kinds...)
-	o.r.await("every object was seen", func() bool {
+	o.hold(o.first, "was seen", of(objects, data...), nil)
+}
+
+// created holds that all objects of a kind came before all of the next.
+func (o *order) created(kinds ...string) {
+	o.r.t.Helper()
+	o.hold(o.first, "came", o.r.objects(), kinds)
+}
+
+// deleted holds that all objects of a kind went before all of the next.
+func (o *order) deleted(objects []*unstructured.Unstructured, kinds ...string) {
+	o.r.t.Helper()
+	o.hold(o.gone, "went", objects, kinds)
+}
+
+func (o *order) hold(seen map[string]int64, verb string, objects []*unstructured.Unstructured, kinds []string) {
+	o.r.t.Helper()
+	wanted := objects
+	if kinds != nil {
+		wanted = of(objects, kinds...)
+	}
+	o.r.await("every object "+verb, func() bool {
 		o.mutex.Lock()
 		defer o.mutex.Unlock()
-		return !slices.ContainsFunc(wanted, func(w *unstructured.Unstructured) bool { return o.first[w.GetKind()][w.GetName()] == 0 })
+		return !slices.ContainsFunc(wanted, func(w *unstructured.Unstructured) bool { return seen[ID(w)] == 0 })
 	})
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -80,11 +105,10 @@ func (o *order) hold(kinds ...string) {
 	for i, kind := range kinds {
 		var newest int64
 		for _, w := range of(wanted, kind) {
-			revision := o.first[kind][w.GetName()]
-			if revision < last {
-				o.r.t.Errorf("%s came before a %s", ID(w), kinds[i-1])
+			if seen[ID(w)] < last {
+				o.r.t.Errorf("%s %s before a %s", ID(w), verb, kinds[i-1])
 			}
-			newest = max(newest, revision)
+			newest = max(newest, seen[ID(w)])
 		}
 		last = newest
 	}

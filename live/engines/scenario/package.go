@@ -37,8 +37,12 @@ func newGit(t *testing.T, s Suite, name, protection string) *Git {
 kind: RenderConfig
 metadata:
   name: poolwright
-  annotations: {config.kubernetes.io/local-config: "true"}
-spec: {protection: %q, intermediates: apply}
+  annotations:
+    config.kubernetes.io/local-config: "true"
+spec:
+  engine: all
+  protection: %q
+  intermediates: apply
 `, protection))
 	return g
 }

@@ -28,7 +28,7 @@ func commits(t *testing.T, s Suite, c *Cluster, d definitions) {
 		t.Logf("commit %d: %s", stage+1, kindsOf(objects))
 	}
 	r.claimsBound()
-	order.hold("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
+	order.created("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
 
 	objects, before := r.applied("all")
 	objects = of(objects, storage...)
@@ -51,9 +51,9 @@ func protected(t *testing.T, s Suite, c *Cluster, protection string) {
 	r.sync("all in one commit")
 	objects, before := r.applied("all in one commit")
 	if s.KindOrder {
-		order.hold("PersistentVolumeClaim", "CStorPoolCluster")
+		order.created("PersistentVolumeClaim", "CStorPoolCluster")
 	} else {
-		order.hold("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
+		order.created("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
 	}
 	objects = of(objects, storage...)
 	before = before.only(objects)
@@ -113,10 +113,17 @@ func unprotected(t *testing.T, s Suite, c *Cluster) {
 	restore()
 	r.sync("it is back")
 	r.applied("it is back")
+	order := r.watchOrder()
+	order.seen(objects)
 	r.withoutStorage()
 	r.sync("all that was rendered is deleted from Git")
 	r.gone("all that was rendered is deleted from Git", of(objects, data...))
 	r.absent(of(objects, data...))
+	if s.KindOrder {
+		order.deleted(objects, "VolumeAttachment", "CStorPoolCluster", "PersistentVolumeClaim")
+	} else {
+		order.deleted(objects, "CStorPoolCluster", "VolumeAttachment", "PersistentVolumeClaim")
+	}
 	restore()
 	r.sync("it is back")
 	r.applied("it is back")
