@@ -8,6 +8,10 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(V
 IMAGE    ?= poolwright-fn
 FUZZTIME ?= 10s
 
+# What the tests need of other projects, the GitOps engines among it, is in
+# modules of its own.
+TEST_MODULES := deploy/checks live/engines/kpt live/engines/flux live/engines/argocd
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -29,8 +33,9 @@ demo: build ## Explain an example, and render it into a temporary folder
 	for f in $$(find cstor-local/rendered -type f | sort); do printf '\n# %s\n' "$$f"; cat "$$f"; done
 
 .PHONY: test
-test: bin/kustomize control-plane missing ## Run all tests
+test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
 	go test -timeout 30m ./...
+	@set -e; for module in $(TEST_MODULES); do echo "tests of $$module"; (cd $$module && go test -timeout 20m ./...); done
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time
@@ -63,7 +68,7 @@ bench-live: build control-plane ## Measure the inventory of a real API server wi
 
 .PHONY: lint
 lint: ## Check formatting, and vet
-	@unformatted=$$(gofmt -l cmd examples fn live schema); \
+	@unformatted=$$(gofmt -l cmd deploy examples fn live schema); \
 	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 
@@ -101,6 +106,10 @@ bin/kube-%: $(CONTROL_PLANE)/kubernetes/go.mod
 	cd $(CONTROL_PLANE)/kubernetes && CGO_ENABLED=0 go build -trimpath \
 	  -ldflags "-s -w -X $(KUBE_VERSION).gitVersion=$(KUBERNETES) -X $(KUBE_VERSION).gitMajor=1 -X $(KUBE_VERSION).gitMinor=36" \
 	  -o "$(CURDIR)/$@" k8s.io/kubernetes/cmd/kube-$*
+
+bin/kustomize-controller: live/engines/flux/controller/go.mod
+	@echo "building Flux's kustomize-controller for the tests: some minutes, the first time only"
+	cd live/engines/flux/controller && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$(CURDIR)/$@" github.com/fluxcd/kustomize-controller
 
 bin/kustomize: Makefile
 	CGO_ENABLED=0 GOBIN="$(CURDIR)/bin" go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)
