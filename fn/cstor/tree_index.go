@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/poolwright/poolwright/fn/health"
@@ -239,13 +240,19 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 	t := f.device(d.Namespace, d.Name)
 	for _, pool := range f.holders[inventory.Key{Namespace: d.Namespace, Name: d.Name}] {
 		p := f.poolAlone(pool)
-		if f.survives(pool, d.Name) {
+		lost := f.replicasOn[key(pool)]
+		switch phase := strings.ToUpper(pool.Node.Str("status", "phase")); {
+		case !f.survives(pool, d.Name):
+			p.Note = note(p.Note, "without this disk: it stops")
+			under(t, f.addHit(p, pool, lost, "without this disk"))
+		case phase != "ONLINE" && phase != "HEALTHY":
+			// The block devices need not show which disk it lacks already.
+			p.Note = note(p.Note, "without this disk: it may stop")
+			under(t, f.addHit(p, pool, lost, "without this pool"))
+		default:
 			p.Note = note(p.Note, "without this disk: it goes on")
 			under(t, f.addHit(p, pool, nil, ""))
-			continue
 		}
-		p.Note = note(p.Note, "without this disk: it stops")
-		under(t, f.addHit(p, pool, f.replicasOn[key(pool)], "without this disk"))
 	}
 	if len(t.Children) > 0 {
 		return t

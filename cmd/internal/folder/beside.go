@@ -32,9 +32,9 @@ func CheckInventory(target string) error {
 const largestSpec = 1 << 20
 
 // Beside reads the specs of the package that an inventory folder lies in, without
-// the inventory and what was rendered. What cannot be read is left out: to say so is up to those
-// who need it. If the folder around is not marked as a package, such as a home
-// folder, only the files in it are read, and not what lies below.
+// the inventory and what was rendered. What cannot be read is left out: to say so
+// is up to those who need it. If the folder around is not marked as a package, as
+// a home folder is not, only the files in it are read, and not what lies below.
 func Beside(inventory string) []*krm.Object {
 	dir, err := around(inventory)
 	if err != nil {

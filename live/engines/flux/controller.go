@@ -78,6 +78,8 @@ const namespace = "flux-system"
 // Kustomization is one Kustomization with prune: true in a cluster where
 // kustomize-controller runs.
 type Kustomization struct {
+	Path string // in the artifact; empty for its root
+
 	name    string
 	cluster *scenario.Cluster
 	source  *Source
@@ -103,7 +105,7 @@ func (k *Kustomization) Sync(ctx context.Context, dir string) (scenario.Report, 
 	repository.Object["spec"] = map[string]any{"interval": "1h", "url": "https://git.example.com/storage.git"}
 	wanted := k.object(kustomizationKind)
 	wanted.Object["spec"] = map[string]any{
-		"interval": "1h", "retryInterval": "1s", "timeout": "1m", "path": "./", "prune": true,
+		"interval": "1h", "retryInterval": "1s", "timeout": "1m", "path": "./" + k.Path, "prune": true,
 		"sourceRef": map[string]any{"kind": "GitRepository", "name": k.name},
 	}
 	status := k.object(repositoryKind)

@@ -1,9 +1,11 @@
 package flux
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,4 +66,42 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	source := NewSource()
 	t.Cleanup(source.Close)
 	return cluster, source
+}
+
+// TestControllerFolder has the folder go from Git that a Kustomization looks at:
+// that is no order to delete what was in it, protected or not.
+func TestControllerFolder(t *testing.T) {
+	cluster, source := startController(t)
+	k := NewKustomization(cluster, source, "folder")
+	k.Path = "rendered"
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "rendered")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "folder", "namespace": "default"},
+	}}
+	text, err := object.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "object.yaml"), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Sync(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := k.Sync(ctx, dir); err == nil || !strings.Contains(err.Error(), "kustomization path not found") {
+		t.Fatalf("the folder is gone, and Flux says %v", err)
+	}
+	live, err := cluster.Get(t.Context(), object.GroupVersionKind(), "default", "folder")
+	if err != nil || live == nil {
+		t.Fatalf("what was in the folder is gone too (%v)", err)
+	}
 }

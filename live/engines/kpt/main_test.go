@@ -43,7 +43,7 @@ func TestProgram(t *testing.T) {
 		t.Skip("skipped: kpt is not on this machine")
 	}
 	s := suite
-	s.Name, s.Installed = "program", true
+	s.Name, s.Brief = "program", true
 	s.New = func(t *testing.T, name string) scenario.Engine {
 		p, err := NewProgram(t.Context(), plane.Kubeconfig, name, t.TempDir())
 		if err != nil {

@@ -146,10 +146,12 @@ func bare(t *testing.T, s Suite, c *Cluster, d definitions) {
 	objects, _ := r.applied("all in one commit, with the definitions")
 	if s.KeepsDefinitions {
 		r.withoutAll()
-		// A definition takes its objects along, and what the engine then cannot delete
-		// any more it tries again.
-		_, err := r.engine.Sync(t.Context(), r.Dir)
-		t.Log("everything is deleted from Git:", err)
+		// A definition takes its objects along: the engine then cannot delete them,
+		// fails, and tries again.
+		r.await("everything is deleted from Git", func() bool {
+			_, err := r.engine.Sync(t.Context(), r.Dir)
+			return err == nil
+		})
 	} else {
 		began := time.Now()
 		report, err := r.engine.Delete(t.Context())

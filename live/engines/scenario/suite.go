@@ -19,12 +19,6 @@ func Run(t *testing.T, s Suite) {
 	}
 	d := readDefinitions(t, s)
 	d.awaitDeleted(t, cluster)
-	// Each scenario may run alone. The first applies the definitions, the last
-	// deletes them.
-	administrator := &run{Git: &Git{t: t, suite: s, Dir: t.TempDir(), Namespace: "openebs"}, cluster: cluster}
-	if s.Installed {
-		administrator.install(d)
-	}
 	class := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": map[string]any{"name": "premium-rwo"},
 		"provisioner": "pd.csi.storage.gke.io", "volumeBindingMode": "WaitForFirstConsumer",
@@ -33,20 +27,20 @@ func Run(t *testing.T, s Suite) {
 		t.Fatal(err)
 	}
 
-	t.Run("commits", func(t *testing.T) {
-		if s.Installed {
-			commits(t, s, cluster, definitions{})
-			return
-		}
-		commits(t, s, cluster, d)
-	})
+	// Each scenario may run alone. The first applies the definitions and leaves them
+	// behind, the last deletes them.
+	if !s.Brief {
+		t.Run("commits", func(t *testing.T) { commits(t, s, cluster, d) })
+	}
+	administrator := &run{Git: &Git{t: t, suite: s, Dir: t.TempDir(), Namespace: "openebs"}, cluster: cluster}
 	administrator.install(d)
-	for _, protection := range []string{"confirm", "hard"} {
-		t.Run(protection, func(t *testing.T) { protected(t, s, cluster, protection) })
+	t.Run("confirm", func(t *testing.T) { protected(t, s, cluster, "confirm") })
+	if !s.Brief {
+		t.Run("hard", func(t *testing.T) { protected(t, s, cluster, "hard") })
 	}
 	t.Run("removal", func(t *testing.T) { removal(t, s, cluster) })
 	t.Run("off", func(t *testing.T) { unprotected(t, s, cluster) })
-	if !s.Installed {
+	if !s.Brief {
 		t.Run("bare", func(t *testing.T) { bare(t, s, cluster, d) })
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Namespace is where the storage of the tutorials is.
@@ -29,10 +30,14 @@ func (c Cluster) Definitions(files ...string) error {
 			return err
 		}
 	}
-	if err := c.kubectl(nil, nil, "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"); err != nil {
-		return err
+	// kubectl wait fails at once on a definition that has no status yet.
+	var err error
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if err = c.kubectl(nil, nil, "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"); err == nil {
+			return c.Namespace(Namespace)
+		}
 	}
-	return c.Namespace(Namespace)
+	return err
 }
 
 // Namespace makes a namespace.
