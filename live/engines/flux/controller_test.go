@@ -18,6 +18,7 @@ import (
 // TestController has the real kustomize-controller do what TestLibrary does.
 func TestController(t *testing.T) {
 	cluster, source := startController(t)
+	t.Run("folder", func(t *testing.T) { folder(t, cluster, source) })
 	s := suite
 	s.Name = "controller"
 	s.New = func(t *testing.T, name string) scenario.Engine { return NewKustomization(cluster, source, name) }
@@ -68,15 +69,14 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	return cluster, source
 }
 
-// TestControllerFolder has the folder go from Git that a Kustomization looks at:
+// folder has the folder go from Git that a Kustomization looks at:
 // that is no order to delete what was in it, protected or not.
-func TestControllerFolder(t *testing.T) {
-	cluster, source := startController(t)
+func folder(t *testing.T, cluster *scenario.Cluster, source *Source) {
 	k := NewKustomization(cluster, source, "folder")
 	k.Path = "rendered"
 	dir := t.TempDir()
-	folder := filepath.Join(dir, "rendered")
-	if err := os.Mkdir(folder, 0o777); err != nil {
+	rendered := filepath.Join(dir, "rendered")
+	if err := os.Mkdir(rendered, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{
@@ -86,13 +86,13 @@ func TestControllerFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "object.yaml"), text, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(rendered, "object.yaml"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.Sync(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(folder); err != nil {
+	if err := os.RemoveAll(rendered); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

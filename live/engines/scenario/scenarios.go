@@ -133,7 +133,6 @@ func unprotected(t *testing.T, s Suite, c *Cluster) {
 	r.check(err)
 	r.log(what, report, began)
 	r.gone(what, of(objects, data...))
-
 }
 
 // bare is the same for the definitions and the Namespace. They take their time, so
@@ -142,6 +141,9 @@ func bare(t *testing.T, s Suite, c *Cluster, d definitions) {
 	r := start(t, s, c, "bare", "off")
 	r.platform(false, d)
 	r.render(2)
+	for _, o := range of(r.objects(), "CustomResourceDefinition") {
+		r.check(c.Apply(t.Context(), o)) // without the annotations that protect it
+	}
 	r.sync("all in one commit, with the definitions")
 	objects, _ := r.applied("all in one commit, with the definitions")
 	if s.KeepsDefinitions {
@@ -149,8 +151,11 @@ func bare(t *testing.T, s Suite, c *Cluster, d definitions) {
 		// A definition takes its objects along: the engine then cannot delete them,
 		// fails, and tries again.
 		r.await("everything is deleted from Git", func() bool {
-			_, err := r.engine.Sync(t.Context(), r.Dir)
-			return err == nil
+			report, err := r.engine.Sync(t.Context(), r.Dir)
+			if err != nil {
+				t.Log(err)
+			}
+			return err == nil && report.Waiting == ""
 		})
 	} else {
 		began := time.Now()
