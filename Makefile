@@ -68,9 +68,10 @@ bench-live: build control-plane ## Measure the inventory of a real API server wi
 
 .PHONY: lint
 lint: ## Check formatting, and vet
-	@unformatted=$$(gofmt -l cmd deploy examples fn live schema); \
+	@unformatted=$$(gofmt -l cmd deploy examples fn internal live schema); \
 	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
+	@set -e; for module in $(TEST_MODULES); do (cd $$module && go vet ./...); done
 
 .PHONY: generate
 generate: build ## Render the examples again, and rewrite the expected output of the tests

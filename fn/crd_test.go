@@ -3,39 +3,23 @@ package fn
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// upstreamCRDs is the folder of the CRDs that output must satisfy. The
-// repository carries none.
-func upstreamCRDs(t *testing.T) string {
-	dir := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "crds")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "openebs-cstor.yaml")); err != nil {
-		if os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("SKIP: the upstream CRDs are not in %s; set POOLWRIGHT_UPSTREAM_CRDS to a folder that has openebs-cstor.yaml", dir)
-	}
-	return dir
-}
-
 // TestUpstreamCRD holds what is rendered against the structural schema of the
 // CStorPoolCluster: nothing it does not know, nothing missing, no other type. The
 // two kinds of Kubernetes itself have theirs written out below.
 func TestUpstreamCRD(t *testing.T) {
-	pools := readCRD(t, filepath.Join(upstreamCRDs(t), "openebs-cstor.yaml"), "CStorPoolCluster")
+	pools := readCRD(t, tool.Upstream(t, "openebs-cstor.yaml")[0], "CStorPoolCluster")
 	kinds := map[string]map[string]any{
 		"CStorPoolCluster": pools,
 		"PersistentVolumeClaim": structure(map[string]any{

@@ -4,7 +4,6 @@ package live_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,55 +14,28 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
 var plane *controlplane.ControlPlane // one for the whole test binary, see TestMain
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	var err error
-	plane, err = controlplane.Start("../bin")
-	switch {
-	case errors.Is(err, controlplane.ErrNotBuilt) && !requireTools():
-		fmt.Println("skipped: the tests against a real API server:", err)
-		return 0
-	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := plane.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	fmt.Println("API server", plane.Version)
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(controlplane.Main(m, "../bin", func(c *controlplane.ControlPlane) error {
+		plane = c
+		return nil
+	}))
 }
-
-// requireTools reports whether no test may be left out, as in continuous
-// integration.
-func requireTools() bool { return os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" }
 
 // TestExamplesApply applies what the examples render to, server-side and
 // strictly, against the upstream definitions: nothing is refused, nothing warned
 // of, nothing pruned.
 func TestExamplesApply(t *testing.T) {
-	upstream := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
-	if upstream == "" {
-		upstream = "../../shared/crds"
-	}
-	if _, err := os.Stat(upstream); err != nil {
-		if requireTools() {
-			t.Fatal(err)
-		}
-		t.Skipf("skipped: upstream definitions are not at %s (POOLWRIGHT_UPSTREAM_CRDS)", upstream)
-	}
+	upstream := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml")
 	apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: openebs}\n"))[0])
-	for _, name := range []string{"openebs-cstor.yaml", "openebs-ndm.yaml"} {
-		for _, o := range read(t, filepath.Join(upstream, name)) {
+	for _, file := range upstream {
+		for _, o := range read(t, file) {
 			if o.Kind == "CustomResourceDefinition" {
 				apply(t, o)
 				awaitEstablished(t, o.Name)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -38,21 +37,7 @@ import (
 //	                      in the middle, expire says that the list has expired (once), stall never answers,
 //	                      pass does nothing
 func TestLiveScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
-	plane, err := controlplane.Start("../../bin")
-	switch {
-	case errors.Is(err, controlplane.ErrNotBuilt) && os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") == "":
-		t.Skip("skipped: the scripts against a real API server:", err)
-	case err != nil:
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	plane := controlplane.ForTest(t)
 	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/poolwright/poolwright/cmd/internal/tool"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/schema/document"
 )
 

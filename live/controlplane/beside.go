@@ -17,7 +17,7 @@ func (c *ControlPlane) Run(bin, program string, args ...string) error {
 
 // Log is what a program has written.
 func (c *ControlPlane) Log(program string) string {
-	data, err := os.ReadFile(filepath.Join(c.dir, program+".log"))
+	data, err := os.ReadFile(filepath.Join(c.Dir, program+".log"))
 	if err != nil {
 		return err.Error()
 	}

@@ -29,8 +29,8 @@ type ControlPlane struct {
 	Version    string // of the API server, as it says itself
 	URL        string
 	Client     *http.Client // as that user
+	Dir        string       // for what is to go with it
 
-	dir       string
 	processes []*process
 }
 
@@ -46,7 +46,7 @@ func Start(bin string) (*ControlPlane, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &ControlPlane{dir: dir}
+	c := &ControlPlane{Dir: dir}
 	if err := c.start(bin); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -58,7 +58,7 @@ func (c *ControlPlane) start(bin string) error {
 	if err != nil {
 		return err
 	}
-	ca, err := newAuthority(c.dir)
+	ca, err := newAuthority(c.Dir)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (c *ControlPlane) start(bin string) error {
 	etcd := "http://127.0.0.1:" + ports[0]
 	peer := "http://127.0.0.1:" + ports[1]
 	if err := c.run(bin, "etcd",
-		"--data-dir", filepath.Join(c.dir, "etcd"),
+		"--data-dir", filepath.Join(c.Dir, "etcd"),
 		"--listen-client-urls", etcd, "--advertise-client-urls", etcd,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer,
 		"--unsafe-no-fsync", "--heartbeat-interval=10", "--election-timeout=100", "--log-level=warn",
@@ -97,7 +97,7 @@ func (c *ControlPlane) start(bin string) error {
 	if err := c.run(bin, "kube-apiserver",
 		"--etcd-servers="+etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port="+ports[2],
 		"--tls-cert-file="+ca.path("kube-apiserver.crt"), "--tls-private-key-file="+ca.path("kube-apiserver.key"),
-		"--client-ca-file="+ca.path("ca.crt"), "--cert-dir="+filepath.Join(c.dir, "certs"),
+		"--client-ca-file="+ca.path("ca.crt"), "--cert-dir="+filepath.Join(c.Dir, "certs"),
 		"--service-account-key-file="+ca.path("sa.pub"), "--service-account-signing-key-file="+ca.path("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
 		"--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount",
@@ -126,12 +126,12 @@ func (c *ControlPlane) Stop() error {
 	for _, p := range c.processes {
 		p.kill()
 	}
-	return os.RemoveAll(c.dir)
+	return os.RemoveAll(c.Dir)
 }
 
 // run starts a program with its log in the folder of the control plane.
 func (c *ControlPlane) run(bin, program string, args ...string) error {
-	log, err := os.Create(filepath.Join(c.dir, program+".log"))
+	log, err := os.Create(filepath.Join(c.Dir, program+".log"))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package crds_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,46 +23,18 @@ import (
 
 var plane *controlplane.ControlPlane // one for the whole test binary, see TestMain
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	flag.Parse()
-	if testing.Short() {
-		fmt.Println("skipped: the tests of the CRDs in a real API server, which are not short")
-		return 0
-	}
-	// So many objects, unless the command line asks for another number.
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := flag.Set("rapid.checks", "1000"); err != nil {
-			panic(err)
+func TestMain(m *testing.M) {
+	os.Exit(controlplane.Main(m, "../../bin", func(c *controlplane.ControlPlane) error {
+		plane = c
+		// So many objects, unless the command line asks for another number.
+		if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+			if err := flag.Set("rapid.checks", "1000"); err != nil {
+				return err
+			}
 		}
-	}
-	var err error
-	plane, err = controlplane.Start("../../bin")
-	switch {
-	case errors.Is(err, controlplane.ErrNotBuilt) && !requireTools():
-		fmt.Println("skipped: the tests of the CRDs in a real API server:", err)
-		return 0
-	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := plane.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	fmt.Println("API server", plane.Version)
-	if err := install(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+		return install()
+	}))
 }
-
-// requireTools reports whether no test may be left out, as in continuous
-// integration.
-func requireTools() bool { return os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" }
 
 // install applies deploy/crds, and waits until the API server serves them. A
 // warning or a condition that is not as it should be is an error.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -219,12 +220,7 @@ status: {phase: OK, reason: PoolsHealthy}}`), "/status")
 
 // TestKubectl uses what is deployed as a person does.
 func TestKubectl(t *testing.T) {
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		if requireTools() {
-			t.Fatal(err)
-		}
-		t.Skip("skipped: kubectl is not on this machine")
-	}
+	kubectl := tool.Need(t, "kubectl")
 	apply(t, deployed(t, schema.Load())["CStorClusterConfig"], parse(t, fmt.Sprintf(config, "typed")), "")
 	for _, c := range []struct{ args, want string }{
 		{"apply -k ../../deploy/crds --server-side --force-conflicts", "customresourcedefinition.apiextensions.k8s.io/storages.dao.mayadata.io serverside-applied"},
@@ -235,7 +231,7 @@ func TestKubectl(t *testing.T) {
 		{"explain ccc.spec.poolConfig.raidType", "How the disks of a pool are combined."},
 		{"explain ccc.status.conditions", "FIELD: conditions <[]Object>"},
 	} {
-		cmd := exec.Command("kubectl", strings.Fields(c.args)...)
+		cmd := exec.Command(kubectl, strings.Fields(c.args)...)
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig, "HOME="+t.TempDir())
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.want) {

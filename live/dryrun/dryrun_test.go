@@ -20,6 +20,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/live/dryrun"
@@ -32,50 +33,18 @@ var (
 	admin *cluster.Cluster
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	var err error
-	plane, err = controlplane.Start("../../bin")
-	switch {
-	case errors.Is(err, controlplane.ErrNotBuilt) && !requireTools():
-		fmt.Println("skipped: the tests of dry runs in a real API server:", err)
-		return 0
-	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := plane.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	fmt.Println("API server", plane.Version)
-	if admin, err = cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(controlplane.Main(m, "../../bin", func(c *controlplane.ControlPlane) (err error) {
+		plane = c
+		admin, err = cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
+		return err
+	}))
 }
-
-// requireTools reports whether no test may be left out, as in continuous
-// integration.
-func requireTools() bool { return os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" }
 
 // needDefinitions installs the upstream definitions, or leaves the test out.
 func needDefinitions(t *testing.T) {
 	t.Helper()
-	dir := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
-	if dir == "" {
-		dir = "../../../shared/crds"
-	}
-	if _, err := os.Stat(dir); err != nil {
-		if requireTools() {
-			t.Fatal(err)
-		}
-		t.Skipf("skipped: upstream definitions are not at %s (POOLWRIGHT_UPSTREAM_CRDS)", dir)
-	}
-	for _, o := range read(t, filepath.Join(dir, "openebs-cstor.yaml")) {
+	for _, o := range read(t, tool.Upstream(t, "openebs-cstor.yaml")[0]) {
 		if o.Kind == "CustomResourceDefinition" {
 			apply(t, "test", o)
 		}

@@ -165,22 +165,6 @@ func (k *kube) define(t *testing.T, files ...string) {
 	}
 }
 
-// upstream names the upstream definitions; a test without them is skipped.
-func upstream(t *testing.T) []string {
-	t.Helper()
-	dir := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
-	if dir == "" {
-		dir = "../../../shared/crds"
-	}
-	if _, err := os.Stat(dir); err != nil {
-		if requireTools() {
-			t.Fatal(err)
-		}
-		t.Skipf("skipped: upstream definitions are not at %s (POOLWRIGHT_UPSTREAM_CRDS)", dir)
-	}
-	return []string{filepath.Join(dir, "openebs-cstor.yaml"), filepath.Join(dir, "openebs-ndm.yaml")}
-}
-
 func own(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../deploy/crds/*.*.*.yaml")

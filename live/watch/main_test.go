@@ -3,13 +3,10 @@
 package watch_test
 
 import (
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/controlplane"
 )
 
@@ -19,39 +16,10 @@ var (
 	program string // poolwright
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	var err error
-	plane, err = controlplane.Start("../../bin")
-	switch {
-	case errors.Is(err, controlplane.ErrNotBuilt) && !requireTools():
-		fmt.Println("skipped: the tests of status against a real API server:", err)
-		return 0
-	case err != nil:
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() {
-		if err := plane.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}()
-	fmt.Println("API server", plane.Version)
-	dir, err := os.MkdirTemp("", "poolwright-watch-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "poolwright")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/poolwright").CombinedOutput(); err != nil {
-		fmt.Fprintln(os.Stderr, err, string(out))
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(controlplane.Main(m, "../../bin", func(c *controlplane.ControlPlane) (err error) {
+		plane = c
+		program, err = tool.Build("../..", c.Dir)
+		return err
+	}))
 }
-
-// requireTools reports whether no test may be left out, as in continuous
-// integration.
-func requireTools() bool { return os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" }

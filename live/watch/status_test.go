@@ -11,6 +11,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poolwright/poolwright/internal/tool"
 )
 
 const example = "../../examples/cstor-local"
@@ -28,7 +30,7 @@ var hosts = []struct {
 // TestStatus follows the example from an empty cluster to healthy pools, to a pool
 // that is degraded, over the loss of the API server, and back.
 func TestStatus(t *testing.T) {
-	definitions := upstream(t)
+	definitions := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml")
 	k := newKube(t)
 	flags := []string{"--kubeconfig", plane.Kubeconfig}
 

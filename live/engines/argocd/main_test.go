@@ -15,10 +15,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(scenario.Main(m, "Argo CD", "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) error {
+	os.Exit(scenario.Main(m, "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) {
 		plane, suite = p, s
 		suite.KeepsDefinitions = true
-		return nil
 	}))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/live/engines/scenario"
 )
@@ -32,7 +33,7 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definitions := scenario.Upstream(t, suite, "flux-kustomization.yaml", "flux-source.yaml")
+	definitions := scenario.Upstream(t, "flux-kustomization.yaml", "flux-source.yaml")
 	system := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
 	}}
@@ -53,8 +54,8 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	t.Setenv("TMPDIR", t.TempDir())
 	err = plane.Run(filepath.Join(suite.Root, "bin"), "kustomize-controller", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--kube-api-qps=500", "--kube-api-burst=1000")
 	switch {
-	case errors.Is(err, controlplane.ErrNotBuilt) && os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") == "":
-		t.Skipf("skipped: the tests with Flux's controller: %v; run make engines", err)
+	case errors.Is(err, controlplane.ErrNotBuilt):
+		tool.Missing(t, err.Error())
 	case err != nil:
 		t.Fatal(err)
 	}

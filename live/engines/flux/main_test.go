@@ -18,11 +18,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(scenario.Main(m, "Flux", "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) error {
+	os.Exit(scenario.Main(m, "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) {
 		plane, suite = p, s
 		log.SetLogger(logr.Discard())
 		suite.KindOrder = true
-		return nil
 	}))
 }
 

@@ -2,9 +2,9 @@ package kpt
 
 import (
 	"os"
-	"os/exec"
 	"testing"
 
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/live/engines/scenario"
 )
@@ -16,9 +16,8 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(scenario.Main(m, "kpt's library", "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) error {
+	os.Exit(scenario.Main(m, "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) {
 		plane, suite = p, s
-		return nil
 	}))
 }
 
@@ -36,12 +35,7 @@ func TestPackage(t *testing.T) {
 }
 
 func TestProgram(t *testing.T) {
-	if _, err := exec.LookPath("kpt"); err != nil {
-		if os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("skipped: kpt is not on this machine")
-	}
+	tool.Need(t, "kpt")
 	s := suite
 	s.Name, s.Brief = "program", true
 	s.New = func(t *testing.T, name string) scenario.Engine {

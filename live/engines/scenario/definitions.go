@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poolwright/poolwright/internal/tool"
 )
 
 // definitions are definitions of custom resources.
@@ -22,7 +24,7 @@ func readDefinitions(t *testing.T, s Suite) definitions {
 	if err != nil || len(files) == 0 {
 		t.Fatal("deploy/crds has no definitions", err)
 	}
-	d := definitions{upstream: Upstream(t, s, "openebs-cstor.yaml", "openebs-ndm.yaml")}
+	d := definitions{upstream: Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml")}
 	for _, file := range files {
 		d.ours = append(d.ours, parseFile(t, file)...)
 	}
@@ -50,23 +52,12 @@ func (d definitions) awaitDeleted(t *testing.T, c *Cluster) {
 	}
 }
 
-// Upstream reads definitions from the folder with those of other projects, and
-// skips the test where it is absent.
-func Upstream(t *testing.T, s Suite, files ...string) []*unstructured.Unstructured {
+// Upstream reads definitions of other projects, and leaves the test out without them.
+func Upstream(t *testing.T, files ...string) []*unstructured.Unstructured {
 	t.Helper()
-	dir := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
-	if dir == "" {
-		dir = filepath.Join(s.Root, "../shared/crds")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		if os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("skipped: upstream definitions are not at %s (POOLWRIGHT_UPSTREAM_CRDS)", dir)
-	}
 	var objects []*unstructured.Unstructured
-	for _, file := range files {
-		objects = append(objects, parseFile(t, filepath.Join(dir, file))...)
+	for _, file := range tool.Upstream(t, files...) {
+		objects = append(objects, parseFile(t, file)...)
 	}
 	return objects
 }

@@ -8,18 +8,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/internal/tutorial"
 )
 
 // removal follows docs/removal.md, word by word.
 func removal(t *testing.T, s Suite, c *Cluster) {
-	for _, tool := range []string{"git", "kubectl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" {
-				t.Fatal(err)
-			}
-			t.Skipf("skipped: %s is not on this machine", tool)
-		}
+	for _, program := range []string{"git", "kubectl"} {
+		tool.Need(t, program)
 	}
 	r := start(t, s, c, "removal", "confirm")
 	r.Namespace = "openebs" // as the page says

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -57,24 +55,6 @@ func (c Cluster) Annotation(kind, namespace, name, key string) (string, error) {
 	}
 	err := c.kubectl(nil, &o, "get", kind, "-n", namespace, name, "-o", "json")
 	return o.Metadata.Annotations[key], err
-}
-
-// Upstream names files of upstream definitions. The error is fs.ErrNotExist where
-// there are none; root is that of the repository.
-func Upstream(root string, names ...string) ([]string, error) {
-	dir := os.Getenv("POOLWRIGHT_UPSTREAM_CRDS")
-	if dir == "" {
-		dir = filepath.Join(root, "../shared/crds")
-	}
-	var files []string
-	for _, name := range names {
-		file := filepath.Join(dir, name)
-		if _, err := os.Stat(file); err != nil {
-			return nil, err
-		}
-		files = append(files, file)
-	}
-	return files, nil
 }
 
 // Join adds nodes, labelled for storage, with two disks of 4 TB each.

@@ -1,12 +1,12 @@
 package tutorial
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/controlplane"
 )
 
@@ -48,27 +48,11 @@ func StartCluster(t *testing.T, root string, definitions []string, tools ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range append(tools, "kubectl") {
-		if _, err := exec.LookPath(tool); err != nil {
-			missing(t, err)
-		}
+	for _, program := range append(tools, "kubectl") {
+		tool.Need(t, program)
 	}
-	files, err := Upstream(root, append([]string{"openebs-cstor.yaml", "openebs-ndm.yaml"}, definitions...)...)
-	if err != nil {
-		missing(t, err)
-	}
-	plane, err := controlplane.Start(filepath.Join(root, "bin"))
-	if errors.Is(err, controlplane.ErrNotBuilt) {
-		missing(t, err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Logf("API server %s", plane.Version)
+	files := tool.Upstream(t, append([]string{"openebs-cstor.yaml", "openebs-ndm.yaml"}, definitions...)...)
+	plane := controlplane.ForTest(t)
 	cluster := Cluster{Kubeconfig: plane.Kubeconfig}
 	if err := cluster.Definitions(files...); err != nil {
 		t.Fatal(err)
@@ -95,13 +79,4 @@ func command(t *testing.T, dir, name string, args ...string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)
 	}
-}
-
-// missing skips the test, or fails it where no test may be left out.
-func missing(t *testing.T, err error) {
-	t.Helper()
-	if os.Getenv("POOLWRIGHT_REQUIRE_TOOLS") != "" {
-		t.Fatal(err)
-	}
-	t.Skipf("skipped: %v", err)
 }
