@@ -4,12 +4,17 @@
 //
 // testdata has one table for each kind, named after its group and kind, or after
 // the group where all kinds of it have the same status. Both engines are held to
-// the same table, so they cannot disagree:
+// the same table, and so is poolwright itself for what it shows in a tree, so they
+// cannot disagree:
 //
-//	want          Argo CD       Flux
-//	current       Healthy       Current
-//	progressing   Progressing   waits
-//	degraded      Degraded      waits until its timeout: it may heal by itself
-//	failed        Degraded      Failed at once: a person has to act
+//	want          Argo CD       Flux                                           poolwright
+//	current       Healthy       Current                                        OK
+//	progressing   Progressing   waits                                          PROGRESSING
+//	degraded      Degraded      waits until its timeout: it may heal by itself  ERROR
+//	failed        Degraded      Failed at once: a person has to act            ERROR
 //	suspended     Suspended     waits
+//
+// Degraded ends the sync of an Argo CD that still has something to apply. So an
+// attachment that fails, and is tried again, is progressing to the engines, where
+// poolwright status already says ERROR for a person to look.
 package checks

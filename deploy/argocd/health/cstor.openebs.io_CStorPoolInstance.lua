@@ -1,9 +1,5 @@
 local status = type(obj.status) == "table" and obj.status or {}
 local phase = type(status.phase) == "string" and status.phase or ""
-local unwell = {
-  OFFLINE = true, DEGRADED = true, FAULTED = true, REMOVED = true, UNAVAIL = true,
-  Error = true, Invalid = true, ErrorDuplicate = true, DeletionFailed = true,
-}
 
 if phase == "ONLINE" then
   if status.readOnly == true then
@@ -11,10 +7,18 @@ if phase == "ONLINE" then
   end
   return {status = "Healthy", message = "the pool is online"}
 end
-if unwell[phase] then
-  return {status = "Degraded", message = "the pool is " .. phase}
-end
 if phase == "" then
   return {status = "Progressing", message = "the pool manager has not reported yet"}
 end
-return {status = "Progressing", message = "the pool is " .. phase}
+if phase == "Init" or phase == "Pending" then
+  return {status = "Progressing", message = "the pool is " .. phase}
+end
+if phase == "DEGRADED" then
+  for _, condition in ipairs(type(status.conditions) == "table" and status.conditions or {}) do
+    if type(condition) == "table" and condition.type == "DiskReplacement" and condition.status == "True" then
+      local said = type(condition.message) == "string" and ": " .. condition.message or ""
+      return {status = "Progressing", message = "the pool is rebuilding on a new disk" .. said}
+    end
+  end
+end
+return {status = "Degraded", message = "the pool is " .. phase}

@@ -9,6 +9,6 @@ if status.state == "Inactive" then
   return {status = "Degraded", message = "the disk is gone from its node"}
 end
 if status.state == "Unknown" then
-  return {status = "Degraded", message = "the node does not report the disk"}
+  return {status = "Progressing", message = "the node does not report the disk"}
 end
 return {status = "Progressing", message = "the node has not reported the disk yet"}

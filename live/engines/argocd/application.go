@@ -26,18 +26,24 @@ import (
 const tracking = "argocd.argoproj.io/tracking-id"
 
 // Application is an Application with automated sync, prune, and
-// ServerSideApply=true, as in the examples.
+// ServerSideApply=true, as in the examples, in an Argo CD with our health checks.
 type Application struct {
 	name      string
 	namespace string // of its destination
 	config    *rest.Config
 	kubectl   kube.Kubectl
 	cache     cache.ClusterCache
+	checks    checks
 	approved  bool
 }
 
-// New makes an Application that was never synced. Close ends its watches.
-func New(kubeconfig, name, namespace string) (*Application, error) {
+// New makes an Application that was never synced, with the health checks of the
+// repository at root. Close ends its watches.
+func New(kubeconfig, root, name, namespace string) (*Application, error) {
+	checks, err := readChecks(root)
+	if err != nil {
+		return nil, err
+	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
@@ -45,7 +51,7 @@ func New(kubeconfig, name, namespace string) (*Application, error) {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	a := &Application{
-		name: name, namespace: namespace, config: config,
+		name: name, namespace: namespace, config: config, checks: checks,
 		kubectl: &kube.KubectlCmd{Log: logr.Discard(), Tracer: tracing.NopTracer{}},
 	}
 	a.cache = cache.NewClusterCache(config,
@@ -127,6 +133,7 @@ func (a *Application) step(
 		sync.WithOperationSettings(false, true, false, false),
 		sync.WithInitialState(phase, message, results, began),
 		sync.WithPrunePropagationPolicy(&foreground),
+		sync.WithHealthOverride(a.checks),
 		sync.WithServerSideApply(true),
 		sync.WithServerSideApplyManager("argocd-controller"),
 		sync.WithPruneConfirmed(a.approved),

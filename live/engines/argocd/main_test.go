@@ -25,7 +25,7 @@ func TestApplication(t *testing.T) {
 	s := suite
 	s.Name = "application"
 	s.New = func(t *testing.T, name string) scenario.Engine {
-		a, err := New(plane.Kubeconfig, name, "openebs-"+name)
+		a, err := New(plane.Kubeconfig, suite.Root, name, "openebs-"+name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func TestTutorial(t *testing.T) {
 	if err := errors.Join(cluster.Namespace("argocd"), cluster.Manifests(tutorial.ArgoCD)); err != nil {
 		t.Fatal(err)
 	}
-	app, err := New(cluster.Kubeconfig, "pools", tutorial.Namespace)
+	app, err := New(cluster.Kubeconfig, suite.Root, "pools", tutorial.Namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,12 +67,14 @@ func plugin(program, dir string) ([]byte, error) {
 		return nil, err
 	}
 	var config struct {
-		Spec struct {
+		APIVersion, Kind string
+		Metadata         struct{ Name string }
+		Spec             struct {
 			Discover       struct{ FileName string }
 			Init, Generate struct{ Command []string }
 		}
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil {
+	if err := yaml.UnmarshalStrict(text, &config); err != nil {
 		return nil, err
 	}
 	if found, err := filepath.Glob(filepath.Join(dir, config.Spec.Discover.FileName)); err != nil || len(found) == 0 {

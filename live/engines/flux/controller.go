@@ -75,22 +75,24 @@ var (
 
 const namespace = "flux-system"
 
-// Kustomization is one Kustomization with prune: true in a cluster where
-// kustomize-controller runs.
+// Kustomization is one Kustomization with prune and wait in a cluster where
+// kustomize-controller runs: what it applied has to be healthy.
 type Kustomization struct {
 	Path string // in the artifact; empty for its root
 
 	name    string
+	checks  []any // healthCheckExprs
 	cluster *scenario.Cluster
 	source  *Source
 }
 
 // NewKustomization names a Kustomization that was never reconciled.
-func NewKustomization(c *scenario.Cluster, s *Source, name string) *Kustomization {
-	return &Kustomization{name: name, cluster: c, source: s}
+func NewKustomization(c *scenario.Cluster, s *Source, name string, checks []any) *Kustomization {
+	return &Kustomization{name: name, checks: checks, cluster: c, source: s}
 }
 
-// Sync publishes a new artifact, and waits until the controller has applied it.
+// Sync publishes an artifact, and waits until the controller has applied it and all of
+// it is healthy.
 func (k *Kustomization) Sync(ctx context.Context, dir string) (scenario.Report, error) {
 	var report scenario.Report
 	artifact, err := k.source.artifact(k.name, dir)
@@ -103,9 +105,12 @@ func (k *Kustomization) Sync(ctx context.Context, dir string) (scenario.Report, 
 	}
 	repository := k.object(repositoryKind)
 	repository.Object["spec"] = map[string]any{"interval": "1h", "url": "https://git.example.com/storage.git"}
+	// Asked for, or the same commit would not be looked at again.
+	asked := time.Now().Format(time.RFC3339Nano)
 	wanted := k.object(kustomizationKind)
+	wanted.SetAnnotations(map[string]string{"reconcile.fluxcd.io/requestedAt": asked})
 	wanted.Object["spec"] = map[string]any{
-		"interval": "1h", "retryInterval": "1s", "timeout": "1m", "path": "./" + k.Path, "prune": true,
+		"interval": "1h", "retryInterval": "1s", "timeout": "1m", "path": "./" + k.Path, "prune": true, "wait": true, "healthCheckExprs": k.checks,
 		"sourceRef": map[string]any{"kind": "GitRepository", "name": k.name},
 	}
 	status := k.object(repositoryKind)
@@ -121,7 +126,9 @@ func (k *Kustomization) Sync(ctx context.Context, dir string) (scenario.Report, 
 	}
 	err = k.await(ctx, func(live *unstructured.Unstructured) (bool, string) {
 		applied, _, _ := unstructured.NestedString(live.Object, "status", "lastAppliedRevision")
-		return applied == artifact["revision"], ready(live)
+		handled, _, _ := unstructured.NestedString(live.Object, "status", "lastHandledReconcileAt")
+		said := ready(live)
+		return applied == artifact["revision"] && handled == asked && strings.HasPrefix(said, "True "), said
 	})
 	if err != nil {
 		return report, err

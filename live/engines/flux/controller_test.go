@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/controlplane"
@@ -22,8 +23,25 @@ func TestController(t *testing.T) {
 	t.Run("folder", func(t *testing.T) { folder(t, cluster, source) })
 	s := suite
 	s.Name = "controller"
-	s.New = func(t *testing.T, name string) scenario.Engine { return NewKustomization(cluster, source, name) }
+	checks := readChecks(t)
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		return NewKustomization(cluster, source, name, checks)
+	}
 	scenario.Run(t, s)
+}
+
+// readChecks reads the health checks that we ship.
+func readChecks(t *testing.T) []any {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(suite.Root, "deploy/flux/health/exprs.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patch []struct{ Value []any }
+	if err := yaml.Unmarshal(text, &patch); err != nil {
+		t.Fatal(err)
+	}
+	return patch[0].Value
 }
 
 // startController starts the controller and what it needs.
@@ -73,7 +91,7 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 // folder has the folder go from Git that a Kustomization looks at:
 // that is no order to delete what was in it, protected or not.
 func folder(t *testing.T, cluster *scenario.Cluster, source *Source) {
-	k := NewKustomization(cluster, source, "folder")
+	k := NewKustomization(cluster, source, "folder", readChecks(t))
 	k.Path = "rendered"
 	dir := t.TempDir()
 	rendered := filepath.Join(dir, "rendered")

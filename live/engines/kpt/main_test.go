@@ -18,6 +18,7 @@ var (
 func TestMain(m *testing.M) {
 	os.Exit(scenario.Main(m, "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) {
 		plane, suite = p, s
+		suite.WaitsForReady = true
 	}))
 }
 

@@ -53,8 +53,23 @@ func New(kubeconfig, name, cache string) (*Package, error) {
 	return &Package{factory: factory, info: inventory.WrapInventoryInfoObj(record), client: client}, nil
 }
 
-// Sync is kpt live apply.
+// errUnreconciled is that what was applied is not as it should be in time.
+var errUnreconciled = errors.New("not reconciled")
+
+// Sync is kpt live apply; a second time, as a person would do it, where it waits in
+// vain: the library learns nothing of the objects of a definition that it applied
+// itself if it asked for them before a busy API server served them.
 func (p *Package) Sync(ctx context.Context, dir string) (scenario.Report, error) {
+	report, err := p.apply(ctx, dir)
+	if errors.Is(err, errUnreconciled) {
+		first := report
+		report, err = p.apply(ctx, dir)
+		report.Deleted, report.Kept = append(first.Deleted, report.Deleted...), append(first.Kept, report.Kept...)
+	}
+	return report, err
+}
+
+func (p *Package) apply(ctx context.Context, dir string) (scenario.Report, error) {
 	mapper, err := p.factory.ToRESTMapper()
 	if err != nil {
 		return scenario.Report{}, err
@@ -70,7 +85,7 @@ func (p *Package) Sync(ctx context.Context, dir string) (scenario.Report, error)
 	}
 	return follow(applier.Run(ctx, p.info, objects, apply.ApplierOptions{
 		ServerSideOptions: common.ServerSideOptions{ServerSideApply: true, ForceConflicts: true, FieldManager: "kpt"},
-		ReconcileTimeout:  time.Minute,
+		ReconcileTimeout:  30 * time.Second,
 		PruneTimeout:      30 * time.Second,
 		// --inventory-policy adopt: what was detached comes back.
 		InventoryPolicy: inventory.PolicyAdoptIfNoInventory,
@@ -113,7 +128,7 @@ func follow(events <-chan event.Event) (scenario.Report, error) {
 			}
 		case event.WaitType:
 			if w := e.WaitEvent; w.Status == event.ReconcileTimeout || w.Status == event.ReconcileFailed {
-				fail("wait", w.Identifier, errors.New(w.Status.String()))
+				fail("wait", w.Identifier, fmt.Errorf("%w: %s", errUnreconciled, w.Status))
 			}
 		case event.PruneType:
 			switch p := e.PruneEvent; p.Status {

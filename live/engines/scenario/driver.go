@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
@@ -16,20 +17,25 @@ var (
 	poolKind       = schema.GroupVersionKind{Group: "cstor.openebs.io", Version: "v1", Kind: "CStorPoolCluster"}
 )
 
-// driver plays the CSI driver of the cloud in one namespace: a volume for each
-// claim, and attached to its node what is to be attached. Kubernetes' own
-// controller binds them.
+// driver plays in one namespace what a cluster has beside Kubernetes: the CSI driver
+// of the cloud, which makes a volume for each claim and attaches to its node what is
+// to be attached, after it has failed to at first; and the operator, to which every
+// pool is healthy at once. Kubernetes' own controller binds the claims.
 type driver struct {
 	cluster   *Cluster
 	namespace string
 	volumes   map[string]*unstructured.Unstructured // by the name of the claim
+	refused   map[types.UID]time.Time               // attachments, when they first failed
 }
+
+// refusal is for how long an attachment fails: long enough for every engine to see.
+const refusal = 300 * time.Millisecond
 
 // run works until the context ends. An error that lasts shows as claims that are
 // not bound.
 func (d *driver) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		_ = errors.Join(d.provision(ctx), d.attach(ctx)) // retried
+		_ = errors.Join(d.provision(ctx), d.attach(ctx), d.operate(ctx)) // retried
 		select {
 		case <-ctx.Done():
 		case <-time.After(50 * time.Millisecond):
@@ -85,10 +91,47 @@ func (d *driver) attach(ctx context.Context) error {
 		if attached, _, _ := unstructured.NestedBool(a.Object, "status", "attached"); attached || !ours[volume] {
 			continue
 		}
-		status := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"attached": true}}}
+		said := map[string]any{"attached": true}
+		switch since, seen := d.refused[a.GetUID()]; {
+		case !seen:
+			d.refused[a.GetUID()] = time.Now()
+			said = map[string]any{"attached": false, "attachError": map[string]any{"message": "the disk is still attached elsewhere"}}
+		case time.Since(since) < refusal:
+			continue
+		}
+		status := &unstructured.Unstructured{Object: map[string]any{"status": said}}
 		status.SetGroupVersionKind(attachmentKind)
 		status.SetName(a.GetName())
 		if err := d.cluster.Apply(ctx, status, "status"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *driver) operate(ctx context.Context) error {
+	r, err := d.cluster.resource(poolKind, d.namespace)
+	if err != nil || r == nil {
+		return err
+	}
+	clusters, err := r.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, c := range clusters.Items {
+		pools, _, _ := unstructured.NestedSlice(c.Object, "spec", "pools")
+		count := int64(len(pools))
+		if healthy, _, _ := unstructured.NestedInt64(c.Object, "status", "healthyInstances"); healthy == count {
+			continue
+		}
+		status := &unstructured.Unstructured{Object: map[string]any{
+			"status": map[string]any{"desiredInstances": count, "provisionedInstances": count, "healthyInstances": count},
+		}}
+		status.SetGroupVersionKind(poolKind)
+		status.SetNamespace(d.namespace)
+		status.SetName(c.GetName())
+		status.SetUID(c.GetUID()) // or it would come back after it is deleted
+		if err := d.cluster.Apply(ctx, status); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,13 @@ type Approver interface {
 	Approve(bool)
 }
 
+// Judge is an engine that goes on to the next objects when those before them are
+// healthy, as it sees it, but whose Sync does not wait for the last of them.
+type Judge interface {
+	// Unhealthy lists what is not, with the reason.
+	Unhealthy() ([]string, error)
+}
+
 // Suite says how the engine under test behaves where engines differ.
 type Suite struct {
 	Root       string // of the repository
@@ -41,6 +48,10 @@ type Suite struct {
 	// Brief is for a slow engine whose code goes through everything elsewhere: the
 	// definitions are there already, and what is the same again is left out.
 	Brief bool
+	// WaitsForReady is for an engine that waits for every object with a condition Ready,
+	// and cannot be told that nothing waits for our records: there nobody may write
+	// their statuses.
+	WaitsForReady bool
 	// KeepsDefinitions is for an engine that deletes no definition with its own object.
 	KeepsDefinitions bool
 }

@@ -18,18 +18,19 @@ func str(o *unstructured.Unstructured, path ...string) string {
 	return value
 }
 
-// order remembers in which revision of the cluster each object was first seen, and
-// in which it was gone: timestamps are whole seconds.
+// order remembers in which revision of the cluster each object was first seen, in
+// which it was ready, and in which it was gone: timestamps are whole seconds.
 type order struct {
 	r     *run
 	mutex sync.Mutex
 	first map[string]int64 // by Kind/name
+	ready map[string]int64 // bound or attached
 	gone  map[string]int64
 }
 
 // watchOrder begins to look at claims, attachments and pools.
 func (r *run) watchOrder() *order {
-	o := &order{r: r, first: map[string]int64{}, gone: map[string]int64{}}
+	o := &order{r: r, first: map[string]int64{}, ready: map[string]int64{}, gone: map[string]int64{}}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.t.Cleanup(cancel)
 	for _, kind := range []schema.GroupVersionKind{claimKind, attachmentKind, poolKind} {
@@ -58,15 +59,24 @@ func (o *order) follow(ctx context.Context, kind schema.GroupVersionKind) {
 }
 
 func (o *order) see(object *unstructured.Unstructured, deleted bool) {
+	revision, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return
+	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	seen := o.first
-	if deleted {
-		seen = o.gone
+	note := func(seen map[string]int64) {
+		if seen[ID(object)] == 0 {
+			seen[ID(object)] = revision
+		}
 	}
-	revision, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
-	if seen[ID(object)] == 0 && err == nil {
-		seen[ID(object)] = revision
+	if deleted {
+		note(o.gone)
+		return
+	}
+	note(o.first)
+	if attached, _, _ := unstructured.NestedBool(object.Object, "status", "attached"); attached || str(object, "status", "phase") == "Bound" {
+		note(o.ready)
 	}
 }
 
@@ -80,6 +90,26 @@ func (o *order) seen(objects []*unstructured.Unstructured) {
 func (o *order) created(kinds ...string) {
 	o.r.t.Helper()
 	o.hold(o.first, "came", o.r.objects(), kinds)
+}
+
+// waited holds that all objects of a kind were ready before any of the next came.
+func (o *order) waited(kinds ...string) {
+	o.r.t.Helper()
+	objects := o.r.objects()
+	o.hold(o.first, "came", objects, kinds)
+	for i, next := range kinds[1:] {
+		before := of(objects, kinds[i])
+		o.hold(o.ready, "was ready", before, nil)
+		o.mutex.Lock()
+		for _, n := range of(objects, next) {
+			for _, b := range before {
+				if o.first[ID(n)] < o.ready[ID(b)] {
+					o.r.t.Errorf("%s came before %s was ready", ID(n), ID(b))
+				}
+			}
+		}
+		o.mutex.Unlock()
+	}
 }
 
 // deleted holds that all objects of a kind went before all of the next.

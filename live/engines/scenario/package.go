@@ -23,6 +23,7 @@ type Git struct {
 	name      string // tells the example of one test from that of another, in the same cluster
 	Dir       string
 	Namespace string
+	specs     bool // the config is applied, too
 }
 
 // stages are where the example has the inventory of its commits.
@@ -79,8 +80,16 @@ func (g *Git) render(stage int) {
 	for _, name := range []string{"cstor.yaml", "inventory"} {
 		g.copy(filepath.Join(stages[stage], name), filepath.Join("storage", name))
 	}
+	resources := []string{"platform.yaml", "storage/rendered"}
+	if g.specs {
+		spec := filepath.Join(g.Dir, "storage/cstor.yaml")
+		text, err := os.ReadFile(spec)
+		g.check(err)
+		g.check(os.WriteFile(spec, []byte(strings.Replace(string(text), "  annotations:\n    config.kubernetes.io/local-config: \"true\"\n", "", 1)), 0o666))
+		resources = append(resources, "storage/cstor.yaml")
+	}
 	g.run(g.Dir, g.suite.Poolwright, "render", "storage")
-	g.list("platform.yaml", "storage/rendered")
+	g.list(resources...)
 }
 
 // copy copies from the example, with the namespace and the volumes of this test.
@@ -127,18 +136,27 @@ resources:
 // volumes are those that the CSI driver will make, by the name of their claim.
 func (g *Git) volumes() map[string]*unstructured.Unstructured {
 	g.t.Helper()
-	text, err := os.ReadFile(filepath.Join(g.suite.Root, "examples/cstor-cloud/inventory/persistentvolumes.yaml"))
+	volumes := map[string]*unstructured.Unstructured{}
+	for _, volume := range g.facts(len(stages)-1, "persistentvolumes") {
+		volumes[str(volume, "spec", "claimRef", "name")] = volume
+	}
+	return volumes
+}
+
+// facts are those of one file of a stage's inventory.
+func (g *Git) facts(stage int, kind string) []*unstructured.Unstructured {
+	g.t.Helper()
+	text, err := os.ReadFile(filepath.Join(g.suite.Root, "examples/cstor-cloud", stages[stage], "inventory", kind+".yaml"))
 	g.check(err)
 	wrapped, err := Parse([]byte(g.rename(string(text))))
 	g.check(err)
 	list, err := wrapped[0].ToList()
 	g.check(err)
-	volumes := map[string]*unstructured.Unstructured{}
+	var facts []*unstructured.Unstructured
 	for i := range list.Items {
-		claim, _, _ := unstructured.NestedString(list.Items[i].Object, "spec", "claimRef", "name")
-		volumes[claim] = &list.Items[i]
+		facts = append(facts, &list.Items[i])
 	}
-	return volumes
+	return facts
 }
 
 // objects are those that the working tree holds for the cluster now.

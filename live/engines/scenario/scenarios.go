@@ -10,13 +10,19 @@ import (
 )
 
 // commits applies the three commits of the example in one set with the
-// definitions of their kinds. Then the storage goes from Git, and the rest.
+// definitions of their kinds, and its config beside them. Each is healthy without the
+// next, whether somebody writes the statuses of our kinds or not. Then the storage
+// goes from Git, and the rest.
 func commits(t *testing.T, s Suite, c *Cluster, d definitions) {
 	r := start(t, s, c, "commits", "confirm")
+	r.specs = true
 	r.platform(true, d)
 	order := r.watchOrder()
 	for stage, want := range []struct{ claims, attachments, pools int }{{6, 0, 0}, {6, 6, 0}, {6, 6, 1}} {
 		r.render(stage)
+		if stage == 2 {
+			r.machines(stage, "blockdevices")
+		}
 		r.sync("commit " + string('1'+rune(stage)))
 		objects, _ := r.applied(stages[stage])
 		got := struct{ claims, attachments, pools int }{
@@ -26,6 +32,17 @@ func commits(t *testing.T, s Suite, c *Cluster, d definitions) {
 			t.Fatalf("commit %d: %+v instead of %+v", stage+1, got, want)
 		}
 		t.Logf("commit %d: %s", stage+1, kindsOf(objects))
+		if s.WaitsForReady {
+			continue
+		}
+		if stage == 0 {
+			r.healthy("nobody writes statuses")
+			r.machines(stage, "nodes")
+			r.writeStatuses()
+		}
+		r.underWay()
+		r.sync("the same commit, with statuses")
+		r.healthy("with statuses")
 	}
 	r.claimsBound()
 	order.created("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
@@ -50,9 +67,12 @@ func protected(t *testing.T, s Suite, c *Cluster, protection string) {
 	order := r.watchOrder()
 	r.sync("all in one commit")
 	objects, before := r.applied("all in one commit")
-	if s.KindOrder {
+	switch _, judges := r.engine.(Judge); {
+	case s.KindOrder:
 		order.created("PersistentVolumeClaim", "CStorPoolCluster")
-	} else {
+	case judges:
+		order.waited("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
+	default:
 		order.created("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
 	}
 	objects = of(objects, storage...)
@@ -213,9 +233,16 @@ func (r *run) claimsBound() {
 
 func (r *run) await(what string, done func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+	r.awaitSaying(func() string { return what }, done)
+}
+
+// awaitSaying is await where what is missing is known only at the end.
+func (r *run) awaitSaying(what func() string, done func() bool) {
+	r.t.Helper()
+	const patience = time.Minute // far above what it takes on a busy machine
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("20 seconds, and it is not so: %s", what)
+			r.t.Fatalf("%s, and it is not so: %s", patience, what())
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Run puts an engine through everything.
@@ -60,12 +61,13 @@ func start(t *testing.T, s Suite, c *Cluster, name, protection string) *run {
 	return r
 }
 
-// playDriver plays the CSI driver for the namespace until the test ends.
+// playDriver plays the CSI driver and the operator for the namespace until the test
+// ends.
 func (r *run) playDriver() {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan struct{})
-	d := &driver{cluster: r.cluster, namespace: r.Namespace, volumes: r.volumes()}
+	d := &driver{cluster: r.cluster, namespace: r.Namespace, volumes: r.volumes(), refused: map[types.UID]time.Time{}}
 	go func() {
 		defer close(done)
 		d.run(ctx)

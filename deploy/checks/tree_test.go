@@ -1,0 +1,54 @@
+package checks
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestTree holds that poolwright itself judges an object as the engines are told to,
+// for each kind that it shows in a tree.
+func TestTree(t *testing.T) {
+	phases := map[string]string{"current": "OK", "progressing": "PROGRESSING", "degraded": "ERROR", "failed": "ERROR"}
+	dir := t.TempDir()
+	program, file := filepath.Join(dir, "poolwright"), filepath.Join(dir, "facts.json")
+	build := exec.Command("go", "build", "-o", program, "./cmd/poolwright")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	names := map[string]string{
+		"CStorPoolInstance": "cspi", "CStorVolumeConfig": "cvc", "CStorVolume": "cv", "CStorVolumeReplica": "cvr", "BlockDevice": "bd",
+	}
+	for _, c := range checks() {
+		if names[c.kind] == "" {
+			continue
+		}
+		t.Run(c.kind, func(t *testing.T) {
+			for _, r := range c.rows(t) {
+				metadata := r.Object["metadata"].(map[string]any)
+				metadata["name"], metadata["namespace"] = "x", "openebs"
+				facts, err := json.Marshal(r.Object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, facts, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				out, err := exec.Command(program, "tree", names[c.kind]+"/openebs/x", "--from", file, "-o", "json").Output()
+				if err != nil {
+					t.Fatalf("%s: %v", r.Name, err)
+				}
+				var trees []struct{ Health string }
+				if err := json.Unmarshal(out, &trees); err != nil || len(trees) != 1 {
+					t.Fatalf("%s: %v\n%s", r.Name, err, out)
+				}
+				if trees[0].Health != phases[r.Want] {
+					t.Errorf("%s: %s instead of %s", r.Name, trees[0].Health, phases[r.Want])
+				}
+			}
+		})
+	}
+}
