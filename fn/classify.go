@@ -87,6 +87,9 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		for i := range items {
 			c.add(o.Item(&items[i]), fact)
 		}
+		if inventory && len(items) == 0 {
+			c.facts = append(c.facts, o) // it tells that there is none of a kind
+		}
 		return
 	}
 	if !fact && o.Owner() != "" {

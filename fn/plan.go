@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
@@ -13,20 +14,75 @@ import (
 
 // Assess says what each change risks and why, with what the facts tell, and sorts
 // the riskiest first. The rules lie beside the system that renders the object;
-// what no rule knows is never safe.
-func Assess(facts *inventory.Facts, changes []*change.Change) {
-	for _, c := range changes {
-		if s := systemOf(c.Owner()); s != nil {
-			s.Assess(facts, c)
+// what no rule knows is never safe. It leaves out the changes of what only
+// operators fill in.
+func Assess(facts *inventory.Facts, changes []*change.Change) []*change.Change {
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
+		var live *krm.Object
+		if c.New != nil && !c.GitOnly() {
+			live = facts.Object(c.New.ID())
 		}
-		assessRest(c)
-		if c.Action == change.Remove {
-			if keepers := gitops.Keepers(c.Old); len(keepers) > 0 {
-				c.Judge(change.Safe, "", "it carries the protection of "+place.Names(keepers)+": it stays in the cluster until that is lifted")
-			}
+		if c.Action == change.Create && live != nil {
+			takeOver(facts, c, live)
+		} else if assess(facts, c); c.Action == change.Modify && len(c.Fields) == 0 {
+			return true
+		}
+		if live != nil && live.Node.Str("metadata", "deletionTimestamp") != "" {
+			dying(facts, c, live)
+		}
+		return false
+	})
+	change.Sort(changes)
+	return changes
+}
+
+func assess(facts *inventory.Facts, c *change.Change) {
+	if s := systemOf(c.Owner()); s != nil {
+		s.Assess(facts, c)
+	}
+	assessRest(c)
+	if c.Action == change.Remove {
+		if keepers := gitops.Keepers(c.Old); len(keepers) > 0 {
+			c.Judge(change.Safe, "", "it carries the protection of "+place.Names(keepers)+": it stays in the cluster until that is lifted")
 		}
 	}
-	change.Sort(changes)
+}
+
+// takeOver judges an object that is new among what is rendered and lives already.
+// What counts is how its spec changes; a snapshot has little of the rest.
+func takeOver(facts *inventory.Facts, c *change.Change, live *krm.Object) {
+	edit := &change.Change{Ref: c.Ref, Action: change.Modify, Old: live, New: c.New}
+	for _, f := range change.Fields(live.Node, c.New.Node) {
+		// What is only there stays as it is, but in lists, which are applied as a whole.
+		if f.Under("spec") && (f.Action != change.Remove || strings.Contains(f.Shape, "[]")) {
+			edit.Fields = append(edit.Fields, f)
+		}
+	}
+	if len(edit.Fields) > 0 {
+		assess(facts, edit)
+	}
+	switch owner := live.Owner(); owner {
+	case "":
+		edit.Judge(change.Safe, "", "takes over the live "+c.Ref.String()+", which nobody owns")
+	case c.New.Owner():
+		edit.Judge(change.Safe, "", "is live already, as output of "+owner)
+	default:
+		edit.Judge(change.Disruptive, "", "takes over the live "+c.Ref.String()+" from "+owner+", which may apply it again, or delete it")
+	}
+	c.Fields, c.Risk, c.Reasons = edit.Fields, edit.Risk, edit.Reasons
+}
+
+// dying judges what is applied over a live object that is being deleted, and goes
+// all the same.
+func dying(facts *inventory.Facts, c *change.Change, live *krm.Object) {
+	gone := &change.Change{Ref: c.Ref, Action: change.Remove, Old: live}
+	if s := systemOf(c.Owner()); s != nil {
+		s.Assess(facts, gone)
+	}
+	assessRest(gone)
+	for _, r := range gone.Reasons {
+		c.Judge(r.Risk, "", "the live "+c.Ref.String()+" is being deleted, which applying does not stop: "+r.Text)
+	}
 }
 
 // RiskFacts are the kinds that Assess asks the facts about, by Group and Kind.
@@ -34,6 +90,7 @@ func RiskFacts() []krm.ID {
 	return []krm.ID{
 		{Kind: "PersistentVolumeClaim"},
 		{Group: "storage.k8s.io", Kind: "StorageClass"},
+		{Group: "openebs.io", Kind: "BlockDevice"},
 		{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
 		{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
 	}
@@ -59,20 +116,46 @@ func assessRest(c *change.Change) {
 	if judged[""] {
 		return
 	}
-	if len(c.Fields) == 0 {
+	if len(c.Fields) == 0 && c.Action != change.Modify {
 		c.Judge(change.Disruptive, "", "no rule knows the kind "+c.Ref.Kind)
 		return
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
+		key := metaKey(f)
 		switch {
 		case judged[f.Path], gitops.Assess(c, f):
-		case f.Under("metadata.annotations[" + krm.AnnotationOwner + "]"), f.Under("metadata.labels[" + krm.LabelManagedBy + "]"):
+		case key == krm.AnnotationOwner && f.Action == change.Modify:
+			c.Judge(change.Disruptive, f.Path, "takes it over from "+f.Old.Str()+", which may apply it again, or delete it")
+		case key == krm.AnnotationOwner, key == krm.LabelManagedBy:
 			c.Judge(change.Safe, f.Path, "says only whose output it is")
-		case f.Under("metadata.labels"), f.Under("metadata.annotations"):
+		case toolAnnotation(key):
+			c.Judge(change.Safe, f.Path, "says only where a tool found it")
+		case key != "" && !heeded(key):
 			c.Judge(change.Safe, f.Path, "labels and annotations of others do nothing to the data")
 		default:
 			c.Judge(change.Disruptive, f.Path, "no rule knows the field "+f.Shape)
 		}
 	}
+}
+
+// metaKey is the key of the label or annotation that a field is, or "".
+func metaKey(f *change.Field) string {
+	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
+		if f.Under(of) {
+			return strings.Trim(strings.TrimPrefix(f.Shape, of), ".[]")
+		}
+	}
+	return ""
+}
+
+// heeded reports whether a label or annotation is of the domain of an engine, of
+// an operator, or of Kubernetes' own controllers of volumes, which may do anything
+// to an object that carries it.
+func heeded(key string) bool {
+	domain, _, found := strings.Cut(key, "/")
+	return found && slices.ContainsFunc([]string{
+		"argoproj.io", "fluxcd.io", "helm.sh", "kpt.dev", "config.kubernetes.io", "config.k8s.io", "cli-utils.sigs.k8s.io",
+		"openebs.io", "mayadata.io", "poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io",
+	}, func(heeded string) bool { return domain == heeded || strings.HasSuffix(domain, "."+heeded) })
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"github.com/poolwright/poolwright/live/cluster"
 )
@@ -9,12 +11,24 @@ import (
 // clusterFlags say which cluster a verb talks to, under the names of kubectl.
 type clusterFlags struct{ cluster.Options }
 
-// addClusterFlags adds them to a verb.
+// addClusterFlags adds them to a verb that looks at what is there.
 func addClusterFlags(cmd *cobra.Command, f *clusterFlags) {
+	addConnectionFlags(cmd, f)
+	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
+	complete(cmd, "namespace")
+}
+
+// addConnectionFlags adds those that say which cluster, and not what of it.
+func addConnectionFlags(cmd *cobra.Command, f *clusterFlags) {
 	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig to use (default KUBECONFIG, or ~/.kube/config)")
 	cmd.Flags().StringVar(&f.Context, "context", "", "the context of the kubeconfig (default the current one)")
-	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
+	completeWith(cmd, "context", func([]string) []string { return cluster.Contexts(f.Kubeconfig) })
 }
 
 // connect finds the cluster. Nothing is asked of it yet.
-func (f *clusterFlags) connect() (*cluster.Cluster, error) { return cluster.Connect(f.Options) }
+func (f *clusterFlags) connect() (*cluster.Cluster, error) {
+	// client-go writes lines of its own to the standard error; what is wrong comes
+	// back as an error, too.
+	klog.SetLogger(logr.Discard())
+	return cluster.Connect(f.Options)
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -175,13 +176,13 @@ func printExplanations(w io.Writer, told []explanation) error {
 			fmt.Fprintln(t, "  VERDICT\tSUBJECT\tNODE\tROLE\tREASON")
 		}
 		for _, c := range e.Choices {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", c.Verdict, finding.Ref(c.Subject), dash(c.Node), dash(c.Role), c.Reason)
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", c.Verdict, finding.Ref(c.Subject), dash(terminal.Printable(c.Node)), dash(c.Role), terminal.Printable(c.Reason))
 		}
 		if err := t.Flush(); err != nil {
 			return err
 		}
 		for _, line := range e.lines {
-			fmt.Fprintln(w, "  "+line)
+			fmt.Fprintln(w, "  "+terminal.Printable(line))
 		}
 	}
 	return nil

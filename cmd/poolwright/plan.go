@@ -1,12 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,26 +34,37 @@ Nothing is written. The package DIR is rendered in memory and compared with what
                the name of the engine that applied it before, so that defaults, other
                people's fields and the rules of the cluster are accounted for
   FOLDER       another output folder, or a package that has one: in a pull request,
-               that of the branch it goes to
+               that of the branch it goes to; if it is empty, or is called rendered
+               and is not there, nothing was rendered before, and all of this is new
 
-For --against live the permission to get, list, patch and create the rendered kinds
-is needed, although a dry run stores nothing, and to list what deploy/rbac has.
+--against live needs two roles of deploy/rbac: poolwright-inventory, to read, and
+poolwright-plan, to get, list, patch and create the rendered kinds, as a dry run needs
+it although it stores nothing. All namespaces are looked at. The admission webhook of
+cStor does claim a new disk even in a dry run: a CStorPoolCluster in which a disk
+replaces another is not tried, but compared as it lies, with a warning.
+
+A package does not know what else is rendered for a cluster: a spec that was deleted
+together with its output looks like one of another package. What lives of such specs
+is a warning, and an error if its removal would reach the risk of --fail-on. So say
+which it is: with --prune it is removed, for this package is all that Poolwright
+renders for the cluster; with --prune=false it is another package's. Then compare with
+a FOLDER, too, which sees what was deleted.
 
 As json and yaml: against; risk, the greatest; summary, how many of each; changes,
 each with risk, action, object, gitOnly (not for the cluster), fields {path, action,
-old, new} and reasons {risk, field, reason}; findings, as vet has them.
+old, new} and reasons {risk, field, reason}; findings, as vet has them. These and
+markdown are printed where there are errors, too.
 
 Exit codes: 0 no change, 2 changes, 1 errors; bad usage is 2, with nothing on the
 standard output. With --fail-on a change of that risk is an error, and any other
-change is fine: 0.`
+change is fine: 0, and 2 is bad usage alone.`
 
 const planExample = `  # What would the edit that I just made do?
   poolwright plan
 
-  # In a pull request: comment, and fail if data can be lost
+  # In a pull request: a comment, also if this fails because data can be lost
   git worktree add ../base origin/main
-  poolwright plan storage --against ../base/storage/rendered -o markdown > comment.md || test $? = 2
-  poolwright plan storage --against ../base/storage/rendered --fail-on destructive
+  poolwright plan storage --against ../base/storage/rendered --fail-on destructive -o markdown > comment.md
 
   # What would the cluster make of it?
   poolwright plan storage --against live --context prod`
@@ -65,17 +77,19 @@ const (
 
 type planFlags struct {
 	against string
-	output  oneOf
-	failOn  oneOf
+	output  format
+	failOn  change.Risk
+	prune   *bool // nil if nobody said
 	manager string
 	cluster clusterFlags
 }
 
+// asMarkdown is a value of -o beside those of all verbs.
+const asMarkdown format = "markdown"
+
 func newPlan(s streams) *cobra.Command {
-	f := planFlags{
-		output: oneOf{values: []string{"json", "yaml", "markdown"}},
-		failOn: oneOf{values: []string{string(change.Disruptive), string(change.Destructive)}},
-	}
+	var f planFlags
+	var prune bool
 	cmd := &cobra.Command{
 		Use:               "plan [DIR]",
 		Short:             "Show what would change, and what that risks",
@@ -85,23 +99,27 @@ func newPlan(s streams) *cobra.Command {
 		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.against != againstLive {
-				for _, name := range []string{"kubeconfig", "context", "namespace", "field-manager"} {
+				for _, name := range []string{"kubeconfig", "context", "field-manager", "prune"} {
 					if cmd.Flags().Changed(name) {
 						return usage("--%s is for --against live only", name)
 					}
 				}
 			}
-			return runPlan(s, dirArg(args), &f)
+			if cmd.Flags().Changed("prune") {
+				f.prune = &prune
+			}
+			return runPlan(cmd.Context(), s, dirArg(args), &f)
 		},
 	}
 	cmd.Flags().StringVar(&f.against, "against", againstRendered, "what to compare with: rendered, live, or a folder")
-	cmd.Flags().VarP(&f.output, "output", "o", "print as json or yaml instead of as text, or as markdown for a comment")
-	cmd.Flags().Var(&f.failOn, "fail-on", "exit with 1 if a change is as risky as this, else with 0")
+	addOneOf(cmd, &f.output, "output", "o", "print as json or yaml instead of as text, or as markdown for a comment", asJSON, asYAML, asMarkdown)
+	addOneOf(cmd, &f.failOn, "fail-on", "", "exit with 1 if a change is as risky as this, else with 0", change.Disruptive, change.Destructive)
+	cmd.Flags().BoolVar(&prune, "prune", false, "with --against live: whether what lives of specs that are not in DIR counts as removed (default: not, with a warning)")
 	cmd.Flags().StringVar(&f.manager, "field-manager", "", "with --against live: apply in this name (default: who applied each object before)")
-	complete(cmd, "against", againstRendered, againstLive)
-	complete(cmd, "output", f.output.values...)
-	complete(cmd, "fail-on", f.failOn.values...)
-	addClusterFlags(cmd, &f.cluster)
+	completeOrPath(cmd, "against", cobra.ShellCompDirectiveFilterDirs, againstRendered, againstLive)
+	complete(cmd, "field-manager")
+	// No namespace: what a plan does not look at, it would call unchanged.
+	addConnectionFlags(cmd, &f.cluster)
 	return cmd
 }
 
@@ -113,7 +131,7 @@ type plan struct {
 	facts    *inventory.Facts // for the risks
 }
 
-func runPlan(s streams, dir string, f *planFlags) error {
+func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 	base, err := againstFolder(dir, f.against)
 	if err != nil {
 		return err
@@ -123,36 +141,41 @@ func runPlan(s streams, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	if finding.Failed(result.Findings) {
-		return report(s.err, result.Findings)
-	}
 	p := plan{against: f.against, findings: result.Findings, facts: result.Facts}
-	switch f.against {
-	case againstRendered:
-		p.changes = change.Between(ours(l.Lock), rendered(result))
-	case againstLive:
-		err = p.live(s, f, l.Lock, rendered(result))
-	default:
-		err = p.folder(base, rendered(result))
+	if !finding.Failed(result.Findings) {
+		if err := p.compare(ctx, s, f, base, l.Lock, rendered(result)); err != nil {
+			return err
+		}
+		p.changes = fn.Assess(p.facts, p.changes)
 	}
-	if err != nil {
+	p.findings = finding.Sort(p.findings)
+	failed := report(s.err, p.findings)
+	if failed != nil && len(p.changes) == 0 && f.output == asText {
+		return failed // there is no table to print
+	}
+	if err := p.print(s.out, f.output); err != nil {
 		return err
 	}
-	fn.Assess(p.facts, p.changes)
-	failed := report(s.err, finding.Sort(p.findings))
-	if failed != nil && len(p.changes) == 0 {
-		return failed
-	}
-	if err := p.print(s.out, f.output.value); err != nil {
-		return err
-	}
-	switch limit := change.Risk(f.failOn.value); {
+	switch {
 	case failed != nil:
 		return failed
-	case limit != "":
-		return report(s.err, p.reaching(limit))
+	case f.failOn != "":
+		return report(s.err, p.reaching(f.failOn))
 	case len(p.changes) > 0:
 		return errChanges
+	}
+	return nil
+}
+
+// compare finds what would change. The error says that it could not be found out.
+func (p *plan) compare(ctx context.Context, s streams, f *planFlags, base string, lock, wanted []*krm.Object) error {
+	switch f.against {
+	case againstRendered:
+		p.changes = change.Between(ours(lock), wanted)
+	case againstLive:
+		return p.live(ctx, s, f, lock, wanted)
+	default:
+		return p.folder(base, wanted)
 	}
 	return nil
 }
@@ -173,8 +196,11 @@ func againstFolder(dir, against string) (string, error) {
 	case "":
 		return "", usage("--against needs rendered, live, or a folder")
 	}
-	if info, err := os.Stat(against); err != nil || !info.IsDir() {
-		return "", usage("--against %s: no such folder; write rendered, live, or a folder with rendered manifests, which may be empty", against)
+	switch info, err := os.Stat(against); {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Base(against) == folder.Rendered:
+		return against, nil
+	case err != nil || !info.IsDir():
+		return "", usage("--against %s: no such folder; write rendered, live, or a folder with rendered manifests: one that is called rendered need not be there", against)
 	}
 	if inner := filepath.Join(against, folder.Rendered); isDir(inner) {
 		return inner, nil
@@ -187,12 +213,23 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// folder compares with another output folder.
+// folder compares with another output folder. The error is one of usage: a folder
+// that is no output folder would make all of this look new, and safe.
 func (p *plan) folder(dir string, wanted []*krm.Object) error {
 	old, findings := folder.ReadRendered(dir, dir)
 	p.findings = append(p.findings, findings...)
-	seen := map[krm.ID]bool{}
 	old = ours(old)
+	switch {
+	case len(old) > 0 || finding.Failed(findings):
+	case folder.HoldsFiles(dir):
+		return usage("--against %s: nothing in this folder was rendered by Poolwright; name the folder rendered of the other tree: one that is not there, or empty, means that nothing was rendered before", dir)
+	default:
+		p.findings = append(p.findings, finding.Finding{
+			Severity: finding.Info, Rule: "nothing-before",
+			Message: dir + " is not there or empty, so all of this counts as new; is that right?",
+		})
+	}
+	seen := map[krm.ID]bool{}
 	for _, o := range old {
 		if seen[o.ID()] {
 			p.findings = append(p.findings, finding.Finding{
@@ -235,20 +272,4 @@ func (p *plan) reaching(limit change.Risk) []finding.Finding {
 		}
 	}
 	return finding.Sort(fs)
-}
-
-// oneOf is a flag with fixed values.
-type oneOf struct {
-	value  string
-	values []string
-}
-
-func (f *oneOf) String() string { return f.value }
-func (f *oneOf) Type() string   { return strings.Join(f.values, "|") }
-func (f *oneOf) Set(v string) error {
-	if !slices.Contains(f.values, v) {
-		return fmt.Errorf("%q is not one of %s", v, strings.Join(f.values, ", "))
-	}
-	f.value = v
-	return nil
 }

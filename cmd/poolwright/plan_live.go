@@ -3,30 +3,29 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/signal"
+	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/live/dryrun"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // live compares with the cluster. What the lock holds tells whose objects are
 // looked for there.
-func (p *plan) live(s streams, f *planFlags, lock, wanted []*krm.Object) error {
+func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted []*krm.Object) error {
 	c, err := f.cluster.connect()
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	options := dryrun.Options{Manager: f.manager}
+	options := dryrun.Options{Manager: f.manager, Effect: fn.DryRunEffect}
 	for _, k := range schema.Load().Kinds() {
 		if k.Role == schema.Rendered {
 			options.Kinds = append(options.Kinds, krm.ID{Group: k.Group, Kind: k.Kind})
@@ -51,6 +50,52 @@ func (p *plan) live(s streams, f *planFlags, lock, wanted []*krm.Object) error {
 	}
 	p.facts = inventory.New(facts.Objects())
 	p.findings = append(p.findings, result.Findings...)
-	p.changes = change.Between(result.Old, result.New)
+	old := result.Old
+	switch {
+	case f.prune == nil:
+		p.findings = append(p.findings, p.others(result.Others, f.failOn)...)
+	case *f.prune:
+		old = append(old, result.Others...)
+	}
+	p.changes = change.Between(old, result.New)
 	return nil
+}
+
+// others has a finding for each spec that is not in the package and of which
+// something lives. It may be another package's, or was deleted: that is an error if
+// what would be lost is as risky as the limit.
+func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Finding {
+	removals := fn.Assess(p.facts, change.Between(objects, nil)) // the riskiest first
+	byOwner := map[string][]*change.Change{}
+	for _, c := range removals {
+		byOwner[c.Owner()] = append(byOwner[c.Owner()], c)
+	}
+	var findings []finding.Finding
+	for owner, removals := range byOwner {
+		names := make([]string, len(removals))
+		for i, c := range removals {
+			names[i] = c.Ref.String()
+		}
+		risk := removals[0].Risk
+		f := finding.Finding{
+			Severity: finding.Warning, Rule: "other-package", Object: specRef(owner),
+			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, an engine that prunes removes that (%s): say --prune to count it as removed, or --prune=false if another package renders it", place.Names(names), risk),
+		}
+		if limit != "" && risk.AtLeast(limit) {
+			f.Severity = finding.Error
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+// specRef names the spec that an owner annotation means.
+func specRef(owner string) finding.Ref {
+	parts := strings.Split(owner, "/") // group, kind, namespace, name
+	for _, k := range schema.Load().Kinds() {
+		if len(parts) == 4 && k.Group == parts[0] && k.Kind == parts[1] {
+			return finding.Ref{APIVersion: k.APIVersion(), Kind: k.Kind, Namespace: parts[2], Name: parts[3]}
+		}
+	}
+	return finding.Ref{Name: owner}
 }

@@ -22,26 +22,14 @@ const (
 // left out, the safest first, and a line says so.
 func (p *plan) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### Poolwright plan: %s\n\n%s, against `%s`.\n", p.verdict(), capital(p.summary()), strings.ReplaceAll(p.against, "`", "'"))
-	listed, left := false, 0
-	for _, f := range p.findings {
-		if f.Severity != finding.Error {
-			continue
-		}
-		line := "- **error** " + escape(strings.TrimPrefix(finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message}.String(), ": ")) + "\n"
-		if !listed {
-			line = "\n" + line
-		}
-		listed = true
-		if left > 0 || b.Len()+len(line) > maxRows/2 {
-			left++
-			continue
-		}
-		b.WriteString(line)
+	against := "`" + strings.ReplaceAll(p.against, "`", "'") + "`"
+	fmt.Fprintf(&b, "### Poolwright plan: %s\n\n", p.verdict())
+	if finding.Failed(p.findings) && len(p.changes) == 0 {
+		fmt.Fprintf(&b, "What would change, against %s, cannot be told before the errors are mended.\n", against)
+	} else {
+		fmt.Fprintf(&b, "%s, against %s.\n", capital(p.summary()), against)
 	}
-	if left > 0 {
-		fmt.Fprintf(&b, "\n%s more left out.\n", count(left, "error"))
-	}
+	b.WriteString(p.warnings())
 	if len(p.changes) == 0 {
 		return b.String()
 	}
@@ -64,6 +52,33 @@ func (p *plan) markdown() string {
 		b.WriteString(block)
 	}
 	return b.String()
+}
+
+// warnings is a list of the errors, and then of the warnings.
+func (p *plan) warnings() string {
+	var b strings.Builder
+	left := 0
+	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
+		for _, f := range p.findings {
+			if f.Severity != severity {
+				continue
+			}
+			said := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message}
+			line := fmt.Sprintf("- **%s** %s\n", severity, escape(strings.TrimPrefix(said.String(), ": ")))
+			if left > 0 || b.Len()+len(line) > maxRows/2 {
+				left++
+				continue
+			}
+			b.WriteString(line)
+		}
+	}
+	switch {
+	case left > 0:
+		fmt.Fprintf(&b, "\n%s more left out.\n", count(left, "line"))
+	case b.Len() == 0:
+		return ""
+	}
+	return "\n" + b.String()
 }
 
 // verdict is the plan in a few words.

@@ -14,15 +14,15 @@ import (
 )
 
 // print writes the plan in the form that -o names.
-func (p *plan) print(w io.Writer, form string) error {
+func (p *plan) print(w io.Writer, form format) error {
 	switch form {
-	case "markdown":
+	case asMarkdown:
 		_, err := io.WriteString(w, p.markdown())
 		return err
-	case "":
+	case asText:
 		return p.table(w)
 	}
-	return printAs(w, format(form), p.machine())
+	return printAs(w, form, p.machine())
 }
 
 // table prints a line for each object, and under it what differs and why that
@@ -38,9 +38,9 @@ func (p *plan) table(out io.Writer) error {
 		if color {
 			risk = coloredRisk(c.Risk) + risk + terminal.Plain
 		}
-		fmt.Fprintf(w, "%s%-8s%s%s", risk, c.Action, c.Ref, gitOnly(c))
+		fmt.Fprintf(w, "%s%-8s%s%s", risk, c.Action, terminal.Printable(c.Ref.String()), gitOnly(c))
 		if len(c.Fields) == 0 && len(c.Reasons) == 1 {
-			fmt.Fprintf(w, ": %s\n", c.Reasons[0].Text)
+			fmt.Fprintf(w, ": %s\n", terminal.Printable(c.Reasons[0].Text))
 			continue
 		}
 		fmt.Fprintln(w)
@@ -51,12 +51,12 @@ func (p *plan) table(out io.Writer) error {
 		for i := range c.Fields {
 			f := &c.Fields[i]
 			line := fmt.Sprintf("%13s%s %-*s  %s", "", mark[f.Action], width, f.Path, difference(f))
-			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			fmt.Fprintln(w, terminal.Printable(strings.TrimRight(line, " ")))
 		}
 		said := map[change.Reason]bool{}
 		for _, r := range c.Reasons {
 			if r.Field = ""; !said[r] {
-				fmt.Fprintf(w, "%13s%s: %s\n", "", r.Risk, r.Text)
+				fmt.Fprintf(w, "%13s%s: %s\n", "", r.Risk, terminal.Printable(r.Text))
 			}
 			said[r] = true
 		}

@@ -24,7 +24,7 @@ func report(w io.Writer, fs []finding.Finding) error {
 				continue
 			}
 		}
-		line := f.String()
+		line := terminal.Printable(f.String())
 		if color {
 			line = colored(line, f.Severity)
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"regexp"
 
 	"github.com/spf13/cobra"
@@ -119,26 +118,7 @@ const (
 
 // addFormat adds -o json|yaml to a verb.
 func addFormat(cmd *cobra.Command, f *format) {
-	cmd.Flags().VarP(f, "output", "o", "print as json or yaml instead of as text")
-	complete(cmd, "output", string(asJSON), string(asYAML))
-}
-
-func (f *format) String() string { return string(*f) }
-func (f *format) Type() string   { return "json|yaml" }
-func (f *format) Set(v string) error {
-	if v != string(asJSON) && v != string(asYAML) {
-		return fmt.Errorf("%q is not one of json, yaml", v)
-	}
-	*f = format(v)
-	return nil
-}
-
-// complete offers fixed values for a flag to the shell.
-func complete(cmd *cobra.Command, flag string, values ...string) {
-	// The only error is a flag that does not exist.
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err)
-	}
+	addOneOf(cmd, f, "output", "o", "print as json or yaml instead of as text", asJSON, asYAML)
 }
 
 // folders completes the argument DIR.

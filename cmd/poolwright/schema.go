@@ -48,7 +48,12 @@ func newSchema(s streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "cue (default), jsonschema, openapi or crd; json or yaml for the list of kinds")
-	complete(cmd, "output", append(schema.Formats(), string(asJSON), string(asYAML))...)
+	completeWith(cmd, "output", func(args []string) []string {
+		if len(args) > 0 {
+			return schema.Formats()
+		}
+		return append(schema.Formats(), string(asJSON), string(asYAML)) // a KIND may follow
+	})
 	return cmd
 }
 

@@ -31,7 +31,8 @@ func (f *Field) Under(shape string) bool {
 
 // Fields lists what differs between two trees, in order of the paths of maps; in
 // a list, what was there comes first, in its order, then what is new. It is empty
-// where document.Equal holds; no labels and an empty map of labels are the same.
+// where document.Equal holds. No labels and an empty map of labels are the same,
+// and so are null and nothing: operators written in Go fill in the one for the other.
 func Fields(old, new *document.Node) []Field {
 	var d diff
 	d.value(path{}, old, new)
@@ -78,6 +79,7 @@ func (d *diff) add(p path, a Action, old, new *document.Node) {
 }
 
 func (d *diff) value(p path, old, new *document.Node) {
+	old, new = present(old), present(new)
 	switch {
 	case document.Equal(old, new):
 	case isMeta(p.shape) && isMap(old) && isMap(new):
@@ -93,6 +95,14 @@ func (d *diff) value(p path, old, new *document.Node) {
 	default:
 		d.add(p, Modify, old, new)
 	}
+}
+
+// present is a value, or nil where it is null.
+func present(n *document.Node) *document.Node {
+	if n == nil || n.Kind == document.Null {
+		return nil
+	}
+	return n
 }
 
 func isMeta(shape string) bool { return shape == "metadata.labels" || shape == "metadata.annotations" }
@@ -303,10 +313,10 @@ func pair(old, new []document.Node, label labeller) []int {
 // canonical writes a tree so that equal trees give equal texts.
 func canonical(n *document.Node) string { return string(document.AppendJSON(nil, sorted(n))) }
 
-// sorted copies a tree with its keys in order.
+// sorted copies a tree with its keys in order, without those that are null.
 func sorted(n *document.Node) *document.Node {
 	out := *n
-	out.Fields = slices.Clone(n.Fields)
+	out.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f document.Field) bool { return f.Value.Kind == document.Null })
 	for i := range out.Fields {
 		out.Fields[i].Value = *sorted(&out.Fields[i].Value)
 	}

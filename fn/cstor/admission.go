@@ -209,24 +209,30 @@ func (c *cluster) checkRemoved(old, pools []*pool) {
 	for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
 		instances[i.Hostname] = i
 	}
-	var removed []string
+	seen := c.facts.Tells(cstorGroup, instanceKind) && c.facts.Tells(cstorGroup, replicaKind)
+	var removed, unseen []string
 	for _, p := range old {
 		if now[p.hostname] != nil {
 			continue
 		}
 		removed = append(removed, p.hostname)
-		instance := instances[p.hostname]
-		if instance == nil {
-			if len(instances) > 0 {
-				c.report(finding.Warning, "no-instance", "",
-					"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.hostname)
+		switch instance := instances[p.hostname]; {
+		case instance == nil && len(instances) > 0:
+			c.report(finding.Warning, "no-instance", "",
+				"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.hostname)
+		case !seen:
+			unseen = append(unseen, p.hostname)
+		case instance == nil: // no pool of it lives
+		default:
+			if n := c.facts.Replicas(c.namespace(), instance.Name); n > 0 {
+				c.report(finding.Error, "pool-in-use", "",
+					"the pool on %s (CStorPoolInstance %s) cannot go: it holds %d volume replicas; move them first", p.hostname, instance.Name, n)
 			}
-			continue
 		}
-		if n := c.facts.Replicas(c.namespace(), instance.Name); n > 0 {
-			c.report(finding.Error, "pool-in-use", "",
-				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %d volume replicas; move them first", p.hostname, instance.Name, n)
-		}
+	}
+	if len(unseen) > 0 {
+		c.report(finding.Warning, "replicas-unknown", "",
+			"the pool on %s goes, and the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, and render again before this is applied", strings.Join(limit(unseen), ", "))
 	}
 	added := slices.IndexFunc(pools, func(p *pool) bool { return before[p.hostname] == nil })
 	if len(removed) > 0 && added >= 0 {

@@ -182,12 +182,20 @@ func TestRemovedPools(t *testing.T) {
 		return fmt.Sprintf("{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: prod-%s, namespace: openebs, labels: {kubernetes.io/hostname: %s, openebs.io/cstor-pool-cluster: prod}}}\n---\n", node, node)
 	}
 	replica := "{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-n2, namespace: openebs, labels: {cstorpoolinstance.openebs.io/name: prod-n2}}}\n---\n"
+	none := func(plural string) string {
+		return fmt.Sprintf("{apiVersion: poolwright.io/v1alpha1, kind: Inventory, metadata: {name: %s}, items: []}\n---\n", plural)
+	}
+	empty := instance("n1") + instance("n2") + none("cstorvolumereplicas")
 	tests := []struct{ name, facts, old, now, severity, want string }{
-		{"empty", instance("n1") + instance("n2"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "", ""},
+		{"empty", empty, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "", ""},
+		{"nothing is live", none("cstorpoolinstances") + none("cstorvolumereplicas"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "", ""},
+		{"replicas unknown", instance("n1") + instance("n2"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning", "the pool on n2 goes, and the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory"},
+		{"instances unknown", replica, "n1 stripe a1; n2 stripe a2; n3 stripe a3", "n1 stripe a1", "warning", "the pool on n2, n3 goes, and the inventory does not tell"},
+		{"all unknown", none("volumegroups"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning", "the inventory does not tell"},
 		{"with replicas", instance("n1") + instance("n2") + replica, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "error", "CStorPoolInstance prod-n2) cannot go: it holds 1 volume replicas"},
 		{"replicas elsewhere", instance("n1") + instance("n2") + replica, "n1 stripe a1; n2 stripe a2", "n2 stripe a2", "", ""},
 		{"without instance", instance("n1"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning", "has no CStorPoolInstance yet"},
-		{"one goes, one comes", instance("n1") + instance("n2"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1; n3 stripe a3", "warning", "the pool on n2 goes and the pool on n3 comes in one edit"},
+		{"one goes, one comes", empty, "n1 stripe a1; n2 stripe a2", "n1 stripe a1; n3 stripe a3", "warning", "the pool on n2 goes and the pool on n3 comes in one edit"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,6 +34,7 @@ type assessment struct {
 	*change.Change
 	facts *inventory.Facts
 	hosts map[string]*pool // of a CStorPoolCluster that is changed: its pools so far
+	disks []string         // and all block devices in them
 }
 
 func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
@@ -40,14 +42,14 @@ func (a assessment) judge(risk change.Risk, f *change.Field, format string, args
 }
 
 // claim judges a PersistentVolumeClaim: of its spec, Kubernetes lets only the
-// size grow.
+// size grow, and newer versions the class of its attributes change.
 func (a assessment) claim() {
 	switch a.Action {
 	case change.Create:
 		a.Judge(change.Safe, "", "claims a new volume")
 		return
 	case change.Remove:
-		if known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name); known != nil && !known.Bound {
+		if known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name); known != nil && !known.Bound && known.VolumeName == "" {
 			a.Judge(change.Safe, "", "is not bound, so there is no volume to lose")
 			return
 		}
@@ -59,6 +61,10 @@ func (a assessment) claim() {
 		switch {
 		case f.Shape == "spec.resources.requests.storage":
 			a.storage(f)
+		case f.Shape == "spec.volumeAttributesClassName" && f.New == nil:
+			a.judge(change.Disruptive, f, "the API server refuses it once the volume has attributes of a class, and the sync stops here")
+		case f.Shape == "spec.volumeAttributesClassName":
+			a.judge(change.Disruptive, f, "the driver changes the volume to class %s while it is used; where the cluster or the driver cannot do that, it is refused", f.New.Str())
 		case f.Under("spec"):
 			a.judge(change.Disruptive, f, "the API server refuses it: a claim cannot change %s, and the sync stops here", f.Path)
 		case f.Shape == "metadata.annotations["+selectedNode+"]":
@@ -74,14 +80,22 @@ func (a assessment) claim() {
 func (a assessment) storage(f *change.Field) {
 	was, err := resource.ParseQuantity(f.Old.Str())
 	is, err2 := resource.ParseQuantity(f.New.Str())
-	class := a.facts.Object(krm.ID{Group: storageGroup, Kind: "StorageClass", Name: a.New.Node.Str("spec", "storageClassName")})
+	name := a.New.Node.Str("spec", "storageClassName")
+	class := a.facts.Object(krm.ID{Group: storageGroup, Kind: classKind, Name: name})
+	known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name)
 	switch {
 	case err != nil || err2 != nil:
 		a.judge(change.Disruptive, f, "the size cannot be read")
 	case is.Cmp(was) < 0:
 		a.judge(change.Disruptive, f, "the API server refuses it: a volume cannot shrink, and the sync stops here")
-	case class != nil && class.Node.Str("allowVolumeExpansion") != "true":
-		a.judge(change.Disruptive, f, "the API server refuses it: StorageClass %s does not allow volumes to grow, and the sync stops here", class.Name)
+	case known != nil && !known.Bound:
+		a.judge(change.Disruptive, f, "the API server refuses it: only the claim of a bound volume can grow, and the sync stops here")
+	case name == "":
+		a.judge(change.Disruptive, f, "it is not known whether the volume can grow: the claim names no StorageClass")
+	case class == nil:
+		a.judge(change.Disruptive, f, "it is not known whether the volume can grow: StorageClass %s is not in the inventory; take it anew with poolwright inventory", name)
+	case class.Node.Str("allowVolumeExpansion") != "true":
+		a.judge(change.Disruptive, f, "the API server refuses it: StorageClass %s does not allow volumes to grow, and the sync stops here", name)
 	default:
 		a.judge(change.Safe, f, "the volume grows while it is used; the pool on it does not grow by itself")
 	}
@@ -107,6 +121,10 @@ func (a assessment) attachment() {
 func (a assessment) poolCluster() {
 	switch a.Action {
 	case change.Create:
+		if left := len(a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name)); left > 0 {
+			a.Judge(change.Disruptive, "", place.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
+			return
+		}
 		pools := readPools(a.New.Node)
 		devices := 0
 		for _, p := range pools {
@@ -118,6 +136,7 @@ func (a assessment) poolCluster() {
 		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
 		return
 	}
+	a.Fields = slices.DeleteFunc(a.Fields, func(f change.Field) bool { return f.Action == change.Remove && isFilledIn(&f) })
 	for i := range a.Fields {
 		f := &a.Fields[i]
 		switch {
@@ -127,7 +146,11 @@ func (a assessment) poolCluster() {
 			a.restart(f)
 		}
 	}
-	a.hosts = byHost(readPools(a.Old.Node))
+	old := readPools(a.Old.Node)
+	a.hosts = byHost(old)
+	for _, p := range old {
+		a.disks = append(a.disks, p.devices()...)
+	}
 	a.pools()
 }
 
@@ -151,7 +174,7 @@ func (a assessment) replicasOn(hostname string) string {
 		}
 	}
 	switch {
-	case instances == 0:
+	case instances == 0, !a.facts.Tells(cstorGroup, replicaKind):
 		return "the inventory does not tell whether volume replicas are on it"
 	case replicas == 0:
 		return "the inventory knows of no volume replica on it"

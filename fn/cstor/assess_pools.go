@@ -18,8 +18,9 @@ func (a assessment) pools() {
 	for i := range a.Fields {
 		f := &a.Fields[i]
 		switch {
-		case !f.Under("spec.pools"), f.Shape == "spec.pools[]", f.Shape == groupDevices:
-		case f.Shape == groupDevices+".capacity", f.Shape == groupDevices+".devLink": // no rule is known
+		case f.Shape == "spec", f.Shape == "spec.pools", f.Shape == "spec.pools[].poolConfig":
+			a.judge(change.Destructive, f, "%s", unheardOf)
+		case !f.Under("spec.pools"), f.Shape == "spec.pools[]", f.Shape == groupDevices, isFilledIn(f):
 		case f.Under("spec.pools[].poolConfig"):
 			a.poolConfig(f)
 		case f.Action == change.Reorder:
@@ -30,14 +31,49 @@ func (a assessment) pools() {
 			a.writeCache(f)
 		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Remove:
 			a.judge(change.Destructive, f, "a RAID group holds data of the pool and cannot be taken out: the webhook refuses it, or else the data is lost")
-		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Add && a.raidType(f.Path) == stripe:
-			a.judge(change.Disruptive, f, "the webhook refuses it: a striped pool has exactly one RAID group")
 		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Add:
-			a.judge(change.Safe, f, "the pool grows by a RAID group while it is used")
-		case f.Shape == "spec.pools", f.Under("spec.pools[].dataRaidGroups"):
-			a.judge(change.Destructive, f, "changes the disks of pools in a way that no rule knows")
+			a.groupAdded(f)
+		case f.Under("spec.pools[].dataRaidGroups"):
+			a.judge(change.Destructive, f, "%s", unheardOf)
 		}
 	}
+}
+
+const unheardOf = "changes the disks of pools in a way that no rule knows"
+
+// isFilledIn reports whether a field is one of those that the operator may write
+// into what was applied; they are never rendered.
+func isFilledIn(f *change.Field) bool {
+	for _, groups := range []string{"spec.pools[].dataRaidGroups[]", "spec.pools[].writeCacheRaidGroups[]"} {
+		if f.Shape == groups+".blockDevices[].capacity" || f.Shape == groups+".blockDevices[].devLink" {
+			return true
+		}
+	}
+	return false
+}
+
+// groupAdded judges a RAID group that is new in a pool that stays.
+func (a assessment) groupAdded(f *change.Field) {
+	taken := a.inUse(flatten(readGroups([]d.Node{*f.New})))
+	switch raidType := a.poolOf(f.Path).raidType; {
+	case taken != "":
+		a.judge(change.Destructive, f, "%s", taken)
+	case raidType == "":
+		a.judge(change.Destructive, f, "%s", unheardOf)
+	case raidType == stripe:
+		a.judge(change.Disruptive, f, "the webhook refuses it: a striped pool has exactly one RAID group")
+	default:
+		a.judge(change.Safe, f, "the pool grows by a RAID group while it is used")
+	}
+}
+
+// inUse says which disks that a pool is to have newly are in the cluster already.
+func (a assessment) inUse(names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(a.disks, name) })
+	if len(names) == 0 {
+		return ""
+	}
+	return place.Names(names) + " is in use in the pool cluster already: the webhook refuses it, or else what is on it is lost"
 }
 
 const groupDevices = "spec.pools[].dataRaidGroups[].blockDevices[]"
@@ -108,7 +144,7 @@ func (a assessment) poolsAddedAndRemoved() {
 		}
 	}
 	for _, p := range removed {
-		i := slices.IndexFunc(added, func(q pooled) bool { return sameDevices(p.pool, q.pool) })
+		i := slices.IndexFunc(added, func(q pooled) bool { return sameDisks(p.pool, q.pool) })
 		if i >= 0 {
 			a.judge(change.Disruptive, p.field, "%s", moves)
 			a.judge(change.Disruptive, added[i].field, "%s", moves)
@@ -121,28 +157,37 @@ func (a assessment) poolsAddedAndRemoved() {
 		}
 	}
 	for _, p := range added {
+		if taken := a.inUse(p.devices()); taken != "" {
+			a.judge(change.Destructive, p.field, "%s", taken)
+			continue
+		}
 		a.judge(change.Safe, p.field, "a new pool on %s, of %s; the others go on", p.hostname, place.Count(len(p.devices()), "free block device"))
 	}
 }
 
-func sameDevices(a, b *pool) bool {
-	x, y := a.devices(), b.devices()
-	if len(x) != len(y) {
-		return false
+// sameDisks reports whether two pools are one: the same disks in the same groups.
+func sameDisks(a, b *pool) bool {
+	names := func(groups [][]string) []string {
+		var sorted []string
+		for _, group := range groups {
+			sorted = append(sorted, strings.Join(slices.Sorted(slices.Values(group)), ","))
+		}
+		slices.Sort(sorted)
+		return sorted
 	}
-	slices.Sort(x)
-	slices.Sort(y)
-	return len(x) > 0 && slices.Equal(x, y)
+	return a.raidType == b.raidType && len(a.devices()) > 0 && slices.Equal(names(a.data), names(b.data)) && slices.Equal(names(a.cache), names(b.cache))
 }
 
-// raidType is the RAID type that the pool had in which a field lies, or "".
-func (a assessment) raidType(path string) string {
-	label, _ := strings.CutPrefix(path, "spec.pools["+inventory.LabelHostname+"=")
-	hostname, _, _ := strings.Cut(label, "]")
-	if p := a.hosts[hostname]; p != nil {
-		return p.raidType
+// poolOf is the pool, as it was, in which a field lies; without a RAID type if it
+// cannot be told.
+func (a assessment) poolOf(path string) *pool {
+	label, _, _ := strings.Cut(strings.TrimPrefix(path, "spec.pools["), "]")
+	for term := range strings.SplitSeq(label, ",") {
+		if hostname, found := strings.CutPrefix(term, inventory.LabelHostname+"="); found && a.hosts[hostname] != nil {
+			return a.hosts[hostname]
+		}
 	}
-	return ""
+	return &pool{}
 }
 
 // groups judges the disks that come and go in the RAID groups that stay.
@@ -174,26 +219,31 @@ func (a assessment) groups() {
 	}
 	for _, key := range order {
 		g := groups[key]
-		risk, text := judgeGroup(a.raidType(g.fields[0].Path) == stripe, g.in, g.out)
+		risk, text := a.group(a.poolOf(key), g.in, g.out)
 		for _, f := range g.fields {
 			a.judge(risk, f, "%s", text)
 		}
 	}
 }
 
-// judgeGroup judges the disks that come into a RAID group and go out of it.
-func judgeGroup(striped bool, in, out []string) (change.Risk, string) {
-	switch {
-	case len(out) == 0 && striped:
+// group judges the disks that come into a RAID group of a pool and go out of it.
+func (a assessment) group(p *pool, in, out []string) (change.Risk, string) {
+	switch taken := a.inUse(in); {
+	case taken != "":
+		return change.Destructive, taken
+	case len(out) == 0 && p.raidType == stripe:
 		return change.Safe, "the pool grows by " + place.Names(in) + " while it is used"
 	case len(out) == 0:
 		return change.Disruptive, "the webhook refuses it: disks cannot be added to a RAID group, only groups to a pool"
-	case striped:
+	case p.raidType == "":
+		return change.Destructive, unheardOf
+	case p.raidType == stripe:
 		return change.Destructive, "a striped pool has no redundancy: what is on " + place.Names(out) + " is lost, and the pool with it"
 	case len(out) > 1:
 		return change.Destructive, "more than one disk of a RAID group at once: what is on " + place.Names(out) + " cannot be rebuilt from the rest"
 	case len(in) != 1:
 		return change.Destructive, "block device " + out[0] + " cannot be taken out of its RAID group, only be replaced with one other"
 	}
-	return change.Disruptive, "block device " + out[0] + " is replaced with " + in[0] + ": the pool rebuilds it (resilver), and has less redundancy until that is done"
+	risk, text := a.replacement(p, out[0])
+	return risk, "block device " + out[0] + " is replaced with " + in[0] + ": " + text
 }

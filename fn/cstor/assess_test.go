@@ -65,6 +65,22 @@ kind: CStorVolumeReplica
 metadata: {name: v-2, namespace: openebs, labels: {cstorpoolinstance.openebs.io/name: prod-x1}}
 `
 
+// pooled are the facts of a pool of n1 and the disks of it that are named, as
+// name=state.
+func pooled(phase string, disks ...string) string {
+	var b strings.Builder
+	for _, disk := range disks {
+		name, state, _ := strings.Cut(disk, "=")
+		b.WriteString("apiVersion: openebs.io/v1alpha1\nkind: BlockDevice\nmetadata: {name: " + name + ", namespace: openebs}\nstatus: {state: " + state + "}\n---\n")
+	}
+	if phase != "" {
+		b.WriteString(strings.Replace(assessedFacts[:strings.Index(assessedFacts, "---")], "}}\n", "}}\nstatus: {phase: "+phase+"}\n", 1))
+	}
+	return b.String()
+}
+
+const expandable = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nallowVolumeExpansion: true\n"
+
 func TestAssess(t *testing.T) {
 	const gone = "gone"
 	replace := func(pairs ...string) string { return strings.Join(pairs, "\x00") }
@@ -75,16 +91,38 @@ func TestAssess(t *testing.T) {
 		want               string // in the reasons
 	}{
 		{"new pools", assessedPools, "", "", change.Safe, "makes 2 new pools of 7 block devices that are free"},
+		{"new pools where some are left", assessedPools, "", assessedFacts, change.Disruptive, "2 pools of it live without it"},
 		{"all pools go", assessedPools, gone, assessedFacts, change.Destructive, "every pool goes, with what is on it; 2 volume replicas on it"},
 		{"all pools go, unknown", assessedPools, gone, "", change.Destructive, "the inventory does not tell"},
 		{"a pool goes", assessedPools, replace(assessedPools[strings.Index(assessedPools, "  - nodeSelector: {kubernetes.io/hostname: n2}"):strings.Index(assessedPools, "  resources")], ""), assessedFacts,
 			change.Destructive, "the pool on n2 goes, with what is on it; the inventory knows of no volume replica on it"},
+		{"all pools go, replicas unknown", assessedPools, gone, assessedFacts[:strings.Index(assessedFacts, "---\napiVersion: cstor.openebs.io/v1\nkind: CStorVolumeReplica")], change.Destructive, "the inventory does not tell whether volume replicas are on it"},
+		{"all pools go, there are no replicas", assessedPools, gone, assessedFacts[:strings.Index(assessedFacts, "---\napiVersion: cstor.openebs.io/v1\nkind: CStorVolumeReplica")] + "---\napiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata: {name: cstorvolumereplicas}\nitems: []\n", change.Destructive, "the inventory knows of no volume replica on it"},
 		{"a pool moves", assessedPools, replace("hostname: n2", "hostname: n3"), "", change.Disruptive, "the pool moves to another node"},
+		{"a pool moves and changes its RAID type", assessedPools, replace("hostname: n2", "hostname: n3", "dataRaidGroupType: stripe", "dataRaidGroupType: mirror"), "", change.Destructive, "the pool on n2 goes"},
+		{"a pool moves and changes its groups", assessedPools, replace("hostname: n1", "hostname: n3", "a1}", "a3}", "a3}", "a1}"), "", change.Destructive, "the pool on n1 goes"},
+		{"a pool moves and changes its order", assessedPools, replace("hostname: n1", "hostname: n3", "{blockDeviceName: a3}, {blockDeviceName: a4}", "{blockDeviceName: a4}, {blockDeviceName: a3}"), "", change.Disruptive, "the pool moves to another node"},
 		{"a pool for another", assessedPools, replace("hostname: n2", "hostname: n3", "b1", "c1"), "", change.Destructive, "the operator ignores an edit that removes a pool and adds another"},
 		{"the order of pools and disks", assessedPools, replace("[{blockDeviceName: a1}, {blockDeviceName: a2}]", "[{blockDeviceName: a2}, {blockDeviceName: a1}]"), "", change.Safe, "the operator ignores the order"},
 
-		{"a disk replaced", assessedPools, replace("a1", "x1"), "", change.Disruptive, "block device a1 is replaced with x1: the pool rebuilds it (resilver)"},
-		{"a disk replaced in each group", assessedPools, replace("a1", "x1", "a3", "x3"), "", change.Disruptive, "block device a3 is replaced with x3"},
+		{"a disk replaced", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active", "a2=Active"), change.Disruptive, "block device a1 is replaced with x1: the pool rebuilds it (resilver), and has less redundancy until that is done"},
+		{"a disk replaced, the pool unknown", assessedPools, replace("a1", "x1"), pooled("", "a1=Active", "a2=Active"), change.Disruptive, "the inventory does not tell whether the pool is ONLINE"},
+		{"a disk replaced, all unknown", assessedPools, replace("a1", "x1"), "", change.Destructive, "a2 is not in the inventory"},
+		{"a disk replaced, the group unknown", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active"), change.Destructive, "a2 is not in the inventory"},
+		{"the good disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a1=Active", "a2=Inactive"), change.Destructive, "what is on it cannot be rebuilt from the rest of its RAID group: block device a2 is Inactive"},
+		{"the good disk replaced, the pool says ONLINE", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active", "a2=Inactive"), change.Destructive, "a2 is Inactive"},
+		{"the dead disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a1=Inactive", "a2=Active"), change.Disruptive, "the pool rebuilds it"},
+		{"the lost disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a2=Active"), change.Disruptive, "the pool rebuilds it"},
+		{"one dead elsewhere", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a1=Active", "a2=Active", "a3=Active", "a4=Inactive"), change.Disruptive, "the pool rebuilds it"},
+		{"a disk replaced, degraded by none", assessedPools, replace("a1", "x1"), pooled("Degraded", "a1=Active", "a2=Active", "a3=Active", "a4=Active", "w1=Active"), change.Destructive, "the pool is Degraded, and the inventory does not show which disk it lacks"},
+		{"a disk replaced during a rebuild", assessedPools, replace("a1", "x1"), strings.Replace(pooled("DEGRADED", "a1=Inactive", "a2=Active"), "phase: DEGRADED", "phase: DEGRADED, conditions: [{type: DiskReplacement, status: \"True\"}]", 1), change.Destructive, "the pool is DEGRADED and rebuilds another disk"},
+		{"a disk replaced, the pool offline", assessedPools, replace("a1", "x1"), pooled("OFFLINE", "a1=Inactive", "a2=Active"), change.Destructive, "the pool is OFFLINE"},
+		{"a disk replaced in each group", assessedPools, replace("a1", "x1", "a3", "x3"), pooled("ONLINE", "a1=Active", "a2=Active", "a3=Active", "a4=Active"), change.Disruptive, "block device a3 is replaced with x3"},
+		{"disks that change places", assessedPools, replace("a1}", "a3}", "a3}", "a1}"), pooled("ONLINE", "a1=Active", "a2=Active", "a3=Active", "a4=Active"), change.Destructive, "a3 is in use in the pool cluster already"},
+		{"a disk of another pool", assessedPools, replace("a1}", "b1}"), pooled("ONLINE", "a1=Active", "a2=Active"), change.Destructive, "b1 is in use in the pool cluster already"},
+		{"a stripe grows by a disk of another pool", assessedPools, replace("{blockDeviceName: b2}", "{blockDeviceName: b2}, {blockDeviceName: a1}"), "", change.Destructive, "a1 is in use in the pool cluster already"},
+		{"a group of disks of another", assessedPools, replace("    writeCacheRaidGroups", "    - blockDevices: [{blockDeviceName: b1}, {blockDeviceName: a6}]\n    writeCacheRaidGroups"), "", change.Destructive, "b1 is in use in the pool cluster already"},
+		{"a pool of disks of another", assessedPools, replace("  resources:", "  - nodeSelector: {kubernetes.io/hostname: n3}\n    dataRaidGroups: [{blockDevices: [{blockDeviceName: a1}]}]\n    poolConfig: {dataRaidGroupType: stripe}\n  resources:"), "", change.Destructive, "a1 is in use in the pool cluster already"},
 		{"both disks replaced", assessedPools, replace("a1", "x1", "a2", "x2"), "", change.Destructive, "a RAID group holds data of the pool and cannot be taken out"},
 		{"a disk goes", assessedPools, replace("{blockDeviceName: a1}, ", ""), "", change.Destructive, "block device a1 cannot be taken out of its RAID group"},
 		{"a disk comes", assessedPools, replace("{blockDeviceName: a1}, ", "{blockDeviceName: a1}, {blockDeviceName: x1}, "), "", change.Disruptive, "disks cannot be added to a RAID group"},
@@ -95,6 +133,8 @@ func TestAssess(t *testing.T) {
 		{"a stripe grows", assessedPools, replace("{blockDeviceName: b2}", "{blockDeviceName: b2}, {blockDeviceName: b3}"), "", change.Safe, "the pool grows by b3"},
 		{"a disk of a stripe goes", assessedPools, replace("{blockDeviceName: b2}", "{blockDeviceName: x2}"), "", change.Destructive, "a striped pool has no redundancy"},
 		{"no disks any more", assessedPools, replace(assessedPools[strings.Index(assessedPools, "    dataRaidGroups"):strings.Index(assessedPools, "    writeCache")], ""), "", change.Destructive, "in a way that no rule knows"},
+		{"no settings any more", assessedPools, replace("    poolConfig: {dataRaidGroupType: stripe}\n", ""), "", change.Destructive, "in a way that no rule knows"},
+		{"no spec any more", assessedPools, replace(assessedPools[strings.Index(assessedPools, "spec:"):], ""), "", change.Destructive, "in a way that no rule knows"},
 		{"no pools any more", assessedPools, replace(assessedPools[strings.Index(assessedPools, "  pools"):strings.Index(assessedPools, "  resources")], ""), "", change.Destructive, "in a way that no rule knows"},
 		{"another RAID type", assessedPools, replace("dataRaidGroupType: mirror", "dataRaidGroupType: raidz"), "", change.Destructive, "cannot change its RAID type"},
 
@@ -115,10 +155,16 @@ func TestAssess(t *testing.T) {
 		{"a claim goes", assessedClaim, gone, "", change.Destructive, "goes with its claim"},
 		{"a bound claim goes", assessedClaim, gone, assessedClaim + "status: {phase: Bound}\n", change.Destructive, "goes with its claim"},
 		{"a claim that is not bound goes", assessedClaim, gone, assessedClaim + "status: {phase: Pending}\n", change.Safe, "no volume to lose"},
-		{"a claim grows", assessedClaim, replace("10Gi", "20Gi"), "", change.Safe, "the volume grows while it is used"},
+		{"a claim that has a volume goes", assessedClaim, gone, strings.Replace(assessedClaim, "spec: {", "spec: {volumeName: pv-1, ", 1), change.Destructive, "goes with its claim"},
+		{"a claim grows", assessedClaim, replace("10Gi", "20Gi"), expandable, change.Safe, "the volume grows while it is used"},
+		{"a claim grows, the class unknown", assessedClaim, replace("10Gi", "20Gi"), "", change.Disruptive, "not known whether the volume can grow: StorageClass fast is not in the inventory; take it anew with poolwright inventory"},
+		{"a claim grows, of no class", strings.Replace(assessedClaim, "storageClassName: fast, ", "", 1), replace("10Gi", "20Gi"), expandable, change.Disruptive, "not known whether the volume can grow: the claim names no StorageClass"},
+		{"a claim grows that is not bound", assessedClaim, replace("10Gi", "20Gi"), expandable + "---\n" + assessedClaim + "status: {phase: Pending}\n", change.Disruptive, "only the claim of a bound volume can grow"},
 		{"a claim grows that cannot", assessedClaim, replace("10Gi", "20Gi"), "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n", change.Disruptive, "StorageClass fast does not allow volumes to grow"},
 		{"a claim shrinks", assessedClaim, replace("10Gi", "10G"), "", change.Disruptive, "a volume cannot shrink"},
 		{"a claim of another class", assessedClaim, replace("fast", "slow"), "", change.Disruptive, "the API server refuses it: a claim cannot change spec.storageClassName"},
+		{"a claim of other attributes", assessedClaim, replace("fast", "fast, volumeAttributesClassName: gold"), "", change.Disruptive, "the driver changes the volume to class gold while it is used"},
+		{"a claim of no attributes", strings.Replace(assessedClaim, "fast", "fast, volumeAttributesClassName: gold", 1), replace(", volumeAttributesClassName: gold", ""), "", change.Disruptive, "the API server refuses it once the volume has attributes of a class"},
 		{"a claim for another node", assessedClaim, replace("selected-node: n1", "selected-node: n2"), "", change.Disruptive, "for another node"},
 		{"a bound claim for another node", assessedClaim, replace("selected-node: n1", "selected-node: n2"), assessedClaim + "status: {phase: Bound}\n", change.Safe, "its volume stays where it is"},
 		{"an attachment", assessedAttachment, "", "", change.Safe, "attaches a volume"},
@@ -164,6 +210,25 @@ func TestAssess(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A pool is found by its disks where its selector is no plain host name: a stripe
+// stays one.
+func TestAssessSelector(t *testing.T) {
+	pools := strings.Replace(assessedPools, "hostname: n2}", "hostname: n2, zone: z}", 1)
+	for _, edit := range [][2]string{{"{blockDeviceName: b2}", "{blockDeviceName: x2}"}, {"dataRaidGroupType: stripe", "dataRaidGroupType: raidz"}} {
+		changes := change.Between(parsed(t, pools), parsed(t, strings.Replace(pools, edit[0], edit[1], 1)))
+		System{}.Assess(inventory.New(parsed(t, pooled("", "b1=Active", "b2=Active"))), changes[0])
+		if changes[0].Risk != change.Destructive {
+			t.Errorf("%s: %+v", edit[1], changes[0].Reasons)
+		}
+	}
+	grown := strings.Replace(pools, "{blockDeviceName: b2}]\n", "{blockDeviceName: b2}]\n    - blockDevices: [{blockDeviceName: b3}]\n", 1)
+	changes := change.Between(parsed(t, pools), parsed(t, grown))
+	System{}.Assess(inventory.New(nil), changes[0])
+	if changes[0].Risk != change.Disruptive {
+		t.Errorf("%+v", changes[0].Reasons)
 	}
 }
 

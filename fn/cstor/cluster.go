@@ -38,6 +38,7 @@ func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.O
 	for i, spec := range specs {
 		clusters[i] = newCluster(spec, facts, disks)
 		clusters[i].links = links
+		clusters[i].checkClasses(held)
 	}
 	for _, c := range clusters {
 		c.reserve()

@@ -39,9 +39,8 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	s.checkClaims()
 	s.checkAttachments()
 	s.checkDevices()
-	cluster := s.report.Step("CStorPoolCluster")
-	s.checkPoolCluster(cluster)
-	s.checkPools(cluster)
+	s.checkPoolCluster()
+	s.checkPools()
 	s.detail()
 	return s.report.Status(spec.Object.Ref, s.pools()+" healthy")
 }
@@ -52,9 +51,9 @@ type standing struct {
 	live      *krm.Object // the CStorPoolCluster, or nil
 	instances []*inventory.PoolInstance
 	rendered  map[string][]*krm.Object // by kind, in order of their names
-	wanted    map[string][]*krm.Object // what is to be applied by now, by kind
+	wanted    map[string][]*krm.Object // what would be rendered by now, by kind
 	storages  map[string]string        // the Storage of an attachment
-	down      map[string]bool          // nodes that are missing or not ready
+	down      map[string]bool          // nodes that are not ready
 	report    health.Report
 }
 
@@ -70,9 +69,7 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		s.rendered[o.Kind] = append(s.rendered[o.Kind], o)
 	}
 	for _, o := range out.Objects {
-		if !o.Intermediate && len(spec.Before) > 0 && !finding.Failed(out.Findings) {
-			s.wanted[o.Kind] = append(s.wanted[o.Kind], o.Object)
-		}
+		s.wanted[o.Kind] = append(s.wanted[o.Kind], o.Object)
 	}
 	for _, objects := range s.rendered {
 		slices.SortFunc(objects, func(a, b *krm.Object) int { return strings.Compare(a.Name, b.Name) })
@@ -93,7 +90,11 @@ func (s *standing) pools() string {
 func (s *standing) checkRendered() {
 	step := s.report.Step("object")
 	if finding.Failed(s.out.Findings) {
-		step.Add(health.Problem{Phase: health.Error, Reason: health.CannotRender, Message: health.FirstError(s.out.Findings)})
+		p := health.Problem{Phase: health.Error, Reason: health.CannotRender, Message: health.FirstError(s.out.Findings)}
+		if len(s.facts.Nodes) == 0 {
+			p.Message = "there is no Node among the facts, so nothing can be chosen"
+		}
+		step.Add(p)
 		return
 	}
 	if len(s.Before) == 0 && s.live == nil {
@@ -113,7 +114,7 @@ func (s *standing) checkRendered() {
 			applied++
 		}
 	}
-	if rendered > 0 && applied == 0 && len(s.instances) == 0 && s.facts.ClaimedBy(s.namespace(), s.name()) == 0 {
+	if rendered > 0 && applied == 0 {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
 			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", place.Count(rendered, "object")),
@@ -123,9 +124,10 @@ func (s *standing) checkRendered() {
 
 func (s *standing) checkNodes() {
 	step := s.report.Step("node")
+	var problems []health.Problem
 	for _, name := range s.before.nodes {
 		step.Count()
-		p := health.Problem{Phase: health.Error, Subject: name, Node: name}
+		p := health.Problem{Phase: health.Error, Outage: true, Subject: name, Node: name}
 		hostname := s.hostname(name)
 		n := s.facts.Node(name)
 		if hosts := s.facts.Host(hostname); n == nil && len(hosts) == 1 {
@@ -134,7 +136,6 @@ func (s *standing) checkNodes() {
 		switch {
 		case n == nil:
 			p.Reason, p.What = "NodeMissing", "missing from the cluster"
-			s.down[name] = true
 		case hostname != "" && n.Hostname != hostname:
 			p.Reason, p.What = "HostnameChanged", "without the hostname label that its pool selects"
 			p.Note = fmt.Sprintf("%q, not %q", n.Hostname, hostname)
@@ -152,6 +153,14 @@ func (s *standing) checkNodes() {
 					p.Phase, p.What = health.Progressing, "not ready and cordoned"
 				}
 			}
+		}
+		problems = append(problems, p)
+	}
+	for _, p := range problems {
+		// Volumes go on without one node of several. With more of them down, or the
+		// only one, they stop: that is no maintenance.
+		if len(problems) > 1 || len(s.before.nodes) == 1 {
+			p.Phase = health.Error
 		}
 		step.Add(p)
 	}
@@ -201,12 +210,13 @@ func (s *standing) checkClaims() {
 // noClass reports that a storage class is known not to be there.
 func (s *standing) noClass(name string) bool {
 	class := krm.ID{Group: storageGroup, Kind: classKind, Name: name}
-	return name != "" && s.facts.Object(class) == nil && len(s.facts.Objects(storageGroup, classKind)) > 0
+	return s.facts.Object(class) == nil && len(s.facts.Objects(storageGroup, classKind)) > 0
 }
 
 // checkAttachments looks at the attachments of cloud disks.
 func (s *standing) checkAttachments() {
 	step := s.report.Step("VolumeAttachment")
+	pooled := s.pooledNames()
 	for _, rendered := range s.rendered[attachmentKind] {
 		step.Count()
 		node, volume := rendered.Node.Str("spec", "nodeName"), rendered.Node.Str("spec", "source", "persistentVolumeName")
@@ -220,6 +230,8 @@ func (s *standing) checkAttachments() {
 		p := health.Problem{Phase: health.Progressing, Subject: rendered.Name, Node: node, Storage: s.storageOf(rendered.Name)}
 		failure := field(live, "status", "attachError")
 		switch {
+		case live == nil && s.live != nil && pooled[p.Storage]:
+			p.Phase, p.Reason, p.What = health.Error, "AttachmentMissing", "missing, though a pool uses the disk"
 		case live == nil:
 			p.Reason, p.What = health.NotApplied, "not applied yet"
 		case deleted(live):
@@ -228,7 +240,7 @@ func (s *standing) checkAttachments() {
 			continue
 		case failure.Str("message") != "":
 			p.Phase, p.Reason, p.What = health.Error, "AttachFailed", "failed"
-			p.Note, p.Since = oneLine(failure.Str("message")), parseTime(failure.Str("time"))
+			p.Note, p.Since = oneLine(failure.Str("message")), created(live)
 		case s.needsNoAttaching(rendered.Node.Str("spec", "attacher")):
 			continue
 		default:
@@ -245,9 +257,10 @@ func (s *standing) needsNoAttaching(driver string) bool {
 	return o != nil && o.Node.Str("spec", "attachRequired") == "false"
 }
 
-// checkDevices looks at every block device that is in a pool or reserved.
+// checkDevices looks at every block device that is in a pool or reserved, at the
+// spare ones apart: nobody claims these.
 func (s *standing) checkDevices() {
-	step := s.report.Step("block device")
+	step, spares := s.report.Step("block device"), s.report.Step("spare disk")
 	pooled := map[string]bool{} // by the operator's own knowledge
 	if s.live != nil {
 		for _, p := range readPools(s.live.Node) {
@@ -257,13 +270,18 @@ func (s *standing) checkDevices() {
 		}
 	}
 	for _, node := range s.before.nodes {
+		unused := s.before.reserved(node, spare)
 		for _, name := range s.devicesOf(node) {
-			step.Count()
+			among := step
+			if slices.Contains(unused, name) && !pooled[name] {
+				among = spares
+			}
+			among.Count()
 			if s.down[node] {
 				continue
 			}
 			if p, amiss := s.device(name, node, pooled[name]); amiss {
-				step.Add(p)
+				among.Add(p)
 			}
 		}
 	}
@@ -273,7 +291,7 @@ func (s *standing) checkDevices() {
 		}
 	}
 	s.checkAwaited(step, "awaiting-devices")
-	s.checkAwaited(step, "awaiting-spare")
+	s.checkAwaited(spares, "awaiting-spare")
 }
 
 // devicesOf lists the block devices of a node, each once.
@@ -305,8 +323,8 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 	}
 	p.Note = dev.Path
 	claim := s.facts.ClaimOf(dev)
-	switch hostname := s.hostname(node); {
-	case hostname != "" && dev.Hostname != hostname:
+	switch {
+	case dev.Hostname != s.hostname(node):
 		p.Reason, p.What, p.Note = "DeviceMoved", "moved", "it is on host "+dev.Hostname+" now"
 	case dev.State == "Inactive":
 		p.Reason, p.What = "DeviceInactive", "inactive"
@@ -325,12 +343,9 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 	return p, true
 }
 
-// checkAwaited takes over what the renderer awaits, where nothing seen so far
-// explains it.
+// checkAwaited takes over what the renderer awaits. What was seen of it in the
+// same step comes first, and tells more.
 func (s *standing) checkAwaited(step *health.Step, rule string) {
-	if !step.Clean() {
-		return
-	}
 	for _, f := range s.out.Findings {
 		if f.Rule == rule {
 			step.Add(health.Problem{Phase: health.Progressing, Reason: awaiting(rule), Message: f.Message})
@@ -342,10 +357,12 @@ func (s *standing) checkAwaited(step *health.Step, rule string) {
 // and that are not rendered, or rendered otherwise.
 func (s *standing) checkUnrendered(step *health.Step, kind string) {
 	for _, o := range s.wanted[kind] {
-		rendered := s.before.objects[o.ID()]
-		if rendered == nil {
+		have := s.before.objects[o.ID()]
+		if have == nil {
 			step.Count()
-		} else if within(o.Node.Get("spec"), rendered.Node.Get("spec")) {
+			have = s.facts.Object(o.ID()) // to be taken over
+		}
+		if have != nil && within(o.Node.Get("spec"), have.Node.Get("spec")) {
 			continue
 		}
 		storage := s.storageOf(o.Name)

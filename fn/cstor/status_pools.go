@@ -8,21 +8,19 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // checkPoolCluster compares the rendered CStorPoolCluster with the live one.
-func (s *standing) checkPoolCluster(step *health.Step) {
-	step.Count()
+func (s *standing) checkPoolCluster() {
+	step := s.report.Step("CStorPoolCluster")
 	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
 		step.Add(health.Problem{Phase: phase, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
-	var rendered *krm.Object
-	if !s.before.adopted {
-		rendered = s.before.cluster
-	}
+	rendered := s.before.cluster // or the live one
 	switch claimed := s.facts.ClaimedBy(s.namespace(), s.name()); {
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0):
 		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; apply the rendered one again",
@@ -34,22 +32,18 @@ func (s *standing) checkPoolCluster(step *health.Step) {
 		add(health.Error, "PoolClusterDeleting", parseTime(s.live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", s.name())
 	case s.live.Owner() != "" && s.live.Owner() != s.Object.OwnerKey():
 		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name(), s.live.Owner())
-	case rendered != nil && rendered != s.live && !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
+	case !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
 		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name(), differs(rendered, s.live))
 	}
 	if wanted := s.wanted[poolClusterKind]; len(wanted) > 0 {
 		switch {
-		case rendered == nil && s.live == nil:
+		case rendered == nil:
 			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
 				place.Count(len(readPools(wanted[0].Node)), "pool"))
-		case rendered != nil && !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")):
+		case !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")):
 			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
 				s.name(), differs(wanted[0], rendered))
 		}
-	}
-	s.checkAwaited(step, "two-steps")
-	if s.live != nil {
-		s.report.Unchanged(created(s.live))
 	}
 }
 
@@ -60,8 +54,6 @@ func awaiting(rule string) string {
 		return "ClaimPending"
 	case "awaiting-spare":
 		return "AwaitingSpare"
-	case "two-steps":
-		return "AwaitingRemoval"
 	}
 	return "AwaitingDevices"
 }
@@ -87,55 +79,65 @@ func differs(wanted, have *krm.Object) string {
 	return "the pools are the same, and their settings are not"
 }
 
-// checkPools looks at the pools of the live CStorPoolCluster.
-func (s *standing) checkPools(cluster *health.Step) {
+// checkPools looks at the pools, and takes the operator's word where all look well
+// to us.
+func (s *standing) checkPools() {
 	step := s.report.Step("pool")
-	if s.live == nil && len(s.instances) == 0 {
-		return
-	}
-	pools := s.before.pools
-	if s.live != nil {
-		pools = readPools(s.live.Node)
-	}
 	wanted := map[string]bool{}
-	for _, p := range pools {
+	for _, p := range s.before.pools {
 		step.Count()
 		wanted[p.hostname] = true
-		node := s.nodeOn(p.hostname)
-		if s.down[node] {
+		if s.down[p.node] {
 			continue
 		}
 		instance := s.instanceOn(p.hostname)
 		if instance == nil {
-			step.Add(health.Problem{
-				Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Subject: "that of " + s.name(), Node: node, Since: created(s.live),
-			})
+			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(s.live)}
+			if name, gone := vanished(s.facts, s.live, p.hostname); gone {
+				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.node}
+			}
+			step.Add(problem)
 			continue
 		}
 		if problem := poolProblem(instance); problem.Phase != health.OK {
-			problem.Subject, problem.Node = instance.Name, node
+			problem.Subject, problem.Node = instance.Name, p.node
 			step.Add(problem)
 			continue
 		}
 		s.report.Unchanged(created(instance))
 	}
 	for _, i := range s.instances {
-		if !wanted[i.Hostname] && s.live != nil {
+		if !wanted[i.Hostname] {
 			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolRemoving", What: "no longer wanted and not gone yet", Subject: i.Name, Node: i.Hostname})
 		}
 	}
-	if step.Clean() && cluster.Clean() && len(s.down) == 0 {
-		s.checkCounts(step)
-	}
+	s.checkCounts(step)
 }
 
-// checkCounts takes the operator's word where every pool looks well to us.
+// vanished reports whether a pool that is not there was: volumes still have replicas
+// on it, which tell its name, or the operator had made all of its cluster.
+func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) (name string, gone bool) {
+	if poolCluster == nil {
+		return "", false
+	}
+	for _, r := range facts.Objects(cstorGroup, replicaKind) {
+		name := r.Label(inventory.LabelPoolInstance)
+		instance := krm.ID{Group: cstorGroup, Kind: instanceKind, Namespace: r.Namespace, Name: name}
+		if r.Namespace == poolCluster.Namespace && r.Annotation(annotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, poolCluster.Name+"-") {
+			return name, true
+		}
+	}
+	made, known := field(poolCluster, "status", "provisionedInstances").Int()
+	return "", known && int(made) >= len(readPools(poolCluster.Node))
+}
+
+// checkCounts takes over what the operator counts.
 func (s *standing) checkCounts(step *health.Step) {
 	count := func(field string) int {
 		n, _ := strconv.Atoi(s.live.Node.Str("status", field))
 		return n
 	}
-	if s.live == nil || field(s.live, "status", "desiredInstances") == nil {
+	if field(s.live, "status", "desiredInstances") == nil {
 		return
 	}
 	if desired := count("desiredInstances"); count("healthyInstances") < desired || count("provisionedInstances") < desired {
@@ -160,7 +162,7 @@ func poolProblem(o *krm.Object) health.Problem {
 		return true
 	}
 	switch strings.ToUpper(phase) {
-	case "ONLINE", "HEALTHY":
+	case "ONLINE":
 		switch {
 		case deleted(o):
 			p.Reason, p.What = "PoolDeleting", "being deleted"
@@ -180,10 +182,11 @@ func poolProblem(o *krm.Object) health.Problem {
 		p.Reason, p.What = "PoolDegraded", "degraded"
 		bad("DiskUnavailable")
 	case "OFFLINE":
-		p.Reason, p.What = "PoolOffline", "offline"
+		p.Outage, p.Reason, p.What = true, "PoolOffline", "offline"
 		bad("PoolLost")
 	default:
-		p.Reason, p.What = "PoolFaulted", "faulted"
+		// What we do not know is looked at by a person, as in the check of deploy.
+		p.Outage, p.Reason, p.What = true, "PoolFaulted", "faulted"
 		if p.Note = phase; bad("PoolLost") {
 			p.Note = phase + ": " + p.Note
 		}
@@ -198,19 +201,6 @@ func (s *standing) instanceOn(hostname string) *krm.Object {
 		}
 	}
 	return nil
-}
-
-// nodeOn is the node of a pool's host, as people know it.
-func (s *standing) nodeOn(hostname string) string {
-	for _, p := range s.before.pools {
-		if p.hostname == hostname {
-			return p.node
-		}
-	}
-	if nodes := s.facts.Host(hostname); len(nodes) == 1 {
-		return nodes[0].Name
-	}
-	return hostname
 }
 
 // detail lists the nodes and the cloud disks, each under the rendered object that

@@ -28,7 +28,6 @@ const (
 	deviceGroup     = "openebs.io"
 	deviceVersion   = deviceGroup + "/v1alpha1"
 
-	labelVolume           = "openebs.io/persistent-volume"
 	labelReplicaVolume    = "cstorvolume.openebs.io/name"
 	annotationReplicaHost = "cstorpoolinstance.openebs.io/hostname"
 )
@@ -70,8 +69,8 @@ func (f *forest) from(o *krm.Object) *health.Tree {
 		return f.claim(o)
 	case volumeKind:
 		t := f.persistentVolume(o)
-		if v := f.volumes[o.Node.Str("spec", "csi", "volumeHandle")]; v != nil && o.Node.Str("spec", "csi", "driver") == cstorDriver {
-			t.Children = append(t.Children, f.config(v))
+		if v := f.chainOf(o); v != nil {
+			under(t, f.config(v))
 		}
 		return t
 	case configKind:
@@ -207,12 +206,12 @@ func (f *forest) claim(o *krm.Object) *health.Tree {
 		return t
 	}
 	// The volume has the name of what follows, and is shown where it is not well.
-	below := t
-	if p := f.persistentVolume(pv); p.Phase != health.OK || pv.Node.Str("spec", "csi", "driver") != cstorDriver {
-		t.Children = append(t.Children, p)
+	below, v := t, f.chainOf(pv)
+	if p := f.persistentVolume(pv); p.Phase != health.OK || v == nil {
+		under(t, p)
 		below = p
 	}
-	if v := f.volumes[pv.Node.Str("spec", "csi", "volumeHandle")]; v != nil && pv.Node.Str("spec", "csi", "driver") == cstorDriver {
+	if v != nil {
 		under(below, f.config(v))
 	}
 	return t
@@ -276,7 +275,7 @@ func (f *forest) target(v *volumeChain) *health.Tree {
 	for _, r := range v.replicas {
 		t.Children = append(t.Children, f.replica(r))
 	}
-	for i := len(v.replicas); i < v.factor() && v.target != nil; i++ {
+	for i := len(v.replicas); i < v.factor(); i++ {
 		t.Children = append(t.Children, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: replicaKind, Namespace: v.namespace, Name: v.name + "-?"}, ""))
 	}
 	return t
@@ -341,17 +340,12 @@ func (f *forest) pool(o *krm.Object) *health.Tree {
 func (f *forest) poolAlone(o *krm.Object) *health.Tree {
 	p := poolProblem(o)
 	t := &health.Tree{Object: o.Ref, State: dashed(o.Node.Str("status", "phase")), Phase: p.Phase}
-	where := o.Node.Str("spec", "hostName")
-	if where == "" {
-		where = o.Label(inventory.LabelHostname)
-	}
+	where := hostOf(o)
 	if nodes := f.facts.Host(where); len(nodes) == 1 {
 		where = nodes[0].Name
 	}
 	t.Note = note("on node "+where, o.Node.Str("spec", "poolConfig", "dataRaidGroupType"), size(o.Node.Str("status", "capacity", "total")))
-	if p.Phase != health.OK && p.Reason != "PoolPending" {
-		t.Note = note(t.Note, strings.TrimSuffix(p.What+": "+p.Note, ": "))
-	}
+	t.Note = note(t.Note, strings.TrimSuffix(p.What+": "+p.Note, ": "))
 	return t
 }
 

@@ -122,7 +122,7 @@ func (f *forest) addVolumes() {
 		of(o.Namespace, o.Name).target = o
 	}
 	for _, o := range f.facts.Objects(cstorGroup, replicaKind) {
-		v := of(o.Namespace, cmp.Or(o.Label(labelReplicaVolume), o.Label(labelVolume), o.Name))
+		v := of(o.Namespace, o.Label(labelReplicaVolume))
 		v.replicas = append(v.replicas, o)
 		instance := inventory.Key{Namespace: o.Namespace, Name: o.Label(inventory.LabelPoolInstance)}
 		f.replicasOn[instance] = append(f.replicasOn[instance], o)
@@ -187,8 +187,16 @@ func (v *volumeChain) quorum() int {
 	return v.factor()/2 + 1
 }
 
+// chainOf is the volume that a PersistentVolume is, nil if it is not of cStor.
+func (f *forest) chainOf(pv *krm.Object) *volumeChain {
+	if pv.Node.Str("spec", "csi", "driver") != cstorDriver {
+		return nil
+	}
+	return f.volumes[pv.Node.Str("spec", "csi", "volumeHandle")]
+}
+
 func (f *forest) volumeOf(replica *krm.Object) *volumeChain {
-	return f.volumes[cmp.Or(replica.Label(labelReplicaVolume), replica.Label(labelVolume), replica.Name)]
+	return f.volumes[replica.Label(labelReplicaVolume)]
 }
 
 // poolAndVolumes is a pool with its disks, and the volumes that it serves. lost
@@ -242,10 +250,10 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 		p := f.poolAlone(pool)
 		lost := f.replicasOn[key(pool)]
 		switch phase := strings.ToUpper(pool.Node.Str("status", "phase")); {
-		case !f.survives(pool, d.Name):
+		case !survives(f.facts, pool.Namespace, readPool(pool.Node.Get("spec")), d.Name):
 			p.Note = note(p.Note, "without this disk: it stops")
 			under(t, f.addHit(p, pool, lost, "without this disk"))
-		case phase != "ONLINE" && phase != "HEALTHY":
+		case phase != "ONLINE":
 			// The block devices need not show which disk it lacks already.
 			p.Note = note(p.Note, "without this disk: it may stop")
 			under(t, f.addHit(p, pool, lost, "without this pool"))
@@ -270,28 +278,6 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 	return t
 }
 
-// survives reports whether a pool goes on without one of its disks: whether its
-// group can do without that and all others in it that are not well already.
-func (f *forest) survives(pool *krm.Object, disk string) bool {
-	spare := map[string]int{raidz: 1, raidz2: 2}
-	for _, group := range readGroups(pool.Node.Seq("spec", "dataRaidGroups")) {
-		if !slices.Contains(group, disk) {
-			continue
-		}
-		out := 0
-		for _, name := range group {
-			if d := f.facts.Device(pool.Namespace, name); name == disk || d == nil || d.State != "Active" {
-				out++
-			}
-		}
-		if raid := pool.Node.Str("spec", "poolConfig", "dataRaidGroupType"); raid != mirror {
-			return out <= spare[raid]
-		}
-		return out < len(group)
-	}
-	return true // it is of the write cache, which a pool can lose
-}
-
 // node is a node with its pools and what they serve, then its other disks.
 func (f *forest) node(n *inventory.Node) *health.Tree {
 	t := &health.Tree{Object: n.Object.Ref, State: "-"}
@@ -307,7 +293,7 @@ func (f *forest) node(n *inventory.Node) *health.Tree {
 	}
 	var pools, lost []*krm.Object
 	for _, o := range f.facts.Objects(cstorGroup, instanceKind) {
-		if host := cmp.Or(o.Label(inventory.LabelHostname), o.Node.Str("spec", "hostName")); host == n.Hostname && host != "" {
+		if host := hostOf(o); host == n.Hostname && host != "" {
 			pools = append(pools, o)
 			lost = append(lost, f.replicasOn[key(o)]...)
 		}
@@ -334,24 +320,28 @@ func (f *forest) disksOf(o *krm.Object) []string {
 	return append(flatten(readGroups(o.Node.Seq("spec", "dataRaidGroups"))), flatten(readGroups(o.Node.Seq("spec", "writeCacheRaidGroups")))...)
 }
 
-// devicesOf lists the block devices that a cloud disk became.
+// devicesOf lists the block devices that a cloud disk became. Most drivers have
+// names for their disks that hold without the attachment, too.
 func (f *forest) devicesOf(pv *krm.Object) []*inventory.BlockDevice {
 	v := f.facts.Volume(pv.Name)
 	if v.Driver == cstorDriver || v.Driver == "" {
 		return nil
 	}
+	node, hostname := "", ""
 	for _, o := range f.facts.Objects(storageGroup, attachmentKind) {
-		if o.Node.Str("spec", "source", "persistentVolumeName") != pv.Name {
-			continue
+		if o.Node.Str("spec", "source", "persistentVolumeName") == pv.Name {
+			node = o.Node.Str("spec", "nodeName")
 		}
-		node := o.Node.Str("spec", "nodeName")
-		hostname := ""
-		if n := f.facts.Node(node); n != nil {
-			hostname = n.Hostname
-		}
-		return f.links().find(linksOf(v.Driver, v, f.facts.Attachment(pv.Name, node)), hostname)
 	}
-	return nil
+	if n := f.facts.Node(node); n != nil {
+		hostname = n.Hostname
+	}
+	return f.links().find(linksOf(v.Driver, v, f.facts.Attachment(pv.Name, node)), hostname)
+}
+
+// hostOf is the host that a pool is on.
+func hostOf(pool *krm.Object) string {
+	return cmp.Or(pool.Label(inventory.LabelHostname), pool.Node.Str("spec", "hostName"))
 }
 
 func key(o *krm.Object) inventory.Key { return inventory.Key{Namespace: o.Namespace, Name: o.Name} }

@@ -9,6 +9,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -21,6 +22,36 @@ type volume struct {
 	override string // the block device that a person named
 	pvName   string // once bound
 	device   string // once known, the block device
+}
+
+// checkClasses warns of a StorageClass that neither the inventory has, which has
+// others, nor the package.
+func (c *cluster) checkClasses(held []*krm.Object) {
+	var known []string
+	for _, o := range c.facts.Objects(storageGroup, classKind) {
+		known = append(known, o.Name)
+	}
+	if len(known) == 0 {
+		return
+	}
+	for _, o := range held {
+		if o.Group() == storageGroup && o.Kind == classKind {
+			known = append(known, o.Name)
+		}
+	}
+	check := func(field, class string) {
+		if !slices.Contains(known, class) {
+			c.report(finding.Warning, "no-such-class", field+".externalProvisioner.storageClassName",
+				"%q is not among the StorageClasses of the inventory%s; a claim of it stays unbound until it is there",
+				class, schema.DidYouMean(class, known))
+		}
+	}
+	if c.cfg.external() {
+		check("spec.diskConfig", c.cfg.Spec.DiskConfig.ExternalProvisioner.StorageClassName)
+	}
+	if c.cfg.cacheExternal() {
+		check("spec.poolConfig.writeCache", c.cfg.Spec.PoolConfig.WriteCache.ExternalProvisioner.StorageClassName)
+	}
 }
 
 // placeVolumes lists the cloud disks of a member and finds the block devices

@@ -9,12 +9,31 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
+// Annotations that are never rendered, by which the engines delete what they apply.
+const (
+	argoHook  = "argocd.argoproj.io/hook"
+	helmHook  = "helm.sh/hook" // Argo CD heeds it, too
+	fluxForce = "kustomize.toolkit.fluxcd.io/force"
+)
+
 // Assess judges a change of the annotations by which the engines are told what to
 // do with an object. It reports false for any other field.
 func Assess(c *change.Change, f *change.Field) bool {
 	switch key := strings.TrimSuffix(strings.TrimPrefix(f.Shape, "metadata.annotations["), "]"); key {
 	case argoOptions:
 		assessArgo(c, f)
+	case argoHook, helmHook:
+		if f.New != nil {
+			c.Judge(change.Destructive, f.Path, "a hook is deleted and made anew at every sync of Argo CD, with the data that it holds")
+			return true
+		}
+		c.Judge(change.Safe, f.Path, "is no hook any more")
+	case fluxForce:
+		if kept(f.New, "enabled") {
+			c.Judge(change.Destructive, f.Path, "Flux deletes it and makes it anew where a change of it is refused, without the data that it held")
+			return true
+		}
+		c.Judge(change.Safe, f.Path, "Flux does not delete it where a change of it is refused")
 	case fluxPrune:
 		if kept(f.Old, "disabled") && !kept(f.New, "disabled") {
 			c.Judge(change.Destructive, f.Path, "the protection goes: from now on, deleting it from Git makes Flux delete it")
@@ -43,20 +62,39 @@ func Assess(c *change.Change, f *change.Field) bool {
 	return true
 }
 
-// assessArgo tells the two protections apart: of an object that is gone from Git,
-// and of one whose Application is deleted.
+// assessArgo judges the sync options. The two protections are of an object that is
+// gone from Git, and of one whose Application is deleted.
 func assessArgo(c *change.Change, f *change.Field) {
-	lost := false
+	judged := false
+	judge := func(risk change.Risk, text string) {
+		c.Judge(risk, f.Path, text)
+		judged = true
+	}
 	for _, p := range []struct{ option, when string }{
 		{"Prune", "deleting it from Git makes Argo CD delete it"},
 		{"Delete", "deleting its Application makes Argo CD delete it"},
 	} {
 		if argoKeeps(value(f.Old), p.option) && !argoKeeps(value(f.New), p.option) {
-			c.Judge(change.Destructive, f.Path, "the protection goes: from now on, "+p.when)
-			lost = true
+			judge(change.Destructive, "the protection goes: from now on, "+p.when)
 		}
 	}
-	if !lost {
+	before := argoSplit(value(f.Old))
+	for _, option := range argoSplit(value(f.New)) {
+		if slices.Contains(before, option) {
+			continue
+		}
+		switch name, value, _ := strings.Cut(option, "="); name {
+		case "Replace", "Force":
+			if value == "true" {
+				judge(change.Destructive, option+": Argo CD may delete it and make it anew, without the data that it held")
+			}
+		case "", "Prune", "Delete", "PruneLast", "PrunePropagationPolicy", "ApplyOutOfSyncOnly", "ServerSideApply",
+			"ClientSideApplyMigration", "SkipDryRunOnMissingResource", "Validate", "FailOnSharedResource", "CreateNamespace":
+		default:
+			judge(change.Disruptive, "no rule knows the sync option "+name+" of Argo CD")
+		}
+	}
+	if !judged {
 		c.Judge(change.Safe, f.Path, "takes no protection away")
 	}
 }
@@ -80,10 +118,19 @@ func Keepers(o *krm.Object) []string {
 // argoKeeps reports whether the sync options hold Argo CD back, at least until a
 // person confirms.
 func argoKeeps(options, option string) bool {
-	return slices.ContainsFunc(strings.Split(options, ","), func(s string) bool {
-		name, value, _ := strings.Cut(strings.TrimSpace(s), "=")
+	return slices.ContainsFunc(argoSplit(options), func(s string) bool {
+		name, value, _ := strings.Cut(s, "=")
 		return name == option && (value == "false" || value == "confirm")
 	})
+}
+
+// argoSplit lists sync options, each as name=value.
+func argoSplit(options string) []string {
+	list := strings.Split(options, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
 }
 
 func kept(n *document.Node, want string) bool { return strings.EqualFold(value(n), want) }

@@ -12,8 +12,8 @@ import (
 )
 
 // Report collects what is amiss with one spec, step by step in the order in which
-// storage comes about. The worst phase wins; of two as bad the earlier step does,
-// since what follows is mostly its consequence.
+// storage comes about. The worst phase wins, and in it an outage; of two as bad the
+// earlier step does, since what follows is mostly its consequence.
 type Report struct {
 	steps []*Step
 	parts []part
@@ -30,9 +30,10 @@ type Step struct {
 // Problem is one thing amiss.
 type Problem struct {
 	Phase   Phase
+	Outage  bool // storage is down, not only at risk
 	Reason  string
 	What    string // says it of the subject: "missing from the cluster"
-	Subject string // the name of the thing
+	Subject string // the name of the thing, "" if only its node is known
 	Note    string // more about this one: "/dev/sdb, Inactive"
 	Message string // where the problem is not one of several: all of it, in place of the above
 	Node    string // where it is, "" for nowhere
@@ -40,7 +41,7 @@ type Problem struct {
 	Since   time.Time
 }
 
-// part is what a Detail is made for.
+// part is what a Detail is made for. There is no part without a node.
 type part struct {
 	object        finding.Ref
 	node, storage string
@@ -59,9 +60,6 @@ func (s *Step) Count() { s.total++ }
 
 // Add adds a problem.
 func (s *Step) Add(p Problem) { s.problems = append(s.problems, p) }
-
-// Clean reports whether nothing is amiss in the step.
-func (s *Step) Clean() bool { return len(s.problems) == 0 }
 
 // Unchanged says that something well has been as it is since t: a healthy status
 // is no older than the youngest of these.
@@ -83,11 +81,14 @@ func (r *Report) Status(spec finding.Ref, healthy string) Status {
 	if step, first := r.worst(func(Problem) bool { return true }); first != nil {
 		status.Phase, status.Reason = first.Phase, first.Reason
 		status.Message, status.Since = step.summary(first)
+		if n := r.others(first); n > 0 {
+			status.Message += "; and " + place.Count(n, "problem") + " more"
+		}
 	}
 	for _, part := range r.parts {
 		d := Detail{Object: part.object, Node: part.node, Phase: OK, Reason: Healthy, Message: part.healthy}
 		step, first := r.worst(func(p Problem) bool {
-			return p.Node != "" && p.Node == part.node && (part.storage == "" || p.Storage == "" || p.Storage == part.storage)
+			return p.Node == part.node && (part.storage == "" || p.Storage == "" || p.Storage == part.storage)
 		})
 		if first != nil {
 			d.Phase, d.Reason, d.Message, d.Since = first.Phase, first.Reason, step.line(first), first.Since
@@ -104,12 +105,33 @@ func (r *Report) worst(meant func(Problem) bool) (*Step, *Problem) {
 	for _, s := range r.steps {
 		for i := range s.problems {
 			p := &s.problems[i]
-			if meant(*p) && (worst == nil || p.Phase.WorseThan(worst.Phase)) {
+			if meant(*p) && (worst == nil || p.worseThan(worst)) {
 				in, worst = s, p
 			}
 		}
 	}
 	return in, worst
+}
+
+func (p *Problem) worseThan(q *Problem) bool {
+	if p.Phase != q.Phase {
+		return p.Phase.WorseThan(q.Phase)
+	}
+	return p.Outage && !q.Outage
+}
+
+// others counts the errors that are not like the first, each reason once. What is
+// on its way is not counted: it mostly follows from the first.
+func (r *Report) others(first *Problem) int {
+	reasons := map[string]bool{first.Reason: true}
+	for _, s := range r.steps {
+		for _, p := range s.problems {
+			if p.Phase == Error && first.Phase == Error {
+				reasons[p.Reason] = true
+			}
+		}
+	}
+	return len(reasons) - 1
 }
 
 // summary tells of all problems of a step that are like the first, and since when
@@ -144,7 +166,7 @@ func (s *Step) line(p *Problem) string {
 	if p.Message != "" {
 		return p.Message
 	}
-	line := s.noun + " " + p.Subject + " " + p.What
+	line := s.noun + " " + cmp.Or(p.Subject, "on node "+p.Node) + " " + p.What
 	if p.Note != "" {
 		line += ": " + p.Note
 	}
@@ -155,7 +177,7 @@ func (s *Step) line(p *Problem) string {
 func (p *Problem) name() string {
 	name := p.Subject
 	if p.Node != "" && p.Node != p.Subject && p.Storage == "" { // a storage is named after its node
-		name += " on node " + p.Node
+		name = strings.TrimSpace(name + " on node " + p.Node)
 	}
 	if p.Note != "" {
 		name += " (" + p.Note + ")"

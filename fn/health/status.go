@@ -14,7 +14,7 @@ import (
 type Phase string
 
 // The phases. Progressing is what comes right by itself, or by the next step of
-// the usual course (render, commit, apply). Error is what a person must look at;
+// the usual course (render, commit, apply), which the message then names. Error is what a person must look at;
 // it may still heal.
 const (
 	OK          Phase = "OK"
@@ -22,17 +22,15 @@ const (
 	Error       Phase = "ERROR"
 )
 
-// WorseThan orders phases. Nothing known is better than OK.
+// WorseThan orders phases.
 func (p Phase) WorseThan(q Phase) bool { return p.rank() > q.rank() }
 
 func (p Phase) rank() int {
 	switch p {
-	case OK:
-		return 1
 	case Progressing:
-		return 2
+		return 1
 	case Error:
-		return 3
+		return 2
 	}
 	return 0
 }

@@ -1,18 +1,29 @@
 package health
 
-import "github.com/poolwright/poolwright/schema/finding"
+import (
+	"strings"
+
+	"github.com/poolwright/poolwright/schema/finding"
+)
 
 // Tree is an object and what hangs on it.
 type Tree struct {
 	Object   finding.Ref
 	Phase    Phase  // "" where nothing is known of its health
-	State    string // in the words of its own system: Bound, ONLINE, Active; Missing for an object that others name
+	State    string // in the words of its own system: Bound, ONLINE, Active; Missing for an object that others name; "" where it says none
 	Note     string // what a person wants to know of it: size, place, what it means to others
 	Children []*Tree
 }
 
 // Missing is the State of an object that others name and that is not there.
 const Missing = "Missing"
+
+// Unnamed ends the name of an object that is not there and whose name nobody knows.
+// Several may be called the same.
+const Unnamed = "-?"
+
+// IsUnnamed reports whether the object has such a name.
+func (t *Tree) IsUnnamed() bool { return strings.HasSuffix(t.Object.Name, Unnamed) }
 
 // Absent makes the place of an object that is not there.
 func Absent(object finding.Ref, note string) *Tree {

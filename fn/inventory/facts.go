@@ -48,6 +48,7 @@ type Facts struct {
 	replicas  map[Key]int             // by pool instance
 	objects   map[krm.ID]*krm.Object
 	kinds     map[krm.ID][]*krm.Object // by group and kind
+	empty     map[string]bool          // names of Inventories without items
 }
 
 // New indexes facts.
@@ -67,6 +68,7 @@ func New(objects []*krm.Object) *Facts {
 		replicas:  map[Key]int{},
 		objects:   make(map[krm.ID]*krm.Object, len(objects)),
 		kinds:     map[krm.ID][]*krm.Object{},
+		empty:     map[string]bool{},
 	}
 	for _, o := range objects {
 		f.add(o)
@@ -136,6 +138,8 @@ func (f *Facts) add(o *krm.Object) {
 		f.instances[cluster] = append(f.instances[cluster], i)
 	case "cstor.openebs.io/CStorVolumeReplica":
 		f.replicas[Key{o.Namespace, o.Label(LabelPoolInstance)}]++
+	case "poolwright.io/Inventory":
+		f.empty[o.Name] = len(o.Node.Seq("items")) == 0
 	}
 }
 
@@ -147,6 +151,12 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 	return slices.SortedFunc(slices.Values(f.kinds[krm.ID{Group: group, Kind: kind}]), func(a, b *krm.Object) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// Tells reports whether the facts tell of a kind at all: there is an object of it,
+// or an Inventory of none, which a snapshot names after the plural of the kind.
+func (f *Facts) Tells(group, kind string) bool {
+	return len(f.kinds[krm.ID{Group: group, Kind: kind}]) > 0 || f.empty[strings.ToLower(kind)+"s"]
 }
 
 // Node returns a node by name, or nil.

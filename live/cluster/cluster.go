@@ -5,18 +5,11 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Options say which cluster is meant, as the flags of kubectl do.
@@ -27,8 +20,9 @@ type Options struct {
 }
 
 // requestTimeout bounds one request, so that a server that hangs is not waited
-// for without end. A page of the largest lists takes a few seconds.
-const requestTimeout = 2 * time.Minute
+// for without end. An API server gives up by itself after as long, unless told
+// otherwise; a page of the largest lists takes a few seconds.
+const requestTimeout = time.Minute
 
 // retries is how often a request is made again, a second later or when the API
 // server says, because it was too busy or the connection broke.
@@ -37,6 +31,7 @@ const retries = 5
 // Cluster is a live cluster. It may be used by several goroutines.
 type Cluster struct {
 	Server    string // its address
+	Context   string // its context in the kubeconfig; "" in a pod
 	Namespace string // the only one that is looked at; "" for all
 
 	config    *rest.Config
@@ -48,43 +43,20 @@ type Cluster struct {
 // Connect finds the cluster. Nothing is asked of it yet: the error is about the
 // kubeconfig.
 func Connect(o Options) (*Cluster, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.Kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: o.Context, ClusterInfo: clientapi.Cluster{}}
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-	config, err := loader.ClientConfig()
+	config, err := configure(o)
 	if err != nil {
-		raw, _ := loader.RawConfig() // which fails as well, or has the names
-		return nil, explainConfig(err, raw, o.Context)
+		return nil, err
 	}
 	// The API server shares its time out by itself (priority and fairness).
 	config.QPS = -1
 	config.UserAgent = rest.DefaultKubernetesUserAgent()
 	config.WarningHandler = rest.NoWarnings{}
 	config.NegotiatedSerializer = nil
-	c := &Cluster{Server: config.Host, Namespace: o.Namespace, config: config}
+	c := &Cluster{Server: config.Host, Context: contextName(o), Namespace: o.Namespace, config: config}
 	if err := c.connect(); err != nil {
 		return nil, unusable(err)
 	}
 	return c, nil
-}
-
-// explainConfig says what is wrong with a kubeconfig.
-func explainConfig(err error, raw clientapi.Config, wanted string) error {
-	contexts := strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", ")
-	switch {
-	case contexts != "" && wanted == "" && raw.CurrentContext == "":
-		return fmt.Errorf("the kubeconfig has no current context; name one with --context: %s", contexts)
-	case contexts != "" && wanted != "" && raw.Contexts[wanted] == nil:
-		return fmt.Errorf("the kubeconfig has no context %q; name one that it has with --context: %s", wanted, contexts)
-	case clientcmd.IsEmptyConfig(err):
-		return errors.New("no cluster is configured: name a kubeconfig with --kubeconfig or KUBECONFIG")
-	}
-	return unusable(err)
-}
-
-func unusable(err error) error {
-	return fmt.Errorf("the kubeconfig cannot be used: %w; correct it, or name another with --kubeconfig and --context", err)
 }
 
 func (c *Cluster) connect() error {
@@ -101,6 +73,14 @@ func (c *Cluster) connect() error {
 	plain := dynamic.ConfigFor(c.config)
 	c.requests, err = rest.UnversionedRESTClientForConfigAndClient(plain, client)
 	return err
+}
+
+// String names the cluster: its address, and its context in the kubeconfig.
+func (c *Cluster) String() string {
+	if c.Context == "" {
+		return c.Server
+	}
+	return c.Server + " (context " + c.Context + ")"
 }
 
 // Dynamic is for watches and writes of objects of any kind.

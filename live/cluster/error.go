@@ -4,14 +4,19 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Explain turns the error of a request into one that says what was tried, where,
@@ -20,6 +25,7 @@ func (c *Cluster) Explain(err error, doing string) error {
 	var status apierrors.APIStatus
 	var network *net.OpError
 	var request *url.Error
+	var syntax *json.SyntaxError
 	var authority x509.UnknownAuthorityError
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -27,10 +33,16 @@ func (c *Cluster) Explain(err error, doing string) error {
 		return nil
 	case errors.Is(err, context.Canceled):
 		return err
+	case errors.As(err, &syntax), says(err, "<html"):
+		return c.noAnswer(doing)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("cannot %s: %s does not know who asks; renew the credentials of the kubeconfig", doing, c.Server)
+	case says(err, `"system:anonymous"`):
+		return fmt.Errorf("cannot %s: %s takes who asks for nobody (system:anonymous): the context of the kubeconfig needs a user with credentials", doing, c.Server)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("cannot %s: %w; ask for the permission (deploy/rbac has a read-only role)", doing, err)
+		return fmt.Errorf("cannot %s: %w%s", doing, err, whomToAsk(err))
+	case says(err, "HTTP request to an HTTPS server"):
+		return fmt.Errorf("cannot %s: %s is asked without TLS, and answers with TLS only: write https:// in the kubeconfig", doing, c.Server)
 	case errors.As(err, &status):
 		return fmt.Errorf("cannot %s: %w", doing, err)
 	case errors.As(err, &network) && network.Op == "dial":
@@ -47,4 +59,43 @@ func (c *Cluster) Explain(err error, doing string) error {
 		return fmt.Errorf("cannot %s: the request to %s failed: %w", doing, c.Server, request.Err)
 	}
 	return fmt.Errorf("cannot %s: %w", doing, err)
+}
+
+// noAnswer is the error for what answers and is no API server.
+func (c *Cluster) noAnswer(doing string) error {
+	return fmt.Errorf("cannot %s: what %s answers is not the answer of a Kubernetes API server; is a login page or a proxy in front of it, or the address in the kubeconfig wrong?", doing, c.Server)
+}
+
+// says reports whether the answer of a server has a text in it. Of an answer that is
+// no Status client-go makes an "unknown reason", with the text as a cause.
+func says(err error, text string) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	s := status.Status()
+	return strings.Contains(s.Message, text) || s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool {
+		return strings.Contains(c.Message, text)
+	})
+}
+
+// refused is how the authorizer of an API server says what is not allowed, unlike
+// admission, which forbids with other words.
+var refused = regexp.MustCompile(`User ".*" cannot ([a-z]+) resource "([^"]+)"`)
+
+// whomToAsk says which permission is missing, and which role has it.
+func whomToAsk(err error) string {
+	said := refused.FindStringSubmatch(err.Error())
+	if said == nil {
+		return ""
+	}
+	verb, resource := said[1], said[2]
+	if verb == "get" || verb == "list" || verb == "watch" {
+		return "; ask for the read-only role of deploy/rbac"
+	}
+	hint := "; ask for the permission to " + verb + " " + resource
+	if strings.HasSuffix(resource, "/status") {
+		hint += "; deploy/status has a role with it"
+	}
+	return hint
 }

@@ -40,8 +40,8 @@ func (c *Cluster) List(ctx context.Context, r Resource, selector string, page fu
 			return c.Explain(err, doing)
 		}
 		list, err := parse(body)
-		if err != nil {
-			return fmt.Errorf("cannot %s: the answer of %s cannot be read: %w", doing, c.Server, err)
+		if err != nil || list.Get("items") == nil {
+			return c.noAnswer(doing)
 		}
 		if err := page(list.Seq("items")); err != nil {
 			return fmt.Errorf("cannot %s: %w", doing, err)

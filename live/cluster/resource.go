@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 )
@@ -56,13 +58,16 @@ func (s *Served) Find(group, kind string) (Resource, bool, error) {
 		return r, true, nil
 	}
 	if err := s.failed[group]; err != nil {
-		return Resource{}, false, fmt.Errorf("the kinds of %s cannot be told: %w", group, err)
+		return Resource{}, false, fmt.Errorf("the kinds of %s cannot be told: %w", cmp.Or(group, "the core group"), err)
 	}
 	return Resource{}, false, nil
 }
 
 // Served asks which kinds there are.
 func (c *Cluster) Served(ctx context.Context) (*Served, error) {
+	const doing = "ask the API server which kinds it serves"
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	lists, err := c.discovery.ServerPreferredResourcesWithContext(ctx)
 	served := &Served{resources: map[schema.GroupKind]Resource{}, failed: map[string]error{}}
 	var partial *discovery.ErrGroupDiscoveryFailed
@@ -73,7 +78,17 @@ func (c *Cluster) Served(ctx context.Context) (*Served, error) {
 			served.failed[gv.Group] = cause
 		}
 	case err != nil:
-		return nil, c.Explain(err, "ask which kinds it serves")
+		if apierrors.IsForbidden(err) { // the discovery client drops what the API server says
+			if _, said := c.get(ctx, "/api", nil); said != nil {
+				err = said
+			}
+		}
+		return nil, c.Explain(err, doing)
+	}
+	if len(lists) == 0 && len(served.failed) == 0 {
+		// Many servers answer anything with some JSON. One without any kinds would
+		// look like a cluster in which all is gone.
+		return nil, c.noAnswer(doing)
 	}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)

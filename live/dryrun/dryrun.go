@@ -1,7 +1,8 @@
 // Package dryrun asks a live cluster what it would make of rendered objects, by
 // server-side apply in a dry run: with the defaults of the API server, what
-// admission does to them, and the fields that belong to others. Nothing is
-// stored.
+// admission does to them, and the fields that belong to others. Nothing of that is
+// stored. What a webhook would do to the cluster all the same is for the caller to
+// know, and then the object is compared here instead; see Options.Effect.
 package dryrun
 
 import (
@@ -31,6 +32,10 @@ type Options struct {
 	// Owners are the owner keys of the specs whose objects are looked for; those
 	// of the rendered objects count in any case.
 	Owners []string
+	// Effect says what a dry run that puts an object in the place of the live one
+	// would do to the cluster all the same, "" for nothing; nil is never anything.
+	// What has an effect is not asked for.
+	Effect func(live, wanted *krm.Object) string
 	// Progress is told how many of the objects were asked for. It may be called by
 	// several goroutines at once, and may be nil.
 	Progress func(done, total int)
@@ -39,6 +44,9 @@ type Options struct {
 // Result is what lives, and what would live.
 type Result struct {
 	Old, New []*krm.Object // without what only the API server keeps; what was refused is in neither
+	// Others are live objects of ours whose specs are neither among the rendered
+	// objects nor in Options.Owners: of another package, or of a spec that is gone.
+	Others   []*krm.Object
 	Findings []finding.Finding
 }
 
@@ -46,9 +54,9 @@ type Result struct {
 const parallel = 8
 
 // Run compares the rendered objects with the cluster. Objects that are not for
-// the cluster are left out, and where the connection is limited to a namespace,
-// those of others. The error says that nothing could be found out; what the
-// cluster refuses is a finding of severity error.
+// the cluster are left out. The connection must not be limited to a namespace: what
+// goes elsewhere would not be seen. The error says that nothing could be found out;
+// what the cluster refuses is a finding of severity error.
 func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Options) (*Result, error) {
 	served, err := c.Served(ctx)
 	if err != nil {
@@ -65,7 +73,7 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 	var wanted []*krm.Object
 	for _, w := range rendered {
 		r.owners[w.Owner()] = true
-		if w.Annotation(krm.AnnotationLocalConfig) == "true" || c.Namespace != "" && w.Namespace != "" && w.Namespace != c.Namespace {
+		if w.Annotation(krm.AnnotationLocalConfig) == "true" {
 			continue
 		}
 		wanted = append(wanted, w)
@@ -76,7 +84,7 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 	})
 	for _, kind := range ordered {
 		if err := r.list(ctx, kind); err != nil {
-			return nil, err
+			return nil, withRole(err)
 		}
 	}
 	answers, err := r.ask(ctx, wanted)
@@ -124,8 +132,11 @@ func (r *run) list(ctx context.Context, kind krm.ID) error {
 type answer struct {
 	live    *liveObject // nil if it is not there
 	applied *krm.Object // nil if it could not be asked
+	effect  string      // what asking would have done, so that it was not asked
 	absent  string      // what is not there yet, so that it could not be asked
 	refused error
+	dying   bool     // it is being deleted, so that asking tells nothing
+	warned  []string // by the API server
 }
 
 // ask tries every object. The first error that is no answer ends it all.
@@ -183,15 +194,26 @@ func (r *run) try(ctx context.Context, w *krm.Object) (answer, error) {
 		case err == nil:
 			a.live = newLive(live)
 		case !isAbsent(err):
-			return a, r.cluster.Explain(err, "get "+resource.String())
+			return a, withRole(r.cluster.Explain(err, "get "+resource.String()))
 		}
+	}
+	if a.live != nil && a.live.Node.Str("metadata", "deletionTimestamp") != "" {
+		a.dying = true
+		return a, nil
 	}
 	manager, sent := "", w.Node
 	if a.live != nil {
 		manager, sent = a.live.manager, withMarks(w.Node, a.live.Node)
 	}
 	manager = cmp.Or(r.options.Manager, manager, defaultManager)
-	applied, err := r.cluster.DryRunApply(ctx, resource, w.Namespace, w.Name, manager, sent)
+	if a.live != nil && r.options.Effect != nil {
+		if a.effect = r.options.Effect(&a.live.Object, w); a.effect != "" {
+			a.applied = krm.NewObject(nil, merged(a.live.Node, manager, sent))
+			return a, nil
+		}
+	}
+	applied, warned, err := r.cluster.DryRunApply(ctx, resource, w.Namespace, w.Name, manager, sent)
+	a.warned = warned
 	switch {
 	case err == nil:
 		a.applied = krm.NewObject(nil, applied)
@@ -202,52 +224,9 @@ func (r *run) try(ctx context.Context, w *krm.Object) (answer, error) {
 	case isRefusal(err):
 		a.refused = err
 	case isForbidden(err):
-		return a, fmt.Errorf("cannot try to apply %s: %w; a dry run needs the permission to get, list, patch and create %s, although nothing is stored", w.Ref, err, resource)
+		return a, fmt.Errorf("cannot try to apply %s: %w; a dry run needs the permission to get, list, patch and create %s, although it stores none: ask for the role poolwright-plan of deploy/rbac", w.Ref, err, resource)
 	default:
 		return a, r.cluster.Explain(err, "try to apply "+w.Ref.String())
 	}
 	return a, nil
-}
-
-// result sorts the answers into what is there and what would be.
-func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
-	result := &Result{}
-	absent := map[string][]*krm.Object{}
-	for i, w := range wanted {
-		a := &answers[i]
-		delete(r.live, w.ID())
-		switch {
-		case a.refused != nil:
-			result.Findings = append(result.Findings, refusals(w, a.refused)...)
-		case a.absent != "":
-			absent[a.absent] = append(absent[a.absent], w)
-			result.New = append(result.New, w)
-		case a.live == nil:
-			result.New = append(result.New, w)
-		default:
-			if a.live.manager == "" && r.options.Manager == "" {
-				dropped(a.applied.Node, a.live.lastApplied, w.Node)
-			}
-			result.Old = append(result.Old, strip(&a.live.Object))
-			result.New = append(result.New, strip(a.applied))
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(absent)) {
-		objects := absent[what]
-		f := finding.Finding{
-			Severity: finding.Info, Rule: "not-there-yet", Object: objects[0].Ref,
-			Message: "would be created, unchecked: " + what + " is not in the cluster yet",
-		}
-		if n := len(objects) - 1; n > 0 {
-			f.Message += fmt.Sprintf("; the same holds for %d more", n)
-		}
-		result.Findings = append(result.Findings, f)
-	}
-	for _, l := range r.live {
-		if owner := l.Owner(); owner != "" && r.owners[owner] {
-			result.Old = append(result.Old, strip(&l.Object))
-		}
-	}
-	result.Findings = finding.Sort(result.Findings)
-	return result
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -226,11 +229,9 @@ func TestOthers(t *testing.T) {
 	expect(t, "change CStorPoolCluster others/prod\n  change metadata.annotations[client.lifecycle.config.k8s.io/deletion]\n", changes, findings)
 }
 
-// Where an engine applies as kubectl did before server-side apply, what is gone
-// from Git is told by what it applied last.
-func TestClientSideApply(t *testing.T) {
-	needDefinitions(t)
-	objects := example(t, "cstor-local", namespace(t, "client-side"))
+// applyClientSide creates the pool cluster as a client-side apply does.
+func applyClientSide(t *testing.T, manager string, objects []*krm.Object) {
+	t.Helper()
 	i := slices.IndexFunc(objects, func(o *krm.Object) bool { return o.Kind == "CStorPoolCluster" })
 	body := document.AppendJSON(nil, objects[i].Node)
 	live := &unstructured.Unstructured{}
@@ -240,15 +241,40 @@ func TestClientSideApply(t *testing.T) {
 	annotations := live.GetAnnotations()
 	annotations["kubectl.kubernetes.io/last-applied-configuration"] = string(body)
 	live.SetAnnotations(annotations)
-	client := admin.Dynamic().Resource(schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: "cstorpoolclusters"}).Namespace("client-side")
-	if _, err := client.Create(t.Context(), live, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}); err != nil {
+	client := admin.Dynamic().Resource(schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: "cstorpoolclusters"}).Namespace(objects[i].Namespace)
+	if _, err := client.Create(t.Context(), live, metav1.CreateOptions{FieldManager: manager}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Where an engine applies as kubectl did before server-side apply, what is gone
+// from Git is told by what it applied last.
+func TestClientSideApply(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-local", namespace(t, "client-side"))
+	applyClientSide(t, "kubectl-client-side-apply", objects)
 	apply(t, "somebody", parse(t, "label", "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: prod, namespace: client-side, labels: {team: a}}\n")...)
 	changes, findings := try(t, objects, dryrun.Options{})
 	expect(t, "", changes, findings)
 	changes, findings = try(t, edited(t, objects, "CStorPoolCluster", "    kustomize.toolkit.fluxcd.io/prune: disabled\n", ""), dryrun.Options{})
 	expect(t, "change CStorPoolCluster client-side/prod\n  remove metadata.annotations[kustomize.toolkit.fluxcd.io/prune]\n", changes, findings)
+}
+
+// Argo CD applies like that, too, in its own name. Naming it changes nothing; in
+// another name nothing goes.
+func TestClientSideManager(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-local", namespace(t, "client-manager"))
+	applyClientSide(t, "argocd-controller", objects)
+	now := edited(t, objects, "CStorPoolCluster", "    kustomize.toolkit.fluxcd.io/prune: disabled\n", "")
+	for manager, want := range map[string]string{
+		"":                  "change CStorPoolCluster client-manager/prod\n  remove metadata.annotations[kustomize.toolkit.fluxcd.io/prune]\n",
+		"argocd-controller": "change CStorPoolCluster client-manager/prod\n  remove metadata.annotations[kustomize.toolkit.fluxcd.io/prune]\n",
+		"somebody-else":     "",
+	} {
+		changes, findings := try(t, now, dryrun.Options{Manager: manager})
+		expect(t, want, changes, findings)
+	}
 }
 
 // What lives and is no longer rendered is removed, if it is of these specs.
@@ -274,11 +300,147 @@ remove PersistentVolumeClaim removals/prod-gke-prod-storage-c-07de-0
 `, changes, findings)
 
 	// Nothing is rendered at all: what to look for is told.
-	changes, findings = try(t, nil, dryrun.Options{
-		Kinds: []krm.ID{{Kind: "PersistentVolumeClaim"}, {Group: "example.com", Kind: "NotServed"}}, Owners: []string{objects[0].Owner()},
-	})
+	kinds := []krm.ID{{Kind: "PersistentVolumeClaim"}, {Group: "storage.k8s.io", Kind: "VolumeAttachment"}, {Group: "example.com", Kind: "NotServed"}}
+	changes, findings = try(t, nil, dryrun.Options{Kinds: kinds, Owners: []string{objects[0].Owner()}})
 	if len(findings) > 0 || len(changes) != 6 {
 		t.Errorf("everything goes:\n%s", told(changes, findings))
+	}
+
+	// What is of specs that nobody told of may be another package's.
+	apply(t, "some-engine", parse(t, "attachment", `apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata:
+  name: removals-another
+  labels: {app.kubernetes.io/managed-by: poolwright}
+  annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/removals/another}
+spec: {attacher: x, nodeName: x, source: {persistentVolumeName: x}}
+`)...)
+	result, err := dryrun.Run(t.Context(), admin, fewer, dryrun.Options{Kinds: kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range result.Others {
+		if strings.Contains(o.Owner(), "/removals/") {
+			names = append(names, o.Ref.String())
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"PersistentVolumeClaim removals/another", "VolumeAttachment removals-another"}; !slices.Equal(names, want) {
+		t.Errorf("others: %q", names)
+	}
+}
+
+// What would do something even in a dry run is not asked for, and compared here.
+// This cluster refuses every change, so that being asked shows.
+func TestEffect(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-local", namespace(t, "effect"))
+	apply(t, "some-engine", edited(t, objects, "CStorPoolCluster", "  annotations:\n", "  annotations:\n    config.k8s.io/owning-inventory: x\n")...)
+	apply(t, "somebody", parse(t, "label", "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: prod, namespace: effect, labels: {team: a}}\nspec: {priorityClassName: high}\n")...)
+	apply(t, "test", parse(t, "policy", `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: frozen}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [cstor.openebs.io], apiVersions: [v1], operations: [UPDATE], resources: [cstorpoolclusters]}]}
+  validations: [{expression: "object.metadata.namespace != 'effect'", message: it was asked, reason: Forbidden}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: frozen}
+spec: {policyName: frozen, validationActions: [Deny]}
+`)...)
+	options := dryrun.Options{Effect: fn.DryRunEffect}
+	setting := edited(t, objects, "CStorPoolCluster", "compression: lz4", "compression: gzip")
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		changes, findings := try(t, setting, options)
+		if len(findings) == 1 && len(changes) == 0 && strings.Contains(findings[0].Message, "it was asked") {
+			break
+		}
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("the policy is not there:\n%s", told(changes, findings))
+		}
+	}
+	const disk = "blockdevice-94f00118e3d1ffae0ead8857fae98ea3"
+	now := edited(t, objects, "CStorPoolCluster", disk, "blockdevice-new")
+	now = edited(t, now, "CStorPoolCluster", "    kustomize.toolkit.fluxcd.io/prune: disabled\n", "")
+	const want = `change CStorPoolCluster effect/prod
+  remove metadata.annotations[kustomize.toolkit.fluxcd.io/prune]
+  remove spec.pools[kubernetes.io/hostname=stor-c1].dataRaidGroups[0].blockDevices[blockDeviceName=blockdevice-94f00118e3d1ffae0ead8857fae98ea3]
+  add spec.pools[kubernetes.io/hostname=stor-c1].dataRaidGroups[0].blockDevices[blockDeviceName=blockdevice-new]
+edited:1:1: warning: CStorPoolCluster effect/prod: is compared here and not tried with the API server: the admission webhook of cStor claims blockdevice-new even then
+`
+	changes, findings := try(t, now, options)
+	expect(t, want, changes, findings)
+	if changes, findings = try(t, now, dryrun.Options{}); !strings.Contains(told(changes, findings), "it was asked") {
+		t.Errorf("without Effect it is asked for:\n%s", told(changes, findings))
+	}
+}
+
+// What somebody deletes is not kept by an apply: that is an error, although it is
+// still there and as it is in Git.
+func TestBeingDeleted(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-local", namespace(t, "deleted"))
+	apply(t, "some-engine", edited(t, objects, "CStorPoolCluster", "metadata:\n", "metadata:\n  finalizers: [example.com/wait]\n")...)
+	client := admin.Dynamic().Resource(schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: "cstorpoolclusters"}).Namespace("deleted")
+	if err := client.Delete(t.Context(), "prod", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	changes, findings := try(t, objects, dryrun.Options{})
+	if len(changes) > 0 || len(findings) != 1 || findings[0].Severity != finding.Error || findings[0].Object.Name != "prod" ||
+		!regexp.MustCompile(`^is being deleted since 20[0-9TZ:-]+, and only its finalizers keep it \(example.com/wait\): no apply stops that, `).MatchString(findings[0].Message) {
+		t.Errorf("got:\n%s", told(changes, findings))
+	}
+	if _, err := client.Patch(t.Context(), "prod", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is the output of another spec is not taken over without a word.
+func TestTakeOver(t *testing.T) {
+	needDefinitions(t)
+	objects := example(t, "cstor-local", namespace(t, "taken"))
+	apply(t, "some-engine", edited(t, objects, "CStorPoolCluster", "CStorClusterConfig/taken/prod", "CStorClusterConfig/other/prod")...)
+	result, err := dryrun.Run(t.Context(), admin, objects, dryrun.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := fn.Assess(inventory.New(nil), change.Between(result.Old, result.New))
+	got := told(changes, result.Findings)
+	if !strings.HasPrefix(got, "change CStorPoolCluster taken/prod\n  change metadata.annotations[poolwright.io/owner]\n") || len(result.Findings) != 1 ||
+		!strings.HasSuffix(got, "warning: CStorPoolCluster taken/prod: lives as output of dao.mayadata.io/CStorClusterConfig/other/prod: is that another package's? Two that apply one object undo each other, and one that prunes deletes it\n") {
+		t.Errorf("got:\n%s", got)
+	}
+	if len(changes) == 1 && changes[0].Risk != change.Disruptive {
+		t.Errorf("%s: %v", changes[0].Risk, changes[0].Reasons)
+	}
+}
+
+// What the API server only warns of is passed on, each text once.
+func TestWarnings(t *testing.T) {
+	objects := example(t, "cstor-cloud/commits/1-nothing-bound", namespace(t, "warnings"))
+	apply(t, "test", parse(t, "policy", `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: warns}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [persistentvolumeclaims]}]}
+  validations: [{expression: "object.metadata.namespace != 'warnings'", message: think twice}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: warns}
+spec: {policyName: warns, validationActions: [Warn]}
+`)...)
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		changes, findings := try(t, objects, dryrun.Options{})
+		if len(findings) == 1 && len(changes) == 6 && findings[0].Severity == finding.Warning &&
+			findings[0].Message == "the API server warns: Validation failed for ValidatingAdmissionPolicy 'warns' with binding 'warns': think twice; the same holds for 5 more" {
+			return
+		}
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("got:\n%s", told(changes, findings))
+		}
 	}
 }
 
@@ -373,8 +535,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
 `)...)
 	for user, want := range map[string]string{
-		"nobody": "cannot list persistentvolumeclaims: persistentvolumeclaims is forbidden: User \"nobody\" cannot list resource",
-		"reader": "cannot patch resource \"persistentvolumeclaims\" in API group \"\" in the namespace \"failures\"; a dry run needs the permission to get, list, patch and create persistentvolumeclaims, although nothing is stored",
+		"nobody": "; and for its role poolwright-plan: a dry run needs it",
+		"reader": "cannot patch resource \"persistentvolumeclaims\" in API group \"\" in the namespace \"failures\"; a dry run needs the permission to get, list, patch and create persistentvolumeclaims, although it stores none: ask for the role poolwright-plan of deploy/rbac",
 	} {
 		c, err := cluster.Connect(cluster.Options{Kubeconfig: as(t, plane.Kubeconfig, user)})
 		if err != nil {

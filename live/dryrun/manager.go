@@ -38,7 +38,7 @@ func managerOf(n *document.Node) string {
 	for i := range entries {
 		e := &entries[i]
 		held := e.Get("fieldsV1", "f:metadata", "f:annotations", "f:"+krm.AnnotationOwner) != nil
-		if held && e.Str("operation") == "Apply" && e.Str("subresource") == "" {
+		if held && isApply(e) {
 			owning = append(owning, e.Str("manager"))
 		}
 	}
@@ -46,6 +46,22 @@ func managerOf(n *document.Node) string {
 		return ""
 	}
 	return slices.Min(owning)
+}
+
+// isClientSide reports whether a manager, or whoever applied the object if none is
+// named, applies it as kubectl did before server-side apply. Such an apply is an
+// update to the API server, in the name of the manager.
+func (l *liveObject) isClientSide(manager string) bool {
+	if manager == "" {
+		return l.manager == ""
+	}
+	entries := l.Node.Seq("metadata", "managedFields")
+	of := func(operation string) bool {
+		return slices.ContainsFunc(entries, func(e document.Node) bool {
+			return e.Str("manager") == manager && e.Str("operation") == operation && e.Str("subresource") == ""
+		})
+	}
+	return of("Update") && !of("Apply")
 }
 
 // isMark tells the labels and annotations that engines add to what they apply.

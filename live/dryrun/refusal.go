@@ -2,6 +2,7 @@ package dryrun
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -38,6 +39,14 @@ func isMissingVersion(err error) bool { return isAbsent(err) && !isMissingNamesp
 // are those of the API server's authorizer.
 func isForbidden(err error) bool {
 	return apierrors.IsForbidden(err) && regexp.MustCompile(`User ".*" cannot [a-z]+ resource `).MatchString(err.Error())
+}
+
+// withRole adds to a missing permission to read what will be missing next.
+func withRole(err error) error {
+	if !isForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("%w; and for its role poolwright-plan: a dry run needs it", err)
 }
 
 // isRefusal reports whether the API server understood and said no: validation,

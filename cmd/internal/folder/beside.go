@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"bytes"
 	"cmp"
 	"os"
 	"path"
@@ -11,20 +12,46 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// CheckInventory refuses an inventory folder that is no folder, or that holds the
-// place where the command runs: writing replaces the whole folder, and the shell
-// would be left in one that is gone.
+// CheckInventory refuses an inventory folder that is no folder, that holds the
+// place where the command runs, since writing replaces the whole folder, and the
+// shell would be left in one that is gone, or that is for what render writes.
 func CheckInventory(target string) error {
 	info, err := os.Stat(target)
 	if err == nil && !info.IsDir() {
 		return usage("-o %s: not a folder; name a folder, or - for the standard output", target)
 	}
-	here, errHere := realPath(".")
-	if out, err := realPath(target); err == nil && errHere == nil && within(out, here) {
+	out, err := realPath(target)
+	if err != nil {
+		return nil // writing says why
+	}
+	if dir := outputAround(out); dir != "" {
+		return usage("-o %s: the folder %s is for what poolwright render writes; name another one, such as inventory beside it",
+			target, filepath.Base(dir))
+	}
+	if here, err := realPath("."); err == nil && within(out, here) {
 		return usage("-o %s: the folder is replaced as a whole, so it must not be the current one or hold it; name a folder of its own, such as %s",
 			target, filepath.Join(target, "inventory"))
 	}
 	return nil
+}
+
+// outputAround is the folder that render writes and that a path is or lies in, or
+// "". A folder may be called "rendered" for other reasons if it is further up.
+func outputAround(path string) string {
+	if filepath.Base(path) == Rendered {
+		return path
+	}
+	for {
+		data, err := os.ReadFile(filepath.Join(path, kustomizationFile))
+		if err == nil && bytes.HasPrefix(unixLines(data), []byte(madeBy)) {
+			return path
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return ""
+		}
+		path = up
+	}
 }
 
 // largestSpec is the size of the largest file that may hold a spec to look at, in

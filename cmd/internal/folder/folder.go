@@ -107,6 +107,30 @@ func ReadRendered(dir, name string) ([]*krm.Object, []finding.Finding) {
 	return r.objects, finding.Sort(r.findings)
 }
 
+// HoldsFiles reports whether a folder or one below it has a file that is not hidden:
+// Git keeps no empty folders, so people put a hidden file there. What cannot be
+// read may have one.
+func HoldsFiles(dir string) bool {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case path == dir && errors.Is(err, fs.ErrNotExist):
+			return fs.SkipAll
+		case err != nil:
+			return err
+		case path != dir && hidden(e.Name()):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+		case !e.IsDir():
+			return errHolds
+		}
+		return nil
+	})
+	return err != nil
+}
+
+var errHolds = errors.New("a file is there")
+
 // Target is the folder that a render of the input writes to, "" for none.
 func (in Input) Target() (string, error) {
 	if in.Output != "" {

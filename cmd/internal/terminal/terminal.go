@@ -8,6 +8,9 @@ import (
 	"os"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
 // Is reports whether a stream is a terminal, or another device that is no pipe
@@ -65,10 +68,31 @@ func Follow(w io.Writer, what func() string) (stop func()) {
 				return
 			case <-time.After(wait):
 				wait = beat
-				fmt.Fprintf(w, "\r\x1b[K%s … %.1f s", what(), time.Since(start).Seconds())
+				fmt.Fprint(w, "\r\x1b[K"+line(what(), time.Since(start), columns(w)))
 			}
 		}
 	}()
 	var once sync.Once
 	return func() { once.Do(func() { close(done); <-gone }) }
+}
+
+// line is what goes on, and for how long, in less than a number of columns, 0 for
+// any: a line that wraps cannot be written over, and the last column wraps in some
+// terminals.
+func line(what string, since time.Duration, columns int) string {
+	text, clock := []rune(Printable(what)), fmt.Sprintf(" … %.1f s", since.Seconds())
+	if room := max(columns-1-utf8.RuneCountInString(clock), 0); columns > 0 && len(text) > room {
+		text = text[:room]
+	}
+	return string(text) + clock
+}
+
+// columns is the width of a terminal now, 0 if it is not known.
+func columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
 }

@@ -1,0 +1,63 @@
+package terminal_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+)
+
+// open makes a terminal of a width, and returns what a program writes to, and what
+// the screen gets.
+func open(t *testing.T, columns uint16) (program, screen *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no terminal to test with: %v", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	fd := int(screen.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+	if program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Skipf("no terminal to test with: %v", err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return program, screen
+}
+
+// A line of progress takes one row, however narrow the terminal is: a longer one
+// would leave a row behind with every update.
+func TestFollowFitsTheTerminal(t *testing.T) {
+	program, screen := open(t, 40)
+	stop := terminal.Follow(program, func() string { return "asking https://cluster.example.com:6443 about 40 objects" })
+	time.Sleep(1500 * time.Millisecond)
+	stop()
+	buffer := make([]byte, 64<<10)
+	n, err := screen.Read(buffer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	updates := strings.Split(string(buffer[:n]), "\r\x1b[K")
+	if len(updates) < 2 {
+		t.Fatalf("%q", updates)
+	}
+	for _, u := range updates[1:] {
+		if columns := len([]rune(u)); u != "" && (columns != 39 || !strings.HasPrefix(u, "asking https://") || !strings.HasSuffix(u, " s")) {
+			t.Errorf("%d columns: %q", columns, u)
+		}
+	}
+}

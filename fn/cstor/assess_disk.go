@@ -1,0 +1,95 @@
+package cstor
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+)
+
+// replacement judges one disk of a redundant RAID group that is replaced: what is
+// on it must be elsewhere. Where that cannot be told, it is taken to be nowhere.
+func (a assessment) replacement(p *pool, out string) (change.Risk, string) {
+	if !survives(a.facts, a.Ref.Namespace, p, out) {
+		return change.Destructive, "what is on it cannot be rebuilt from the rest of its RAID group: " + place.Names(a.unwell(p, out)) + "; bring that back first"
+	}
+	const rebuilt = "the pool rebuilds it (resilver), and has less redundancy until that is done"
+	phase, rebuilding := a.phase(p.hostname)
+	switch upper := strings.ToUpper(phase); {
+	case upper == "ONLINE":
+		return change.Disruptive, rebuilt
+	case phase == "":
+		return change.Disruptive, rebuilt + "; the inventory does not tell whether the pool is ONLINE"
+	case rebuilding:
+		return change.Destructive, "the pool is " + phase + " and rebuilds another disk, for which it may need this one; wait until it is ONLINE"
+	case upper == "DEGRADED" && a.explained(p, out):
+		return change.Disruptive, rebuilt
+	}
+	return change.Destructive, "the pool is " + phase + ", and the inventory does not show which disk it lacks: if it is another, what is on this one is lost"
+}
+
+// phase is the state of the pool on a host, "" if it is not known, and whether it
+// rebuilds a disk.
+func (a assessment) phase(hostname string) (phase string, rebuilding bool) {
+	for _, i := range a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name) {
+		if i.Hostname == hostname {
+			return i.Object.Node.Str("status", "phase"), condition(i.Object, "DiskReplacement").Str("status") == "True"
+		}
+	}
+	return "", false
+}
+
+// explained reports whether a pool is degraded by a disk that is known: the one
+// that goes, or another that failed.
+func (a assessment) explained(p *pool, out string) bool {
+	return slices.ContainsFunc(p.devices(), func(name string) bool {
+		device := a.facts.Device(a.Ref.Namespace, name)
+		return !isWell(device) && (name == out || device != nil)
+	})
+}
+
+// unwell says what is wrong with the other disks of the RAID group of a disk.
+func (a assessment) unwell(p *pool, disk string) []string {
+	var faults []string
+	for _, group := range p.data {
+		if !slices.Contains(group, disk) {
+			continue
+		}
+		for _, name := range group {
+			switch device := a.facts.Device(a.Ref.Namespace, name); {
+			case name == disk, isWell(device):
+			case device == nil:
+				faults = append(faults, "block device "+name+" is not in the inventory")
+			default:
+				faults = append(faults, "block device "+name+" is "+device.State)
+			}
+		}
+	}
+	return faults
+}
+
+func isWell(d *inventory.BlockDevice) bool { return d != nil && d.State == "Active" }
+
+// survives reports whether a pool goes on without one of its disks: whether its
+// group can do without that and all others in it that are not well already.
+func survives(facts *inventory.Facts, namespace string, p *pool, disk string) bool {
+	spare := map[string]int{raidz: 1, raidz2: 2}
+	for _, group := range p.data {
+		if !slices.Contains(group, disk) {
+			continue
+		}
+		out := 0
+		for _, name := range group {
+			if name == disk || !isWell(facts.Device(namespace, name)) {
+				out++
+			}
+		}
+		if p.raidType != mirror {
+			return out <= spare[p.raidType]
+		}
+		return out < len(group)
+	}
+	return true // it is of the write cache, which a pool can lose
+}

@@ -1,0 +1,16 @@
+package fn
+
+import (
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+)
+
+// DryRunEffect says what a server-side dry run, in which wanted takes the place of
+// live, would do to the cluster all the same: one line, "" for nothing. Then the
+// API server must not be asked.
+func DryRunEffect(live, wanted *krm.Object) string {
+	if s, found := systemOf(wanted.Owner()).(system.DryRunner); found {
+		return s.DryRunEffect(live, wanted)
+	}
+	return ""
+}

@@ -1,0 +1,191 @@
+package fn
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// volumes are one volume with a replica on each pool of the local site.
+const volumes = `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: cstor.csi.openebs.io, parameters: {cas-type: cstor, cstorPoolCluster: prod}}
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop}, spec: {storageClassName: fast, volumeName: pvc-1}, status: {phase: Bound}}
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: pvc-1}, spec: {csi: {driver: cstor.csi.openebs.io, volumeHandle: pvc-1}, claimRef: {namespace: shop, name: data}}, status: {phase: Bound}}
+{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeConfig, metadata: {name: pvc-1, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod}}, status: {phase: Bound}}
+{apiVersion: cstor.openebs.io/v1, kind: CStorVolume, metadata: {name: pvc-1, namespace: openebs}, spec: {replicationFactor: 2, desiredReplicationFactor: 2, consistencyFactor: 2}, status: {phase: Healthy}}
+{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-a, namespace: openebs, labels: {cstorpoolinstance.openebs.io/name: prod-a, cstorvolume.openebs.io/name: pvc-1}}, status: {phase: Healthy}}
+{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-b, namespace: openebs, labels: {cstorpoolinstance.openebs.io/name: prod-b, cstorvolume.openebs.io/name: pvc-1}}, status: {phase: Healthy}}
+`
+
+// Roots of trees.
+var (
+	claimRoot  = krm.ID{Kind: "PersistentVolumeClaim", Namespace: "shop", Name: "data"}
+	volumeRoot = krm.ID{Kind: "PersistentVolume", Name: "pvc-1"}
+	nodeRoot   = krm.ID{Kind: "Node", Name: "a"}
+	diskRoot   = krm.ID{Group: "openebs.io", Kind: "BlockDevice", Namespace: "openebs", Name: "a-0"}
+)
+
+// Lines that are changed.
+const (
+	claim   = "kind: PersistentVolumeClaim,"
+	pv      = "kind: PersistentVolume,"
+	config  = "kind: CStorVolumeConfig,"
+	target  = "kind: CStorVolume,"
+	replica = "kind: CStorVolumeReplica,"
+	poolA   = "name: prod-a,"
+)
+
+// TestTree changes one thing at a time where all is well. A line of what is wanted
+// is an object, its health, its state and its note; more dots are further down.
+func TestTree(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		root  krm.ID
+		facts []edit
+		more  string // further facts
+		want  string // consecutive lines
+		leaf  bool   // nothing hangs on the last of them
+	}{
+		{name: "a claim", root: claimRoot, want: `
+			PersistentVolumeClaim shop/data OK Bound fast
+			. CStorVolumeConfig openebs/pvc-1 OK Bound
+			. . CStorVolume openebs/pvc-1 OK Healthy 2 of 2 replicas healthy
+			. . . CStorVolumeReplica openebs/pvc-1-prod-a OK Healthy
+			. . . . CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror
+			. . . . . BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a`},
+
+		// The parts of a volume.
+		{name: "a claim whose volume is lost", root: claimRoot, facts: []edit{{claim, "Bound", "Lost"}},
+			want: `PersistentVolumeClaim shop/data ERROR Lost fast`},
+		{name: "a claim without its volume, of which all else is there", root: claimRoot, facts: []edit{{line: pv}}, want: `
+			PersistentVolumeClaim shop/data OK Bound fast
+			. PersistentVolume pvc-1 ERROR Missing the claim is bound to it
+			. . CStorVolumeConfig openebs/pvc-1 OK Bound`},
+		{name: "a volume that failed is shown", root: claimRoot, facts: []edit{{pv, "phase: Bound", "phase: Failed"}}, want: `
+			PersistentVolumeClaim shop/data OK Bound fast
+			. PersistentVolume pvc-1 ERROR Failed cstor.csi.openebs.io, claim shop/data
+			. . CStorVolumeConfig openebs/pvc-1 OK Bound`},
+		{name: "a volume that waits", root: volumeRoot, facts: []edit{{pv, "phase: Bound", "phase: Pending"}},
+			want: `PersistentVolume pvc-1 PROGRESSING Pending cstor.csi.openebs.io, claim shop/data`},
+		{name: "a volume of another driver with the same handle", root: volumeRoot, facts: []edit{{pv, "cstor.csi.openebs.io", "other"}},
+			want: `PersistentVolume pvc-1 OK Bound other, claim shop/data`, leaf: true},
+		{name: "a volume that cannot be made", root: claimRoot, facts: []edit{{config, "Bound", "Failed"}},
+			want: `. CStorVolumeConfig openebs/pvc-1 ERROR Failed`},
+		{name: "a volume that is not made yet", root: claimRoot, facts: []edit{{config, "Bound", "Pending"}, {line: target}, {line: replica}}, want: `
+			PersistentVolumeClaim shop/data OK Bound fast
+			. CStorVolumeConfig openebs/pvc-1 PROGRESSING Pending`, leaf: true},
+		{name: "a volume that was made and is gone", root: claimRoot, facts: []edit{{line: target}, {line: replica}}, want: `
+			. CStorVolumeConfig openebs/pvc-1 OK Bound
+			. . CStorVolume openebs/pvc-1 ERROR Missing`},
+		{name: "a volume that starts", root: claimRoot, facts: []edit{{target, "Healthy", "Init"}},
+			want: `. . CStorVolume openebs/pvc-1 PROGRESSING Init 2 of 2 replicas healthy`},
+		{name: "a degraded volume that nobody mends", root: claimRoot, facts: []edit{{target, "Healthy", "Degraded"}, {"pvc-1-prod-b", "Healthy", "Offline"}},
+			want: `. . CStorVolume openebs/pvc-1 ERROR Degraded 1 of 2 replicas healthy`},
+		{name: "a degraded volume that is mended", root: claimRoot, facts: []edit{{target, "Healthy", "Degraded"}, {"pvc-1-prod-b", "Healthy", "Rebuilding"}},
+			want: `. . CStorVolume openebs/pvc-1 PROGRESSING Degraded 1 of 2 replicas healthy`},
+		{name: "one replica more is wanted", root: claimRoot, facts: []edit{{target, "desiredReplicationFactor: 2", "desiredReplicationFactor: 3"}},
+			want: `. . . CStorVolumeReplica openebs/pvc-1-? ERROR Missing`},
+
+		// Everything.
+		{name: "a pool that is not well makes its cluster so", facts: []edit{{poolA, "ONLINE", "OFFLINE"}}, want: `
+			CStorPoolCluster openebs/prod ERROR 1 of 2 pools healthy
+			. CStorPoolInstance openebs/prod-a ERROR OFFLINE on node a, mirror, offline`},
+		{name: "a pool that starts", facts: []edit{{poolA, "ONLINE", `""`}}, want: `
+			CStorPoolCluster openebs/prod PROGRESSING 1 of 2 pools healthy
+			. CStorPoolInstance openebs/prod-a PROGRESSING - on node a, mirror, not ready yet`},
+		{name: "a pool of no cluster", facts: []edit{{line: "c"}}, more: `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: x, namespace: openebs}, spec: {hostName: x, poolConfig: {dataRaidGroupType: stripe}}, status: {phase: ONLINE}}`,
+			want: `CStorPoolInstance openebs/x OK ONLINE on node x, stripe`},
+		{name: "a claim that waits for a cluster that is not there", facts: []edit{{"kind: StorageClass", "prod", "other"}},
+			more: `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: later, namespace: shop}, spec: {storageClassName: fast}, status: {phase: Pending}}`,
+			want: `PersistentVolumeClaim shop/later PROGRESSING Pending fast`},
+
+		// What would be hit.
+		{name: "without one of two replicas", root: nodeRoot,
+			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it stops`},
+		{name: "without one of two replicas, where one is enough", root: nodeRoot, facts: []edit{{target, "consistencyFactor: 2", "consistencyFactor: 1"}},
+			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it goes on`},
+		{name: "more than half is needed where nothing else is said", root: nodeRoot, facts: []edit{{target, ", consistencyFactor: 2", ""}},
+			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it stops`},
+		{name: "two pools on the node", root: nodeRoot, facts: []edit{{poolB, "host-b", "host-a"}},
+			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 0 of 2 replicas left, it stops`},
+		{name: "a pool without labels", root: nodeRoot, facts: []edit{{poolA, "labels: {kubernetes.io/hostname: host-a, openebs.io/cstor-pool-cluster: prod}", "labels: {}"}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
+		{name: "a cordoned node", root: nodeRoot, facts: []edit{{nodeA, "status:", "spec: {unschedulable: true}, status:"}},
+			want: `Node a OK Ready cordoned`},
+		{name: "a mirror needs one disk", root: diskRoot,
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror, without this disk: it goes on`},
+		{name: "a mirror that has one disk left", root: diskRoot, facts: []edit{{"name: a-1,", "Active", "Inactive"}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror, without this disk: it stops`},
+		{name: "a mirror whose other disk nobody reports", root: diskRoot, facts: []edit{{line: "BlockDevice, metadata: {name: a-1,"}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror, without this disk: it stops`},
+		{name: "raidz2 needs all but two", root: diskRoot, facts: []edit{{poolA, "mirror", "raidz2"}, {"name: a-1,", "Active", "Inactive"}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, raidz2, without this disk: it goes on`},
+		{name: "raidz needs all but one", root: diskRoot, facts: []edit{{poolA, "mirror", "raidz"}, {"name: a-1,", "Active", "Inactive"}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, raidz, without this disk: it stops`},
+		{name: "a write cache can go", root: diskRoot, facts: []edit{{poolA, "mirror", "stripe"}, {poolA, "dataRaidGroups", "writeCacheRaidGroups"}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, stripe, without this disk: it goes on`},
+
+		// Disks.
+		{name: "a disk that is about to go", root: diskRoot, facts: []edit{{"BlockDevice, metadata: {name: a-0,", "name: a-0,", `name: a-0, deletionTimestamp: "2026-05-01T00:00:00Z",`}},
+			want: `BlockDevice openebs/a-0 ERROR Active, Claimed /dev/sdb, 100Gi, on host host-a, it is being deleted`},
+		{name: "a disk whose pool is not made yet", root: diskRoot, facts: []edit{{line: poolA}}, want: `
+			BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
+			. CStorPoolCluster openebs/prod PROGRESSING - names it, and has no pool on host host-a yet`},
+		{name: "a disk of the same name in another namespace", root: krm.ID{Group: "openebs.io", Kind: "BlockDevice", Namespace: "other", Name: "a-0"},
+			facts: []edit{{line: poolA}}, more: `{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: a-0, namespace: other, labels: {kubernetes.io/hostname: host-b}}, spec: {path: /dev/sdx}, status: {state: Active, claimState: Unclaimed}}`,
+			want: `BlockDevice other/a-0 OK Active, Unclaimed /dev/sdx, 0, on host host-b, in no pool`},
+		{name: "a cloud disk that only its node tells apart", root: krm.ID{Kind: "PersistentVolume", Name: "az"}, more: `{apiVersion: v1, kind: PersistentVolume, metadata: {name: az}, spec: {csi: {driver: disk.csi.azure.com, volumeHandle: /az}}, status: {phase: Bound}}
+{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: csi-1}, spec: {nodeName: b, source: {persistentVolumeName: az}}, status: {attached: true, attachmentMetadata: {LUN: "1"}}}
+{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: lun-a, namespace: openebs, labels: {kubernetes.io/hostname: host-a}}, spec: {path: /dev/sdx, devlinks: [{links: [/dev/disk/azure/scsi1/lun1]}]}, status: {state: Active}}
+{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: lun-b, namespace: openebs, labels: {kubernetes.io/hostname: host-b}}, spec: {path: /dev/sdy, devlinks: [{links: [/dev/disk/azure/scsi1/lun1]}]}, status: {state: Active}}`, want: `
+			PersistentVolume az OK Bound disk.csi.azure.com
+			. BlockDevice openebs/lun-b OK Active /dev/sdy, 0, on host host-b, in no pool`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			facts := apply(t, local.facts+volumes, c.facts) + c.more
+			var got []string
+			for _, tree := range Tree(parse(t, facts), c.root) {
+				got = append(got, lines(tree, "")...)
+			}
+			var want []string
+			for line := range strings.Lines(strings.TrimSpace(c.want)) {
+				want = append(want, strings.TrimSpace(line))
+			}
+			for i := range got {
+				end := min(len(got), i+len(want))
+				if slices.Equal(got[i:end], want) && !(c.leaf && end < len(got) && depth(got[end]) > depth(got[end-1])) {
+					return
+				}
+			}
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		})
+	}
+}
+
+// TestTreeOthers holds that only claims on cStor are shown with its pools.
+func TestTreeOthers(t *testing.T) {
+	facts := apply(t, local.facts+volumes, []edit{{"kind: StorageClass", "cstor.csi.openebs.io", "other"}, {line: pv}, {line: "pvc-1, namespace"}, {line: replica}})
+	trees := Tree(parse(t, facts), krm.ID{})
+	if len(trees) != 1 || len(trees[0].Children) != 2 {
+		t.Errorf("more than the two pools: %v", lines(trees[0], ""))
+	}
+}
+
+func depth(line string) int { return len(line) - len(strings.TrimLeft(line, ". ")) }
+
+// lines are the objects of a tree.
+func lines(tree *health.Tree, depth string) []string {
+	var fields []string
+	for _, f := range []string{tree.Object.String(), string(tree.Phase), tree.State, tree.Note} {
+		if f != "" {
+			fields = append(fields, f)
+		}
+	}
+	all := []string{depth + strings.Join(fields, " ")}
+	for _, c := range tree.Children {
+		all = append(all, lines(c, depth+". ")...)
+	}
+	return all
+}
