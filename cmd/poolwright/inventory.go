@@ -15,9 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -27,15 +31,17 @@ const inventoryLong = `Snapshot a live cluster into a package: read what the ren
 write it to a folder, one file per kind, in the form that render reads.
 
 Only the fields that are used are kept: no managed fields, no secrets, nothing
-that changes while the cluster does not. So two snapshots of an unchanged cluster
-are the same bytes, and a diff shows what happened. Of annotations, those of
-Poolwright are kept, those that --keep-annotation names, and, on nodes and block
-devices, those that the specs of the package around the folder select by.
+that changes while the cluster does not; addresses lose their user and password.
+So two snapshots of an unchanged cluster are the same bytes, and a diff shows what
+happened. Of annotations, those of Poolwright and a few of the storage systems are
+kept, those that --keep-annotation names, and, on nodes and block devices, those
+that the specs of the package around the folder select by.
 
 The folder is replaced as a whole, after everything was read; files in it that
 poolwright inventory did not write stay. A kind that the cluster has and of which
-there is no object gets an empty file. Reading is all that is done to the cluster;
-deploy/rbac has a role that allows exactly that.
+there is no object gets a file with an empty list. It warns where objects of the
+snapshot before are gone with their kind. Reading is all that is done to the
+cluster; deploy/rbac has a role that allows no more.
 
 -l selects nodes by their labels. The block devices and the NodeInventory of a
 node that is left out are left out with it; all other kinds are read whole.`
@@ -55,30 +61,17 @@ const inventoryExample = `  # Write ./inventory from the current context of the 
   # Render what is there now, without any files
   { cat cstor.yaml; echo ---; poolwright inventory -o -; } | poolwright render - -o -`
 
-// fileFormat is the value of --format.
-type fileFormat snapshot.Format
-
-func (f *fileFormat) String() string { return string(*f) }
-func (f *fileFormat) Type() string   { return "yaml|json" }
-func (f *fileFormat) Set(v string) error {
-	if v != string(snapshot.YAML) && v != string(snapshot.JSON) {
-		return fmt.Errorf("%q is not one of yaml, json", v)
-	}
-	*f = fileFormat(v)
-	return nil
-}
-
 // inventoryFlags are those of the verb inventory.
 type inventoryFlags struct {
 	clusterFlags
 	output      string
-	format      fileFormat
+	format      snapshot.Format
 	selector    string
 	annotations []string
 }
 
 func newInventory(s streams) *cobra.Command {
-	f := inventoryFlags{format: fileFormat(snapshot.YAML)}
+	f := inventoryFlags{format: snapshot.YAML}
 	cmd := &cobra.Command{
 		Use:               "inventory",
 		Short:             "Snapshot a live cluster into a package",
@@ -86,14 +79,13 @@ func newInventory(s streams) *cobra.Command {
 		Example:           inventoryExample,
 		Args:              atMost(0, "inventory takes none; name the folder with -o"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return runInventory(s, f) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return runInventory(cmd.Context(), s, f) },
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", "inventory", "the folder to write, or - for the standard output")
-	cmd.Flags().Var(&f.format, "format", "write yaml, or json with one object a line")
+	addOneOf(cmd, &f.format, "format", "", "write yaml, or json with one object a line", snapshot.YAML, snapshot.JSON)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "read only nodes with these labels, and what belongs to them")
 	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "keep this annotation of nodes and block devices, too; may be repeated")
 	addClusterFlags(cmd, &f.clusterFlags)
-	complete(cmd, "format", string(snapshot.YAML), string(snapshot.JSON))
 	// The only error is a flag that does not exist.
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err)
@@ -101,46 +93,69 @@ func newInventory(s streams) *cobra.Command {
 	return cmd
 }
 
-func runInventory(s streams, f inventoryFlags) error {
-	if _, err := labels.Parse(f.selector); err != nil {
-		return usage("-l %s: %v", f.selector, err)
+func runInventory(ctx context.Context, s streams, f inventoryFlags) error {
+	if err := f.check(); err != nil {
+		return err
 	}
-	if f.output != folder.Stdout {
-		if err := folder.CheckInventory(f.output); err != nil {
-			return err
-		}
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	snap, err := f.take(ctx, s)
+	var specs []*krm.Object
+	if f.output != folder.Stdout {
+		specs = folder.Beside(f.output)
+	}
+	t, err := f.take(ctx, s, specs)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted; nothing was changed")
 	case err != nil:
 		return fmt.Errorf("%w; nothing was changed", err)
 	case f.output == folder.Stdout:
-		if err := report(s.err, snap.Notes); err != nil {
+		if err := report(s.err, f.gaps(t)); err != nil {
 			return err
 		}
-		return printInventory(s.out, snap, snapshot.Format(f.format))
+		return printInventory(s.out, t.Snapshot, f.format)
 	}
-	return f.write(ctx, s, snap)
+	return f.write(ctx, s, t)
+}
+
+// check refuses flags that cannot be meant.
+func (f inventoryFlags) check() error {
+	if _, err := labels.Parse(f.selector); err != nil {
+		return usage("-l %s: %v", f.selector, err)
+	}
+	if f.Namespace != "" && len(validation.IsDNS1123Label(f.Namespace)) > 0 {
+		return usage("-n %q: no namespace can have this name: it is at most 63 lower-case letters, digits and -, with a letter or digit at both ends", f.Namespace)
+	}
+	switch snapshot.Format(f.output) {
+	case folder.Stdout:
+		return nil
+	case snapshot.YAML, snapshot.JSON:
+		return usage("-o %s: here -o names the folder to write; for the format say --format %s, and -o ./%s if the folder is meant", f.output, f.output, f.output)
+	}
+	return folder.CheckInventory(f.output)
+}
+
+// taken is what was read, from where, and which kinds the specs look at for whom
+// it is.
+type taken struct {
+	*snapshot.Snapshot
+	from   *cluster.Cluster
+	needed []krm.ID
 }
 
 // take reads the cluster.
-func (f inventoryFlags) take(ctx context.Context, s streams) (*snapshot.Snapshot, error) {
+func (f inventoryFlags) take(ctx context.Context, s streams, specs []*krm.Object) (taken, error) {
 	o := snapshot.Options{Selector: f.selector, Annotations: slices.Clone(f.annotations)}
-	if f.output != folder.Stdout {
-		o.Keep(folder.Beside(f.output))
-	}
+	o.Keep(specs)
 	c, err := f.connect()
 	if err != nil {
-		return nil, err
+		return taken{}, err
 	}
 	var progress counts
 	o.Progress = progress.set
-	defer terminal.Follow(s.err, func() string { return "reading " + c.Server + progress.String() })()
-	return snapshot.Take(ctx, c, o)
+	defer terminal.Follow(s.err, func() string { return "reading " + c.String() + progress.String() })()
+	snap, err := snapshot.Take(ctx, c, o)
+	return taken{Snapshot: snap, from: c, needed: fn.FactKinds(specs)}, err
 }
 
 // counts is how much was read so far of each kind, in the order in which they
@@ -181,38 +196,74 @@ func (c *counts) String() string {
 }
 
 // write plans the folder, says what is to be said, and writes it.
-func (f inventoryFlags) write(ctx context.Context, s streams, snap *snapshot.Snapshot) error {
+func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 	var files []folder.InventoryFile
-	var filled []string
-	for i := range snap.Kinds {
-		k := &snap.Kinds[i]
+	var useful []string
+	for i := range t.Kinds {
+		k := &t.Kinds[i]
 		name := k.Plural + "." + string(f.format)
 		files = append(files, folder.InventoryFile{Name: name, Write: func(w io.Writer) error {
-			return k.Write(w, snapshot.Format(f.format))
+			return k.Write(w, f.format)
 		}})
-		if k.Len() > 0 {
-			filled = append(filled, name)
+		// That there is none of a kind may matter, too.
+		if k.Len() > 0 || slices.Contains(t.needed, krm.ID{Group: k.Group, Kind: k.Kind}) {
+			useful = append(useful, name)
 		}
 	}
 	plan, err := folder.NewInventoryPlan(f.output, files)
 	if err != nil {
 		return err
 	}
-	notes := append(snap.Notes, f.losses(snap)...)
+	notes := append(f.gaps(t), f.losses(plan, t)...)
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	notes = append(notes, f.listed(filled)...)
 	if err := report(s.err, finding.Sort(notes)); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, summary(f.output, plan, snap.Len()))
+	f.listed(s.err, useful)
+	fmt.Fprintln(s.err, summary(f.output, plan, count(t.Len(), "object")+" from "+t.from.String()))
 	return nil
 }
 
-// losses warns where a snapshot of a part of the cluster takes the place of one
-// that had more: for the renderer, what is missing may be lost.
-func (f inventoryFlags) losses(snap *snapshot.Snapshot) []finding.Finding {
+// gaps says which kinds are left out: those that the specs look at by name. And it
+// warns of a namespace in which nothing is: to ask whether it exists takes a
+// permission that reading does not need.
+func (f inventoryFlags) gaps(t taken) []finding.Finding {
+	var notes []finding.Finding
+	var missed []string
+	for _, id := range t.Absent {
+		if slices.Contains(t.needed, id) {
+			missed = append(missed, strings.TrimSuffix(id.Kind+"."+id.Group, "."))
+		}
+	}
+	others := len(t.Absent) - len(missed)
+	message := ""
+	switch {
+	case len(missed) > 0:
+		message = "the cluster does not have kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; they are left out"
+		if others > 0 {
+			message += ", and " + count(others, "other kind")
+		}
+	case others > 0:
+		message = fmt.Sprintf("the cluster does not have %d of the %d kinds that are read; they are left out", others, others+len(t.Kinds))
+	}
+	if message != "" {
+		notes = append(notes, finding.Finding{Severity: finding.Info, Rule: "kind-absent", Message: message})
+	}
+	if f.Namespace != "" && !slices.ContainsFunc(t.Kinds, func(k snapshot.Kind) bool { return k.Namespaced && k.Len() > 0 }) {
+		notes = append(notes, finding.Finding{
+			Severity: finding.Warning, Rule: "empty-namespace",
+			Message: fmt.Sprintf("-n %s: nothing that is read is in this namespace; is it the right one?", f.Namespace),
+		})
+	}
+	return notes
+}
+
+// losses warns where objects of the snapshot before are no more, and that may be a
+// mistake: none is left of a kind, or only a part of the cluster was read. For the
+// renderer, what is missing may be lost.
+func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 	var flags []string
 	if f.selector != "" {
 		flags = append(flags, "-l")
@@ -220,22 +271,32 @@ func (f inventoryFlags) losses(snap *snapshot.Snapshot) []finding.Finding {
 	if f.Namespace != "" {
 		flags = append(flags, "-n")
 	}
-	if flags == nil {
-		return nil
+	kinds := map[string]*snapshot.Kind{}
+	for i := range t.Kinds {
+		kinds[t.Kinds[i].Plural] = &t.Kinds[i]
 	}
 	var notes []finding.Finding
-	for i := range snap.Kinds {
-		k := &snap.Kinds[i]
-		for _, format := range []snapshot.Format{snapshot.YAML, snapshot.JSON} {
-			path := filepath.Join(f.output, k.Plural+"."+string(format))
-			if had := objectsIn(path); had > k.Len() {
-				notes = append(notes, finding.Finding{
-					Severity: finding.Warning, Rule: "fewer-objects", Pos: document.Position{File: path},
-					Message: fmt.Sprintf("had %s, and with %s has %d; the others look missing to the renderer, which then holds or refuses",
-						count(had, "object"), strings.Join(flags, " and "), k.Len()),
-				})
-			}
+	for _, c := range plan.Changes {
+		name := filepath.Base(c.Name)
+		k := kinds[strings.TrimSuffix(name, filepath.Ext(name))]
+		had := objectsIn(c.Name)
+		now := ""
+		switch {
+		case had == 0:
+			continue
+		case k == nil:
+			now = "and is removed, for the cluster does not have the kind; they"
+		case flags != nil && k.Len() < had:
+			now = fmt.Sprintf("and with %s has %d; the others", strings.Join(flags, " and "), k.Len())
+		case k.Len() == 0:
+			now = "and has none now; they"
+		default:
+			continue
 		}
+		notes = append(notes, finding.Finding{
+			Severity: finding.Warning, Rule: "fewer-objects", Pos: document.Position{File: c.Name},
+			Message: fmt.Sprintf("had %s, %s look missing to the renderer, which then holds or refuses", count(had, "object"), now),
+		})
 	}
 	return notes
 }
@@ -249,23 +310,21 @@ func objectsIn(path string) int {
 	return snapshot.Count(f)
 }
 
-// listed says where a kustomization around the folder does not fit its files.
-func (f inventoryFlags) listed(files []string) []finding.Finding {
+// listed says where a kustomization around the folder does not fit its files, with
+// entries to paste or to delete.
+func (f inventoryFlags) listed(w io.Writer, files []string) {
 	kustomization, lacks, stale := folder.Listed(f.output, files)
-	var notes []finding.Finding
-	note := func(severity finding.Severity, format string, args ...any) {
-		notes = append(notes, finding.Finding{
-			Severity: severity, Rule: "kustomization", Pos: document.Position{File: kustomization}, Field: "resources",
-			Message: fmt.Sprintf(format, args...),
-		})
+	note := func(severity finding.Severity, message string, entries []string) {
+		if len(entries) == 0 {
+			return
+		}
+		_ = report(w, []finding.Finding{{ // not an error, so it does not fail
+			Severity: severity, Rule: "kustomization", Pos: document.Position{File: kustomization}, Field: "resources", Message: message,
+		}})
+		fmt.Fprintf(w, "- %s\n", strings.Join(entries, "\n- "))
 	}
-	if len(lacks) > 0 {
-		note(finding.Info, "does not list all of the inventory; for build, kustomize and kpt add: - %s", strings.Join(lacks, ", - "))
-	}
-	if len(stale) > 0 {
-		note(finding.Warning, "lists what is not there; remove: - %s", strings.Join(stale, ", - "))
-	}
-	return notes
+	note(finding.Info, "does not list all of the inventory; for build, kustomize and kpt add:", lacks)
+	note(finding.Warning, "lists what is not there; remove:", stale)
 }
 
 // printInventory prints all files as one stream: documents of YAML, or one List

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +23,8 @@ import (
 
 // TestSnapshotHasAllThatIsRead holds that what a snapshot leaves out is not read:
 // every package of the examples and of the scripts, as far as it can be read,
-// renders from slimmed facts to the same bytes, findings and choices.
+// renders from slimmed facts to the same bytes, findings and choices, and has the
+// same risks.
 func TestSnapshotHasAllThatIsRead(t *testing.T) {
 	var dirs []string
 	for _, pattern := range []string{"../../examples/*", "../../examples/cstor-cloud/commits/*"} {
@@ -45,12 +48,15 @@ func TestSnapshotHasAllThatIsRead(t *testing.T) {
 		slim := fn.Package{Output: p.Lock}
 		n := 0
 		for _, o := range p.Objects {
-			slimmed := slimFacts(t, options, o, &n)
-			slim.Objects = append(slim.Objects, slimmed)
+			slim.Objects = append(slim.Objects, slimFacts(t, options, o, &n))
 		}
 		whole := fn.Render(fn.Package{Objects: p.Objects, Output: p.Lock})
-		if got, want := told(fn.Render(slim)), told(whole); got != want {
+		slimmed := fn.Render(slim)
+		if got, want := told(slimmed), told(whole); got != want {
 			t.Errorf("%s: from slimmed facts\n%s\nwant\n%s", dir, got, want)
+		}
+		if got, want := risks(t, slimmed.Facts, p, whole), risks(t, whole.Facts, p, whole); got != want {
+			t.Errorf("%s: from slimmed facts risks\n%s\nwant\n%s", dir, got, want)
 		}
 		if n > 0 {
 			packages++
@@ -82,6 +88,51 @@ func TestSnapshotHasAllThatIsRead(t *testing.T) {
 	if packages < 50 || objects < 100 {
 		t.Error("there are more packages than this")
 	}
+}
+
+// TestInterruptedWriting interrupts the writing of a snapshot before each of its
+// files: the folder is as it was, and nothing lies beside it.
+func TestInterruptedWriting(t *testing.T) {
+	parent := t.TempDir()
+	f := inventoryFlags{output: filepath.Join(parent, "inventory"), format: snapshot.YAML}
+	read := taken{from: &cluster.Cluster{}, Snapshot: &snapshot.Snapshot{Kinds: []snapshot.Kind{
+		{Resource: cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}},
+		{Resource: cluster.Resource{Version: "v1", Kind: "PersistentVolume", Plural: "persistentvolumes"}},
+	}}}
+	s := streams{out: io.Discard, err: io.Discard}
+	if err := f.write(t.Context(), s, read); err != nil {
+		t.Fatal(err)
+	}
+	holds := func(extension string) bool {
+		files, err := filepath.Glob(filepath.Join(parent, "*", "*"))
+		beside, err2 := os.ReadDir(parent)
+		return err == nil && err2 == nil && len(beside) == 1 && slices.Equal(files, []string{
+			filepath.Join(f.output, "nodes."+extension), filepath.Join(f.output, "persistentvolumes."+extension),
+		})
+	}
+	f.format = snapshot.JSON // so that every file is another
+	for n := 0; ; n++ {
+		err := f.write(&fuse{Context: t.Context(), left: n}, s, read)
+		switch {
+		case err == nil && n > 2 && holds("json"):
+			return
+		case err == nil || !strings.HasSuffix(err.Error(), "interrupted; nothing was changed") || !holds("yaml"):
+			t.Fatalf("interrupted after %d looks: %v", n, err)
+		}
+	}
+}
+
+// fuse is a context that is cancelled once it was asked a number of times.
+type fuse struct {
+	context.Context
+	left int
+}
+
+func (f *fuse) Err() error {
+	if f.left--; f.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // with is a package with more facts, in place of those of the same identity.

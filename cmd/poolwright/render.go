@@ -84,7 +84,7 @@ func runRender(s streams, dir, output string, check bool) error {
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, summary(target, plan, len(result.Objects)))
+	fmt.Fprintln(s.err, summary(target, plan, count(len(result.Objects), "object")))
 	return nil
 }
 
@@ -115,11 +115,11 @@ func reportPlan(w io.Writer, target string, plan *folder.Plan) error {
 	}})
 }
 
-func summary(target string, plan *folder.Plan, objects int) string {
+func summary(target string, plan *folder.Plan, objects string) string {
 	if len(plan.Changes) == 0 {
-		return fmt.Sprintf("%s: %s, nothing changed", target, count(objects, "object"))
+		return fmt.Sprintf("%s: %s, nothing changed", target, objects)
 	}
-	return fmt.Sprintf("%s: %s; %s added, %d changed, %d removed, %d unchanged", target, count(objects, "object"),
+	return fmt.Sprintf("%s: %s; %s added, %d changed, %d removed, %d unchanged", target, objects,
 		count(plan.Count(folder.Add), "file"), plan.Count(folder.Change), plan.Count(folder.Remove), plan.Unchanged)
 }
 

@@ -106,7 +106,7 @@ func newStatus(s streams) *cobra.Command {
 // addFrom adds --from to a verb.
 func addFrom(cmd *cobra.Command, from *string) {
 	cmd.Flags().StringVar(from, "from", fromLive, "where the facts are: live, inventory (that of the package), or the path of a snapshot")
-	complete(cmd, "from", fromLive, fromInventory)
+	completeOrPath(cmd, "from", cobra.ShellCompDirectiveDefault, fromLive, fromInventory)
 }
 
 // subject is what statuses are about: a package, and the cluster if it is asked.
@@ -282,12 +282,14 @@ func (t *statusTable) fit(row [4]string) {
 }
 
 func cells(st *health.Status) [4]string {
-	return [4]string{st.Spec.String(), string(st.Phase), st.Reason, age(st.Since)}
+	return [4]string{terminal.Printable(st.Spec.String()), string(st.Phase), terminal.Printable(st.Reason), age(st.Since)}
 }
 
 func (t *statusTable) header() { t.line([4]string{"SPEC", "STATUS", "REASON", "SINCE"}, "", "MESSAGE") }
 
-func (t *statusTable) row(st *health.Status) { t.line(cells(st), phaseColor(st.Phase), st.Message) }
+func (t *statusTable) row(st *health.Status) {
+	t.line(cells(st), phaseColor(st.Phase), terminal.Printable(st.Message))
+}
 
 func (t *statusTable) line(row [4]string, color, message string) {
 	t.fit(row)

@@ -188,7 +188,7 @@ func (p *treePrinter) print(t *health.Tree, first, rest string) {
 	if again {
 		details = strings.TrimPrefix(details+", see above", ", ")
 	}
-	fmt.Fprintf(p.rows, "%s%s\t%s\t%s\t%s\n", first, t.Object, dash(string(t.Phase)), dash(t.State), details)
+	fmt.Fprintf(p.rows, "%s%s\t%s\t%s\t%s\n", first, terminal.Printable(t.Object.String()), dash(string(t.Phase)), dash(terminal.Printable(t.State)), terminal.Printable(details))
 	p.phases = append(p.phases, t.Phase)
 	if again {
 		return

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
@@ -52,4 +53,15 @@ func TestWrite(t *testing.T) {
 			}
 		}
 	})
+}
+
+// That there is no object of a kind is a fact, and that the kind is not there is none.
+func TestNone(t *testing.T) {
+	s := Snapshot{Kinds: []Kind{{Resource: cluster.Resource{
+		Group: "cstor.openebs.io", Version: "v1", Kind: "CStorVolumeReplica", Plural: "cstorvolumereplicas", Namespaced: true,
+	}}}}
+	facts := inventory.New(s.Objects())
+	if !facts.Tells("cstor.openebs.io", "CStorVolumeReplica") || facts.Tells("cstor.openebs.io", "CStorPoolInstance") {
+		t.Errorf("%v", s.Objects())
+	}
 }

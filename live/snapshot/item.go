@@ -68,6 +68,7 @@ func (s *slimmer) metadata(meta *document.Node) document.Node {
 			kept.Fields = nil
 			for _, f := range value.Fields {
 				if key == "labels" || s.keepsAnnotation(f.Key) {
+					f.Value.Value = clean(f.Value.Value)
 					kept.Fields = append(kept.Fields, f)
 				}
 			}
@@ -82,5 +83,11 @@ func (s *slimmer) metadata(meta *document.Node) document.Node {
 }
 
 func (s *slimmer) keepsAnnotation(key string) bool {
-	return strings.HasPrefix(key, "poolwright.io/") || key == inventory.AnnotationAllowedTag || slices.Contains(s.annotations, key)
+	switch key {
+	case inventory.AnnotationAllowedTag, // of a pool cluster
+		"cstorpoolinstance.openebs.io/hostname", // of a volume replica: where its pool was
+		"volume.kubernetes.io/selected-node":    // of a claim: for which node it is
+		return true
+	}
+	return strings.HasPrefix(key, "poolwright.io/") || slices.Contains(s.annotations, key)
 }

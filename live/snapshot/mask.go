@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,7 +24,8 @@ type where struct{ key, value string }
 
 // parseMask reads the notation of the table of kinds: field names separated by
 // blanks, each kept whole or followed by {what is kept of it}. In a list that
-// applies to every item, or to those with a field of a certain value:
+// applies to every item, or to those with a field of a certain value. Names count
+// in any case, since drivers write LUN and lun:
 //
 //	spec{taints{key value}} status{conditions[type=Ready]{type status}}
 func parseMask(s string) mask {
@@ -104,7 +106,9 @@ func (m mask) apply(n *document.Node) document.Node {
 		}
 		return out
 	}
-	return *n
+	kept := *n
+	kept.Value = clean(n.Value)
+	return kept
 }
 
 func isEmpty(n *document.Node) bool {
@@ -116,7 +120,7 @@ func (m mask) field(key string) (mask, bool) {
 		return mask{}, true
 	}
 	for i := range m.fields {
-		if m.fields[i].key == key {
+		if strings.EqualFold(m.fields[i].key, key) {
 			return m.fields[i].mask, true
 		}
 	}
@@ -125,8 +129,27 @@ func (m mask) field(key string) (mask, bool) {
 
 func byKey(a, b document.Field) int { return cmp.Compare(a.Key, b.Key) }
 
+var (
+	// userinfo is who asks, and the password, in an address.
+	userinfo = regexp.MustCompile(`://[^/?#\s]*@`)
+	// requestID is how the clouds of some drivers number each attempt.
+	requestID = regexp.MustCompile(`RequestID: [0-9a-fA-F-]+,? ?`)
+)
+
+// clean is a text without what must not be kept of any.
+func clean(text string) string {
+	if strings.Contains(text, "://") {
+		text = userinfo.ReplaceAllLiteralString(text, "://")
+	}
+	if strings.Contains(text, "RequestID: ") {
+		text = requestID.ReplaceAllLiteralString(text, "")
+	}
+	return text
+}
+
 // isNoise reports whether a field is never kept, wherever it stands: what may
-// hold or name a secret, and what changes although nothing did.
+// hold or name a secret, and what changes although nothing did. It is a net under
+// the fields that are kept whole.
 func isNoise(key string) bool {
 	switch key {
 	case "lastHeartbeatTime", "lastUpdateTime", "lastProbeTime", "observedGeneration", "resourceVersion":

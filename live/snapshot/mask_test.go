@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,10 @@ func TestMask(t *testing.T) {
 		{"secrets", "spec", `{"spec":{"nodePublishSecretRef":{"name":"s"},"adminPassword":"x","a":[{"tokenRequests":1}],"path":"/dev/sda"}}`, `{"spec":{"a":[{}],"path":"/dev/sda"}}`},
 		{"clocks", "status", `{"status":{"conditions":[{"lastHeartbeatTime":"1","lastUpdateTime":"2","lastTransitionTime":"3"}]}}`, `{"status":{"conditions":[{"lastTransitionTime":"3"}]}}`},
 		{"not a map", "spec{a}", `{"spec":7}`, `{"spec":7}`},
+		{"any case", "m{LUN}", `{"m":{"lun":"3","devicePath":"/dev/sdc"}}`, `{"m":{"lun":"3"}}`},
+		{"users of addresses", "spec", `{"spec":{"a":"http://user:p@ss@proxy:3128/x@y","b":["see ftp://u@h, then s3://h/a@b"],"c":"a@b"}}`,
+			`{"spec":{"a":"http://proxy:3128/x@y","b":["see ftp://h, then s3://h/a@b"],"c":"a@b"}}`},
+		{"requests", "m", `{"m":"StatusCode: 400, RequestID: 5c0d3b6e-1f0a-4e0e-9a39-6e3d1b0c2a11, VolumeInUse"}`, `{"m":"StatusCode: 400, VolumeInUse"}`},
 	} {
 		got := parseMask(c.mask).apply(mustParse([]byte(c.in)))
 		if text := string(document.AppendJSON(nil, &got)); text != c.want {
@@ -73,5 +78,64 @@ func TestKeep(t *testing.T) {
 	if len(o.Annotations) != 2 || o.Annotations[0] != "example.com/rack" || o.Annotations[1] != "shelf" ||
 		len(o.Fields) != 2 || o.Fields[0] != "spec.path" || o.Fields[1] != "status.temperature" {
 		t.Errorf("%q %q", o.Annotations, o.Fields)
+	}
+}
+
+// What holds a secret never gets into Git, whatever its field is called, and what
+// changes while the cluster does not makes no difference.
+func TestKinds(t *testing.T) {
+	for _, c := range []struct{ kind, in, want string }{
+		{"Node", `{"status":{"conditions":[{"type":"Ready","status":"False","reason":"KubeletNotReady","message":"PLEG is not healthy: pleg was last seen active 3m2s ago",
+			"lastHeartbeatTime":"1","lastTransitionTime":"2"}]}}`,
+			`{"status":{"conditions":[{"lastTransitionTime":"2","reason":"KubeletNotReady","status":"False","type":"Ready"}]}}`},
+		{"VolumeAttachment", `{"spec":{"attacher":"a","nodeName":"n","source":{"persistentVolumeName":"pv","inlineVolumeSpec":{"csi":{"volumeAttributes":{"key":"hunter2"}}}}},
+			"status":{"attached":false,"attachmentMetadata":{"LUN":"3","chapUser":"hunter2"},"attachError":{"time":"1","message":"in use","errorCode":4},"detachError":{"time":"2","message":"gone"}}}`,
+			`{"spec":{"attacher":"a","nodeName":"n","source":{"persistentVolumeName":"pv"}},` +
+				`"status":{"attachError":{"message":"in use"},"attached":false,"attachmentMetadata":{"LUN":"3"},"detachError":{"message":"gone"}}}`},
+		{"StorageClass", `{"provisioner":"p","parameters":{"restuserkey":"hunter2","resturl":"http://admin:hunter2@heketi:8080","cas-type":"cstor","cstorPoolCluster":"prod",
+			"replicaCount":"3","type":"gp3","csi.storage.k8s.io/fstype":"xfs","fsType":"ext4"}}`,
+			`{"parameters":{"cas-type":"cstor","csi.storage.k8s.io/fstype":"xfs","cstorPoolCluster":"prod","fsType":"ext4","replicaCount":"3","type":"gp3"},"provisioner":"p"}`},
+		{"PersistentVolume", `{"spec":{"csi":{"driver":"d","volumeHandle":"h","volumeAttributes":{"key":"hunter2"}},"claimRef":{"namespace":"n","name":"c","uid":"u"}},"status":{"phase":"Bound"}}`,
+			`{"spec":{"claimRef":{"name":"c","namespace":"n"},"csi":{"driver":"d","volumeHandle":"h"}},"status":{"phase":"Bound"}}`},
+		{"PersistentVolumeClaim", `{"status":{"phase":"Bound","capacity":{"storage":"1Gi"},"conditions":[{"type":"Resizing","message":"for 3m2s"}]}}`,
+			`{"status":{"capacity":{"storage":"1Gi"},"phase":"Bound"}}`},
+		{"CStorPoolInstance", `{"spec":{"hostName":"n"},"status":{"phase":"ONLINE","healthyReplicas":3,"provisionedReplicas":3,"readOnly":false,"capacity":{"free":"9630M","used":"143k","total":"9630143k"},
+			"conditions":[{"type":"DiskUnavailable","status":"True","message":"sdb","lastUpdateTime":"2","lastTransitionTime":"1"}]}}`,
+			`{"spec":{"hostName":"n"},"status":{"conditions":[{"lastTransitionTime":"1","message":"sdb","status":"True","type":"DiskUnavailable"}],"phase":"ONLINE","readOnly":false}}`},
+		{"CStorPoolCluster", `{"spec":{"pools":[]},"status":{"desiredInstances":3,"healthyInstances":2,"provisionedInstances":3,"conditions":[{"type":"Paused","message":"3m2s"}]}}`,
+			`{"spec":{"pools":[]},"status":{"desiredInstances":3,"healthyInstances":2,"provisionedInstances":3}}`},
+		{"CStorVolume", `{"spec":{"capacity":"5G","iqn":"i"},"status":{"phase":"Healthy","capacity":"5G","lastUpdateTime":"1","replicaStatuses":[{"replicaId":"1","mode":"HEALTHY","upTime":7}]}}`,
+			`{"spec":{"capacity":"5G"},"status":{"capacity":"5G","phase":"Healthy"}}`},
+		{"CStorVolumeReplica", `{"spec":{"capacity":"5G","targetIP":"10.0.0.1"},"status":{"phase":"Healthy","capacity":{"used":"3M"},"snapshots":{}}}`, `{"status":{"phase":"Healthy"}}`},
+		{"CStorVolumeConfig", `{"spec":{"capacity":{"storage":"5G"}},"publish":{"nodeId":"n"},"status":{"phase":"Bound","condition":[{"lastProbeTime":"1"}],"poolInfo":["p"]}}`,
+			`{"publish":{"nodeId":"n"},"spec":{"capacity":{"storage":"5G"}},"status":{"phase":"Bound"}}`},
+		{"DiskPool", `{"spec":{"node":"n","disks":["aio:///dev/sdb"],"encryptionConfig":{"source":{"key":"hunter2"}}},"status":{"cr_state":"Created","pool_status":"Online","used":7}}`,
+			`{"spec":{"disks":["aio:///dev/sdb"],"node":"n"},"status":{"cr_state":"Created","pool_status":"Online"}}`},
+		{"Volume", `{"spec":{"nodeName":"n"},"status":{"job":"GetDeviceInfo/20260101","deviceName":"sdb","conditions":[{"type":"Ready","status":"True","message":"x","lastUpdateTime":"2","lastTransitionTime":"1"}]}}`,
+			`{"spec":{"nodeName":"n"},"status":{"conditions":[{"lastTransitionTime":"1","message":"x","status":"True","type":"Ready"}],"deviceName":"sdb"}}`},
+		{"CephCluster", `{"spec":{"dataDirHostPath":"/var/lib/rook","security":{"kms":{"connectionDetails":{"VAULT_CLIENT_KEY":"hunter2","VAULT_CACERT":"hunter2"}}},
+			"storage":{"useAllNodes":false,"config":{"key":"hunter2"},"nodes":[{"name":"n","config":{"key":"hunter2"},"devices":[{"name":"sdb","config":{"deviceClass":"ssd"}}]}]}},
+			"status":{"phase":"Ready","state":"Created","message":"3m2s","ceph":{"health":"HEALTH_OK","lastChecked":"1","capacity":{"bytesUsed":7}}}}`,
+			`{"spec":{"dataDirHostPath":"/var/lib/rook","storage":{"nodes":[{"devices":[{"name":"sdb"}],"name":"n"}],"useAllNodes":false}},` +
+				`"status":{"ceph":{"health":"HEALTH_OK"},"phase":"Ready","state":"Created"}}`},
+		{"CDI", `{"spec":{"config":{"importProxy":{"HTTPSProxy":"http://user:hunter2@proxy:3128"}}},"status":{"phase":"Deployed"}}`, `{"status":{"phase":"Deployed"}}`},
+	} {
+		at := slices.IndexFunc(kinds, func(k kind) bool { return k.kind == c.kind })
+		got := parseMask(kinds[at].fields).apply(mustParse([]byte(c.in)))
+		if text := string(document.AppendJSON(nil, &got)); text != c.want {
+			t.Errorf("%s: got  %s\nwant %s", c.kind, text, c.want)
+		}
+	}
+}
+
+// Annotations are kept by name only.
+func TestAnnotations(t *testing.T) {
+	s := Options{Annotations: []string{"example.com/proxy"}}.slimmer(cluster.Resource{Version: "v1", Kind: "Node"}, parseMask("spec"))
+	got := s.item(mustParse([]byte(`{"metadata":{"name":"n","annotations":{"cstorpoolinstance.openebs.io/hostname":"h","volume.kubernetes.io/selected-node":"n",
+		"example.com/proxy":"http://user:hunter2@proxy","example.com/key":"hunter2","openebs.io/allowed-bd-tags":"fast"}}}`))).json
+	want := `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","annotations":{"cstorpoolinstance.openebs.io/hostname":"h","example.com/proxy":"http://proxy",` +
+		`"openebs.io/allowed-bd-tags":"fast","volume.kubernetes.io/selected-node":"n"}}}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
-	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Options say what is read.
@@ -36,15 +35,20 @@ type Options struct {
 // Snapshot is what was there. It is in order, and two snapshots of an unchanged
 // cluster are equal.
 type Snapshot struct {
-	Kinds []Kind // those that the cluster has, in the order of the table
-	Notes []finding.Finding
+	Kinds  []Kind   // those that the cluster has, in the order of the table
+	Absent []krm.ID // those that it does not have, by Group and Kind
 }
 
-// Objects gives all objects, as facts.
+// Objects gives all objects, as facts. Of a kind without objects it gives the
+// Inventory: that there is none is a fact, too.
 func (s *Snapshot) Objects() []*krm.Object {
 	var objects []*krm.Object
 	for i := range s.Kinds {
-		objects = append(objects, s.Kinds[i].Objects()...)
+		k := &s.Kinds[i]
+		if k.Len() == 0 {
+			objects = append(objects, krm.NewObject(nil, mustParse([]byte(Header(k.Plural, JSON)+"]}"))))
+		}
+		objects = append(objects, k.Objects()...)
 	}
 	return objects
 }
@@ -106,9 +110,9 @@ func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error)
 	}
 	s := &Snapshot{}
 	var masks []mask
-	var absent []string
 	for _, k := range kinds {
-		if o.Kinds != nil && !slices.Contains(o.Kinds, krm.ID{Group: k.group, Kind: k.kind}) {
+		id := krm.ID{Group: k.group, Kind: k.kind}
+		if o.Kinds != nil && !slices.Contains(o.Kinds, id) {
 			continue
 		}
 		r, found, err := served.Find(k.group, k.kind)
@@ -116,17 +120,11 @@ func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error)
 		case err != nil:
 			return nil, err
 		case !found:
-			absent = append(absent, strings.TrimSuffix(k.kind+"."+k.group, "."))
+			s.Absent = append(s.Absent, id)
 			continue
 		}
 		s.Kinds = append(s.Kinds, Kind{Resource: r})
 		masks = append(masks, parseMask(k.fields))
-	}
-	if len(absent) > 0 {
-		s.Notes = append(s.Notes, finding.Finding{
-			Severity: finding.Info, Rule: "kind-absent",
-			Message: fmt.Sprintf("the cluster does not have the kinds %s; they are left out", strings.Join(absent, ", ")),
-		})
 	}
 	t := &taking{cluster: c, options: o}
 	if err := t.run(ctx, s.Kinds, masks); err != nil {

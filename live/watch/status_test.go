@@ -27,6 +27,14 @@ var hosts = []struct {
 	{"stor-c1", []string{"blockdevice-94f00118e3d1ffae0ead8857fae98ea3", "blockdevice-945ed52d887c8dabbd443c87d8b2dc3c"}},
 }
 
+// What is changed while the program looks.
+var (
+	configs      = schema.GroupVersionResource{Group: "dao.mayadata.io", Version: "v1alpha1", Resource: "cstorclusterconfigs"}
+	poolClusters = schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: "cstorpoolclusters"}
+	instances    = schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: "cstorpoolinstances"}
+	nodes        = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+)
+
 // TestStatus follows the example from an empty cluster to healthy pools, to a pool
 // that is degraded, over the loss of the API server, and back.
 func TestStatus(t *testing.T) {
@@ -53,7 +61,7 @@ func TestStatus(t *testing.T) {
 	// The specs in the cluster, followed and written by what deploy/status runs.
 	k.apply(t, read(t, filepath.Join(example, "cstor.yaml")))
 	deploy(t, k)
-	writer := start(t, "--kubeconfig", impersonating(t, "system:serviceaccount:poolwright:poolwright-status"),
+	writer := start(t, "--kubeconfig", impersonating(t, "system:serviceaccount:poolwright-status:poolwright-status"),
 		"status", "--cluster", "--watch", "--write", "--output=json")
 	writer.prints(`"phase":"PROGRESSING","reason":"NotRendered"`)
 	awaitCondition(t, k, "Reconciling", "True")
@@ -109,6 +117,26 @@ func TestStatus(t *testing.T) {
 	follow.prints("OK Healthy")
 	awaitCondition(t, k, "Ready", "True")
 
+	// A pool is deleted, and made again.
+	if err := k.Resource(instances).Namespace("openebs").Delete(t.Context(), "prod-stor-c1", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	follow.prints("1 of 3 pools not made yet: prod on node stor-c1")
+	operate(t, k)
+	follow.prints("OK Healthy")
+	awaitCondition(t, k, "Ready", "True")
+
+	// The spec selects by annotations from now on, so these are read of the nodes.
+	annotate(t, k)
+	merge(t, k, configs, "prod", `{"spec":{"allowedNodes":{"nodeSelectorTerms":[{"matchAnnotations":{"example.com/pool":"yes"}}]}}}`)
+	await(t, "the edit is observed", func() bool { return ownStatus(t, k, "cstorclusterconfigs", "prod")["observedGeneration"] == int64(2) })
+	awaitCondition(t, k, "Ready", "True")
+
+	// Somebody else writes another status.
+	k.status(t, "apiVersion: dao.mayadata.io/v1alpha1\nkind: CStorClusterConfig\nmetadata: {name: prod, namespace: openebs}\nstatus: {phase: ERROR}\n")
+	await(t, "the status is mended", func() bool { return ownStatus(t, k, "cstorclusterconfigs", "prod")["phase"] == "OK" })
+	stays(t, k)
+
 	// One look says the same as following does.
 	out, talk, code := poolwright(t, append(flags, "status", example)...)
 	if code != 0 || !strings.Contains(out, "OK           Healthy") || talk != "" {
@@ -118,6 +146,13 @@ func TestStatus(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "CStorPoolInstance openebs/prod-stor-b2") {
 		t.Errorf("exit code %d:\n%s%s", code, out, talk)
 	}
+
+	// The spec goes.
+	if err := k.Resource(configs).Namespace("openebs").Delete(t.Context(), "prod", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	writer.says("CStorClusterConfig openebs/prod is gone")
+	writer.says("there is no spec in the cluster")
 
 	follow.interrupt()
 	writer.interrupt()
@@ -190,18 +225,18 @@ spec:
 `, host.name, strings.Join(list, ", ")))
 		setPool(t, k, "prod-"+host.name, "ONLINE")
 	}
-	merge(t, k, "cstorpoolclusters", "prod", `{"status":{"desiredInstances":3,"provisionedInstances":3,"healthyInstances":3}}`)
+	merge(t, k, poolClusters, "prod", `{"status":{"desiredInstances":3,"provisionedInstances":3,"healthyInstances":3}}`)
 }
 
 func setPool(t *testing.T, k *kube, name, phase string) {
 	t.Helper()
-	merge(t, k, "cstorpoolinstances", name, fmt.Sprintf(`{"status":{"phase":%q,"readOnly":false,"healthyReplicas":0,"provisionedReplicas":0}}`, phase))
+	merge(t, k, instances, name, fmt.Sprintf(`{"status":{"phase":%q,"readOnly":false,"healthyReplicas":0,"provisionedReplicas":0}}`, phase))
 }
 
-// merge changes an object of cStor, the definitions of which have no status subresource.
-func merge(t *testing.T, k *kube, resource, name, patch string) {
+// merge changes an object. The definitions of cStor have no status subresource.
+func merge(t *testing.T, k *kube, resource schema.GroupVersionResource, name, patch string) {
 	t.Helper()
-	r := k.Resource(schema.GroupVersionResource{Group: "cstor.openebs.io", Version: "v1", Resource: resource}).Namespace("openebs")
+	r := k.Resource(resource).Namespace("openebs")
 	if _, err := r.Patch(t.Context(), name, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -220,16 +255,26 @@ status: {conditions: [{type: Ready, status: "%s", reason: Test, message: test, l
 // untaint does what the node lifecycle controller would, which is left out.
 func untaint(t *testing.T, k *kube) {
 	t.Helper()
-	nodes := k.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"})
-	list, err := nodes.List(t.Context(), metav1.ListOptions{})
+	list, err := k.Resource(nodes).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range list.Items {
-		if _, err := nodes.Patch(t.Context(), n.GetName(), "application/merge-patch+json", []byte(`{"spec":{"taints":null}}`), metav1.PatchOptions{}); err != nil {
+		if _, err := k.Resource(nodes).Patch(t.Context(), n.GetName(), "application/merge-patch+json", []byte(`{"spec":{"taints":null}}`), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		setReady(t, k, n.GetName(), "True")
+	}
+}
+
+// annotate marks the nodes of the pools.
+func annotate(t *testing.T, k *kube) {
+	t.Helper()
+	for _, host := range hosts {
+		patch := []byte(`{"metadata":{"annotations":{"example.com/pool":"yes"}}}`)
+		if _, err := k.Resource(nodes).Patch(t.Context(), host.name, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

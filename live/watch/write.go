@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -88,7 +89,7 @@ func (w *Writer) write(ctx context.Context, o *Own, st *health.Status, now time.
 	if last, found := w.written[uid]; found && last.version == meta.Str("resourceVersion") {
 		current = &last.status
 	}
-	wanted := wantedStatus(st, meta, current, now)
+	wanted := wantedStatus(st, o.Object, current, now)
 	if says(current, &wanted) {
 		return false, nil
 	}
@@ -125,15 +126,15 @@ func (w *Writer) write(ctx context.Context, o *Own, st *health.Status, now time.
 }
 
 // wantedStatus makes the status of an object that has another one, or none yet.
-func wantedStatus(st *health.Status, meta, current *document.Node, now time.Time) document.Node {
-	message := document.Text(st.Message[:min(len(st.Message), maxMessage)])
+func wantedStatus(st *health.Status, o *krm.Object, current *document.Node, now time.Time) document.Node {
+	message := document.Text(strings.ToValidUTF8(st.Message[:min(len(st.Message), maxMessage)], "")) // no half of a character
 	stamp := document.Text(now.UTC().Format(time.RFC3339))
 	before, _ := time.Parse(time.RFC3339, current.Str("since")) // zero where it is not there
 	since := st.SinceAfter(health.Phase(current.Str("phase")), current.Str("reason"), before, now)
 	if since.IsZero() {
 		since = now
 	}
-	generation, _ := meta.Get("generation").Int()
+	generation, _ := o.Node.Get("metadata", "generation").Int()
 	condition := func(kind string, holds bool) document.Node {
 		status := "False"
 		if holds {
@@ -151,8 +152,8 @@ func wantedStatus(st *health.Status, meta, current *document.Node, now time.Time
 	}
 	conditions := []document.Node{condition("Ready", st.Phase == health.OK), condition("Reconciling", st.Phase == health.Progressing)}
 	// To kstatus a stalled object has failed for good. Only an edit heals an
-	// invalid spec; everything else may come right.
-	if st.Reason == health.InvalidSpec {
+	// invalid spec; everything else may come right, what was rendered for it, too.
+	if st.Reason == health.InvalidSpec && identify(st.Spec).ID() == o.ID() {
 		conditions = append(conditions, condition("Stalled", true))
 	}
 	return document.Object(

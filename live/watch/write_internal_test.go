@@ -1,10 +1,13 @@
 package watch
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -13,7 +16,7 @@ import (
 func TestWantedStatus(t *testing.T) {
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
-	meta := document.Object(document.F("generation", document.Int(3)))
+	object := config(t)
 	steps := []struct {
 		name   string
 		status health.Status
@@ -40,7 +43,8 @@ func TestWantedStatus(t *testing.T) {
 	}
 	var current *document.Node
 	for _, s := range steps {
-		wanted := wantedStatus(&s.status, &meta, current, s.now)
+		s.status.Spec = object.Ref
+		wanted := wantedStatus(&s.status, object, current, s.now)
 		if got := wanted.Str("since"); got != s.since {
 			t.Errorf("%s: since %s, want %s", s.name, got, s.since)
 		}
@@ -62,4 +66,40 @@ func TestWantedStatus(t *testing.T) {
 		}
 		current = &wanted
 	}
+}
+
+// TestStalled holds that only the spec that is invalid has failed for good: what
+// was rendered for it comes right without an edit of its own.
+func TestStalled(t *testing.T) {
+	o := config(t)
+	invalid := health.Status{Spec: o.Ref, Phase: health.Error, Reason: health.InvalidSpec}
+	wanted := wantedStatus(&invalid, o, nil, time.Time{})
+	if conditionOf(&wanted, "Stalled").Str("status") != "True" {
+		t.Error("an invalid spec is not stalled")
+	}
+	o.Kind = "CStorClusterPlan"
+	wanted = wantedStatus(&invalid, o, nil, time.Time{})
+	if conditionOf(&wanted, "Stalled") != nil || wanted.Str("phase") != "ERROR" {
+		t.Errorf("a plan of an invalid spec: %s", document.AppendJSON(nil, &wanted))
+	}
+}
+
+// TestLongMessage holds that a message is cut where a character ends: the API
+// server takes no half of one.
+func TestLongMessage(t *testing.T) {
+	o := config(t)
+	long := health.Status{Spec: o.Ref, Message: "x" + strings.Repeat("ö", maxMessage)}
+	wanted := wantedStatus(&long, o, nil, time.Time{})
+	if got := wanted.Str("message"); !utf8.ValidString(got) || len(got) != maxMessage-1 {
+		t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
+	}
+}
+
+func config(t *testing.T) *krm.Object {
+	t.Helper()
+	objects, err := krm.Parse(&document.Source{Data: []byte(`{"apiVersion": "dao.mayadata.io/v1alpha1", "kind": "CStorClusterConfig", "metadata": {"name": "prod", "namespace": "openebs", "generation": 3}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects[0]
 }
