@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -97,8 +95,6 @@ func runInventory(ctx context.Context, s streams, f inventoryFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
 	var specs []*krm.Object
 	if f.output != folder.Stdout {
 		specs = folder.Beside(f.output)

@@ -59,7 +59,9 @@ func newRoot(s streams) *cobra.Command {
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	root.AddCommand(
-		newRender(s), newBuild(s), newVet(s), newPlan(s), newExplain(s), newSchema(s), newInventory(s), newStatus(s), newTree(s), newInit(s), newFn(s), newVersion(s),
+		newRender(s), newBuild(s), newVet(s), newExplain(s),
+		interruptible(newInventory(s)), interruptible(newPlan(s)), interruptible(newStatus(s)), interruptible(newTree(s)),
+		newSchema(s), newInit(s), newFn(s), newVersion(s),
 	)
 	root.InitDefaultCompletionCmd("completion")
 	refuseUnknownShells(root)

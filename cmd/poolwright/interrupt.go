@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// interruptible has the context of a verb end when the program is interrupted, so
+// that the verb can clear up. A second time ends the program at once, as it does
+// without this.
+func interruptible(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop)
+		cmd.SetContext(ctx)
+		err := run(cmd, args)
+		if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+			return errors.New("interrupted") // whatever was asked just then
+		}
+		return err
+	}
+	return cmd
+}
