@@ -49,13 +49,31 @@ func TreeKind(name string) (krm.ID, error) {
 	return krm.ID{}, fmt.Errorf("no tree starts at a %q%s; it can at %s", name, schema.DidYouMean(name, all), strings.Join(known, ", "))
 }
 
-// TreeRoot finds an object among the facts. The error says what there is instead.
+// TreeNames lists the shortest names of the kinds that a tree starts at.
+func TreeNames() []string {
+	var names []string
+	for _, s := range systems() {
+		for _, k := range s.Roots() {
+			names = append(names, k.Names[0])
+		}
+	}
+	return names
+}
+
+// TreeRoot finds an object among the facts, or one that is not there and of which
+// they tell all the same. Kinds without namespaces are looked for in any. The error
+// says what there is instead.
 func TreeRoot(facts []*krm.Object, kind krm.ID, namespace, name string) (krm.ID, error) {
 	var found []krm.ID
 	var names []string
+	namespaced := false
 	for _, o := range facts {
 		id := o.ID()
-		if id.Group != kind.Group || id.Kind != kind.Kind || namespace != "" && namespace != id.Namespace {
+		if id.Group != kind.Group || id.Kind != kind.Kind {
+			continue
+		}
+		namespaced = namespaced || id.Namespace != ""
+		if namespace != "" && id.Namespace != "" && namespace != id.Namespace {
 			continue
 		}
 		names = append(names, id.Name)
@@ -64,8 +82,12 @@ func TreeRoot(facts []*krm.Object, kind krm.ID, namespace, name string) (krm.ID,
 		}
 	}
 	slices.Sort(names)
+	absent := krm.ID{Group: kind.Group, Kind: kind.Kind, Name: name}
+	if len(found) == 0 && len(Tree(facts, absent)) > 0 {
+		return absent, nil
+	}
 	in := ""
-	if namespace != "" {
+	if namespace != "" && namespaced {
 		in = " in namespace " + namespace
 	}
 	switch near := schema.DidYouMean(name, names); {

@@ -79,6 +79,10 @@ func TestTree(t *testing.T) {
 		{name: "a volume that was made and is gone", root: claimRoot, facts: []edit{{line: target}, {line: replica}}, want: `
 			. CStorVolumeConfig openebs/pvc-1 OK Bound
 			. . CStorVolume openebs/pvc-1 ERROR Missing`},
+		{name: "a volume that has not noticed that its replicas are gone", root: claimRoot, facts: []edit{{line: replica}}, want: `
+			. . CStorVolume openebs/pvc-1 ERROR Healthy 0 of 2 replicas healthy
+			. . . CStorVolumeReplica openebs/pvc-1-? ERROR Missing
+			. . . CStorVolumeReplica openebs/pvc-1-? ERROR Missing`},
 		{name: "a volume that starts", root: claimRoot, facts: []edit{{target, "Healthy", "Init"}},
 			want: `. . CStorVolume openebs/pvc-1 PROGRESSING Init 2 of 2 replicas healthy`},
 		{name: "a degraded volume that nobody mends", root: claimRoot, facts: []edit{{target, "Healthy", "Degraded"}, {"pvc-1-prod-b", "Healthy", "Offline"}},
@@ -94,9 +98,30 @@ func TestTree(t *testing.T) {
 			. CStorPoolInstance openebs/prod-a ERROR OFFLINE on node a, mirror, offline`},
 		{name: "a pool that starts", facts: []edit{{poolA, "ONLINE", `""`}}, want: `
 			CStorPoolCluster openebs/prod PROGRESSING 1 of 2 pools healthy
-			. CStorPoolInstance openebs/prod-a PROGRESSING - on node a, mirror, not ready yet`},
+			. CStorPoolInstance openebs/prod-a PROGRESSING on node a, mirror, not ready yet`},
+		{name: "a pool is on a node that is gone", facts: []edit{{line: "kind: Node, metadata: {name: a,"}}, want: `
+			CStorPoolCluster openebs/prod ERROR 1 of 2 pools healthy
+			. CStorPoolInstance openebs/prod-a ERROR ONLINE on host host-a, mirror, its node is missing`},
+		{name: "a pool is on a node that is not ready", facts: []edit{{nodeA, `"True"`, `"False"`}}, want: `
+			CStorPoolCluster openebs/prod ERROR 1 of 2 pools healthy
+			. CStorPoolInstance openebs/prod-a ERROR ONLINE on node a, mirror, its node is not ready`},
+		{name: "a pool cluster that goes", facts: []edit{{cspc, "creationTimestamp", "deletionTimestamp"}},
+			want: `CStorPoolCluster openebs/prod ERROR 2 of 2 pools healthy being deleted`},
+		{name: "pools that are not made yet", facts: []edit{{line: instance}, {cspc, "provisionedInstances: 2", "provisionedInstances: 0"}, {line: replica}}, want: `
+			CStorPoolCluster openebs/prod PROGRESSING 0 of 2 pools healthy
+			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-a
+			. . BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
+			. . BlockDevice openebs/a-1 OK Active, Claimed /dev/sdc, 100Gi, on host host-a
+			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-b`},
+		{name: "a pool that was made, and is gone", facts: []edit{{line: "kind: CStorPoolInstance, metadata: {name: prod-b,"}},
+			want: `. CStorPoolInstance openebs/prod-? ERROR Missing it was made before, on host host-b`},
+		{name: "a pool that is gone, on which volumes have replicas", facts: []edit{{line: "kind: CStorPoolInstance, metadata: {name: prod-b,"}, {"pvc-1-prod-b", "labels:", "annotations: {cstorpoolinstance.openebs.io/hostname: host-b}, labels:"}},
+			want: `. CStorPoolInstance openebs/prod-b ERROR Missing it was made before, on host host-b`},
+		{name: "a cloud disk that is in no pool yet", facts: []edit{{line: "c"}},
+			more: `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: prod-n-0, namespace: openebs, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}}, spec: {storageClassName: fast}, status: {phase: Pending}}`,
+			want: `PersistentVolumeClaim openebs/prod-n-0 PROGRESSING Pending fast`},
 		{name: "a pool of no cluster", facts: []edit{{line: "c"}}, more: `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: x, namespace: openebs}, spec: {hostName: x, poolConfig: {dataRaidGroupType: stripe}}, status: {phase: ONLINE}}`,
-			want: `CStorPoolInstance openebs/x OK ONLINE on node x, stripe`},
+			want: `CStorPoolInstance openebs/x OK ONLINE on host x, stripe`},
 		{name: "a claim that waits for a cluster that is not there", facts: []edit{{"kind: StorageClass", "prod", "other"}},
 			more: `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: later, namespace: shop}, spec: {storageClassName: fast}, status: {phase: Pending}}`,
 			want: `PersistentVolumeClaim shop/later PROGRESSING Pending fast`},
@@ -112,6 +137,20 @@ func TestTree(t *testing.T) {
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 0 of 2 replicas left, it stops`},
 		{name: "a pool without labels", root: nodeRoot, facts: []edit{{poolA, "labels: {kubernetes.io/hostname: host-a, openebs.io/cstor-pool-cluster: prod}", "labels: {}"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
+		{name: "a node whose pool is not made yet, and its disks", root: nodeRoot, facts: []edit{{line: poolA}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}}, want: `
+			Node a OK Ready
+			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-a
+			. . BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
+			. . BlockDevice openebs/a-1 OK Active, Claimed /dev/sdc, 100Gi, on host host-a
+			. BlockDevice openebs/a-2 OK Active, Unclaimed /dev/sdd, 100Gi, on host host-a, in no pool`, leaf: true},
+		{name: "a node that is gone", root: krm.ID{Kind: "Node", Name: "a"}, facts: []edit{{line: "kind: Node, metadata: {name: a,"}, {"BlockDevice, metadata: {name: a-", "path:", "nodeAttributes: {nodeName: a}, path:"}}, want: `
+			Node a ERROR Missing its pools or disks name it
+			. CStorPoolInstance openebs/prod-a ERROR ONLINE on host host-a, mirror, its node is missing
+			. . BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on node a`},
+		{name: "a node that is gone is told by its host where no disk names it", root: krm.ID{Kind: "Node", Name: "host-b"}, facts: []edit{{line: "kind: Node, metadata: {name: b,"}, {line: "BlockDevice, metadata: {name: b-"}, {line: "kind: CStorPoolInstance, metadata: {name: prod-b,"}}, want: `
+			Node host-b ERROR Missing its pools or disks name it
+			. CStorPoolInstance openebs/prod-? ERROR Missing it was made before, on host host-b
+			. . BlockDevice openebs/b-0 ERROR Missing the pool names it`},
 		{name: "a cordoned node", root: nodeRoot, facts: []edit{{nodeA, "status:", "spec: {unschedulable: true}, status:"}},
 			want: `Node a OK Ready cordoned`},
 		{name: "a mirror needs one disk", root: diskRoot,
@@ -130,9 +169,12 @@ func TestTree(t *testing.T) {
 		// Disks.
 		{name: "a disk that is about to go", root: diskRoot, facts: []edit{{"BlockDevice, metadata: {name: a-0,", "name: a-0,", `name: a-0, deletionTimestamp: "2026-05-01T00:00:00Z",`}},
 			want: `BlockDevice openebs/a-0 ERROR Active, Claimed /dev/sdb, 100Gi, on host host-a, it is being deleted`},
-		{name: "a disk whose pool is not made yet", root: diskRoot, facts: []edit{{line: poolA}}, want: `
+		{name: "a disk whose pool is not made yet", root: diskRoot, facts: []edit{{line: "kind: CStorPoolInstance, metadata: {name: prod-a,"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}}, want: `
 			BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
-			. CStorPoolCluster openebs/prod PROGRESSING - names it, and has no pool on host host-a yet`},
+			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-a`, leaf: true},
+		{name: "a disk that its pool does not use yet", root: diskRoot, facts: []edit{{poolA, "{blockDeviceName: a-0}, ", ""}}, want: `
+			BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
+			. CStorPoolCluster openebs/prod PROGRESSING names it, and the pool on host host-a does not use it yet`},
 		{name: "a disk of the same name in another namespace", root: krm.ID{Group: "openebs.io", Kind: "BlockDevice", Namespace: "other", Name: "a-0"},
 			facts: []edit{{line: poolA}}, more: `{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: a-0, namespace: other, labels: {kubernetes.io/hostname: host-b}}, spec: {path: /dev/sdx}, status: {state: Active, claimState: Unclaimed}}`,
 			want: `BlockDevice other/a-0 OK Active, Unclaimed /dev/sdx, 0, on host host-b, in no pool`},
@@ -170,6 +212,35 @@ func TestTreeOthers(t *testing.T) {
 	trees := Tree(parse(t, facts), krm.ID{})
 	if len(trees) != 1 || len(trees[0].Children) != 2 {
 		t.Errorf("more than the two pools: %v", lines(trees[0], ""))
+	}
+}
+
+// TestTreeRoot holds how a root is found by its name.
+func TestTreeRoot(t *testing.T) {
+	node, disk, claimKind := krm.ID{Kind: "Node"}, krm.ID{Group: "openebs.io", Kind: "BlockDevice"}, krm.ID{Kind: "PersistentVolumeClaim"}
+	gone := apply(t, local.facts+volumes, []edit{{line: "kind: Node, metadata: {name: b,"}})
+	for _, c := range []struct {
+		kind            krm.ID
+		namespace, name string
+		want, err       string
+	}{
+		{claimKind, "shop", "data", "shop/data", ""},
+		{claimKind, "", "data", "shop/data", ""},
+		{claimKind, "openebs", "data", "", `there is no PersistentVolumeClaim "data" in namespace openebs, nor any other`},
+		{disk, "openebs", "a-9", "", `there is no BlockDevice "a-9" in namespace openebs (did you mean "a-0"?)`},
+		{node, "openebs", "a", "/a", ""},
+		{node, "openebs", "c", "", `there is no Node "c" (did you mean "a"?)`},
+		{node, "", "host-b", "/host-b", ""},
+		{node, "", "host-a", "", `there is no Node "host-a"; there are a`},
+	} {
+		got, err := TreeRoot(parse(t, gone), c.kind, c.namespace, c.name)
+		if c.err != "" {
+			if err == nil || err.Error() != c.err {
+				t.Errorf("%v: %v, want %s", c, err, c.err)
+			}
+		} else if err != nil || got.Namespace+"/"+got.Name != c.want {
+			t.Errorf("%v: %v, %v", c, got, err)
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func shows(t *testing.T, whole []*krm.Object, take func(*testing.T, []*krm.Objec
 			b.WriteString(asLines(t, fn.Tree(facts, o.ID())))
 		}
 	}
-	return strings.ReplaceAll(b.String(), poolSize, "")
+	return b.String()
 }
 
 // inInventory says of objects that they are facts, of all but the specs.
@@ -158,11 +158,6 @@ func inInventory(objects []*krm.Object) []*krm.Object {
 	}
 	return placed
 }
-
-// poolSize is what tree says of the size of pools in the scripts. cStor counts it as
-// free and used together, of which one is rounded, so it changes with every write,
-// and no snapshot has it.
-const poolSize = ", 99.5G"
 
 // risks is what plan says of making, changing and removing all that is rendered.
 func risks(t *testing.T, facts *inventory.Facts, p folder.Package, r fn.Result) string {

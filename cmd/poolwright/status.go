@@ -1,13 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,32 +18,41 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
-	"github.com/poolwright/poolwright/live/watch"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 const statusLong = `Say in one line for each spec how its storage fares:
 
   OK           all that the spec asks for is there and well
-  PROGRESSING  on its way, or right again soon, without anybody's help
+  PROGRESSING  on its way: it comes right by itself, or with the usual next step,
+               which the line then names: render, commit, apply
   ERROR        something that a person must look at; it may still heal
 
-with the reason, since when, and where. The specs are those of the folder DIR (by
-default the current one), beside what was rendered for them. What exists is asked
-of the cluster, or with --from read from the inventory of the package or from
-another snapshot.
+with the reason, since when, and where. Of several errors the line tells the worst,
+an outage first, and how many more there are; -o json has them by node. The specs
+are those of the folder DIR (by default the current one), beside what was rendered
+for them. What exists is asked of the cluster, in all namespaces, or with --from
+read from the inventory of the package or from another snapshot.
 
 With --cluster the specs, too, are those in the cluster (CStorClusterConfig as
 custom resources). --write then sets their status there: phase, reason, and the
 conditions Ready, Reconciling and Stalled, as kstatus reads them. It writes only
 what differs.
 
---watch prints a line whenever a status changes, until it is interrupted.
+--watch goes on until it is interrupted, and then exits with 0. On a terminal it
+keeps the table up to date, with the last messages under it. Elsewhere it prints a
+line, with the time in front, whenever a status changes; as json, one object a line.
+An API server that goes away is waited for.
+
 Exit code 1 says that a status is ERROR.`
 
 const statusExample = `  # The package in the current folder, against the cluster of the kubeconfig
   poolwright status
+
+  # Those of one namespace
+  poolwright status --cluster -n openebs
 
   # Without a cluster, from the inventory of the package
   poolwright status --from inventory
@@ -63,11 +71,12 @@ const (
 
 type statusFlags struct {
 	clusterFlags
-	format  format
-	from    string
-	cluster bool
-	watch   bool
-	write   bool
+	format    format
+	from      string
+	namespace string // of the specs, "" for all; facts are of all namespaces
+	cluster   bool
+	watch     bool
+	write     bool
 }
 
 func newStatus(s streams) *cobra.Command {
@@ -89,12 +98,15 @@ func newStatus(s streams) *cobra.Command {
 			case f.watch && f.from != fromLive:
 				return usage("--watch follows a cluster: leave out --from %s", f.from)
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
-			defer stop()
-			return runStatus(ctx, s, dirArg(args), f)
+			if err := onlyLive(cmd, f.from); err != nil {
+				return err
+			}
+			return runStatus(cmd.Context(), s, dirArg(args), f)
 		},
 	}
-	addClusterFlags(cmd, &f.clusterFlags)
+	addConnectionFlags(cmd, &f.clusterFlags)
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only the specs of this namespace (default all)")
+	complete(cmd, "namespace")
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
 	cmd.Flags().BoolVar(&f.cluster, "cluster", false, "take the specs from the cluster, too")
@@ -107,6 +119,16 @@ func newStatus(s streams) *cobra.Command {
 func addFrom(cmd *cobra.Command, from *string) {
 	cmd.Flags().StringVar(from, "from", fromLive, "where the facts are: live, inventory (that of the package), or the path of a snapshot")
 	completeOrPath(cmd, "from", cobra.ShellCompDirectiveDefault, fromLive, fromInventory)
+}
+
+// onlyLive refuses the flags that say which cluster where the facts are files.
+func onlyLive(cmd *cobra.Command, from string) error {
+	for _, name := range []string{"kubeconfig", "context"} {
+		if from != fromLive && cmd.Flags().Changed(name) {
+			return usage("--%s is for the facts of a cluster: leave it out, or --from %s", name, from)
+		}
+	}
+	return nil
 }
 
 // subject is what statuses are about: a package, and the cluster if it is asked.
@@ -134,8 +156,9 @@ func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error 
 		if err != nil {
 			return err
 		}
-		statuses, rest := fn.Status(at.pkg, facts)
-		return printStatuses(s, dir, f, at, statuses, rest)
+		view := statusView{}
+		view.statuses, view.rest = fn.Status(at.pkg, facts)
+		return printStatuses(s, dir, f, at, view.of(f.namespace))
 	}
 	var err error
 	if at.cluster, err = f.connect(); err != nil {
@@ -149,54 +172,62 @@ func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error 
 		return err
 	}
 	if f.write {
-		if _, err := watch.NewWriter(at.cluster).Write(ctx, view.own, view.statuses, time.Now()); err != nil {
+		if _, err := own.NewWriter(at.cluster).Write(ctx, view.ours, view.statuses, time.Now()); err != nil {
 			return err
 		}
 	}
-	return printStatuses(s, dir, f, at, view.statuses, view.rest)
+	return printStatuses(s, dir, f, at, view)
 }
 
 // statusView is what a look at the cluster gives.
 type statusView struct {
-	own      []*watch.Own
+	ours     []*own.Object
 	statuses []health.Status
 	rest     []finding.Finding
+}
+
+// of leaves the statuses of the specs in a namespace, "" for all.
+func (v statusView) of(namespace string) statusView {
+	v.statuses = slices.DeleteFunc(v.statuses, func(st health.Status) bool {
+		return namespace != "" && st.Spec.Namespace != namespace
+	})
+	return v
 }
 
 // takeStatus looks at the cluster once.
 func takeStatus(ctx context.Context, s streams, f statusFlags, at subject) (statusView, error) {
 	done := terminal.Progress(s.err, "reading "+at.cluster.Server)
 	defer done()
-	var own []*watch.Own
+	var ours []*own.Object
 	if f.cluster {
 		var err error
-		if own, err = watch.ReadOwn(ctx, at.cluster); err != nil {
+		if ours, err = own.Read(ctx, at.cluster); err != nil {
 			return statusView{}, err
 		}
 	}
 	options := snapshot.Options{Kinds: fn.StatusKinds()}
-	options.Keep(specsOf(own, at.pkg.Objects))
+	options.Keep(specsOf(ours, at.pkg.Objects))
 	taken, err := snapshot.Take(ctx, at.cluster, options)
 	if err != nil {
 		return statusView{}, err
 	}
-	return at.look(own, taken.Objects(), f), nil
+	return at.look(ours, taken.Objects(), f), nil
 }
 
 // look computes the statuses from what was read.
-func (at subject) look(own []*watch.Own, facts []*krm.Object, f statusFlags) statusView {
+func (at subject) look(ours []*own.Object, facts []*krm.Object, f statusFlags) statusView {
 	pkg := at.pkg
 	if f.cluster {
-		pkg = watch.Package(own, facts)
+		pkg = own.Package(ours, facts)
 	}
 	statuses, rest := fn.Status(pkg, facts)
-	return statusView{own, statuses, rest}
+	return statusView{ours, statuses, rest}.of(f.namespace)
 }
 
 // specsOf lists the objects whose selectors say which more fields are read.
-func specsOf(own []*watch.Own, objects []*krm.Object) []*krm.Object {
+func specsOf(ours []*own.Object, objects []*krm.Object) []*krm.Object {
 	specs := slices.Clone(objects)
-	for _, o := range own {
+	for _, o := range ours {
 		specs = append(specs, o.Object)
 	}
 	return slices.DeleteFunc(specs, func(o *krm.Object) bool {
@@ -222,52 +253,61 @@ func snapshotAt(s streams, from string) ([]*krm.Object, error) {
 }
 
 // printStatuses prints what status says, and turns an ERROR into exit code 1.
-func printStatuses(s streams, dir string, f statusFlags, at subject, statuses []health.Status, rest []finding.Finding) error {
-	err := report(s.err, rest)
+func printStatuses(s streams, dir string, f statusFlags, at subject, v statusView) error {
+	err := report(s.err, v.rest)
 	switch {
 	case f.format != asText:
-		if err := printAs(s.out, f.format, statusesForMachines(statuses)); err != nil {
+		if err := printAs(s.out, f.format, statusesForMachines(v.statuses)); err != nil {
 			return err
 		}
-	case len(statuses) == 0 && err == nil:
+	case len(v.statuses) == 0 && err == nil:
 		fmt.Fprintln(s.err, nothingToSay(dir, f))
-	case len(statuses) > 0:
-		t := newStatusTable(s.out, statuses)
+	case len(v.statuses) > 0:
+		t := newStatusTable(terminal.HasColor(s.out), v.statuses)
 		t.header()
-		for i := range statuses {
-			t.row(&statuses[i])
+		t.rows(v.statuses)
+		if err := t.flush(s.out); err != nil {
+			return err
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if at.failed || anyError(statuses) {
+	if at.failed || anyError(v.statuses) {
 		return errFindings
 	}
 	return nil
 }
 
 func nothingToSay(dir string, f statusFlags) string {
-	if f.cluster {
-		return "there is no spec in the cluster, so there is nothing to say"
+	what := "there is no spec"
+	switch {
+	case f.namespace != "":
+		what += " in namespace " + f.namespace
+	case f.cluster:
+		what += " in the cluster"
 	}
-	return dir + ": there is no spec, so there is nothing to say"
+	if !f.cluster {
+		what = dir + ": " + what
+	}
+	return what + ", so there is nothing to say"
 }
 
 func anyError(statuses []health.Status) bool {
 	return slices.ContainsFunc(statuses, func(st health.Status) bool { return st.Phase == health.Error })
 }
 
-// statusTable prints one line a status. The columns stay where they are from one
+// statusTable makes one line of a status. The columns stay where they are from one
 // line to the next, as long as what comes later fits.
 type statusTable struct {
-	w      io.Writer
+	text   bytes.Buffer // what was not printed yet
 	color  bool
+	stamp  func() string // the time to put in front of each line; nil for none
 	widths [4]int
 }
 
-func newStatusTable(w io.Writer, statuses []health.Status) *statusTable {
-	t := &statusTable{w: w, color: terminal.HasColor(w)}
+func newStatusTable(color bool, statuses []health.Status) *statusTable {
+	t := &statusTable{color: color}
 	t.fit([4]string{"SPEC", "PROGRESSING", "REASON", "SINCE"})
 	for i := range statuses {
 		t.fit(cells(&statuses[i]))
@@ -285,23 +325,39 @@ func cells(st *health.Status) [4]string {
 	return [4]string{terminal.Printable(st.Spec.String()), string(st.Phase), terminal.Printable(st.Reason), age(st.Since)}
 }
 
-func (t *statusTable) header() { t.line([4]string{"SPEC", "STATUS", "REASON", "SINCE"}, "", "MESSAGE") }
+func (t *statusTable) header() {
+	if t.stamp != nil {
+		fmt.Fprintf(&t.text, "%-*s  ", len(t.stamp()), "TIME")
+	}
+	t.line([4]string{"SPEC", "STATUS", "REASON", "SINCE"}, "", "MESSAGE")
+}
 
-func (t *statusTable) row(st *health.Status) {
-	t.line(cells(st), phaseColor(st.Phase), terminal.Printable(st.Message))
+func (t *statusTable) rows(statuses []health.Status) {
+	for i := range statuses {
+		st := &statuses[i]
+		if t.stamp != nil {
+			t.text.WriteString(t.stamp() + "  ")
+		}
+		t.line(cells(st), phaseColor(st.Phase), terminal.Printable(st.Message))
+	}
 }
 
 func (t *statusTable) line(row [4]string, color, message string) {
 	t.fit(row)
-	var b strings.Builder
 	for i, text := range row {
 		padding := strings.Repeat(" ", t.widths[i]-len(text)+2)
 		if i == 1 && t.color && color != "" {
 			text = color + text + terminal.Plain
 		}
-		b.WriteString(text + padding)
+		t.text.WriteString(text + padding)
 	}
-	fmt.Fprintln(t.w, b.String()+message)
+	t.text.WriteString(message + "\n")
+}
+
+// flush prints the lines that were made since the last time.
+func (t *statusTable) flush(w io.Writer) error {
+	_, err := t.text.WriteTo(w)
+	return err
 }
 
 func phaseColor(p health.Phase) string {

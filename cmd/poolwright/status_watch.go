@@ -6,30 +6,34 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/watch"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // watchStatus follows the cluster until it is interrupted.
 func watchStatus(ctx context.Context, s streams, dir string, f statusFlags, at subject) error {
-	p := &statusPrinter{streams: s, format: f.format, screen: f.format == asText && terminal.Is(s.out), empty: nothingToSay(dir, f)}
-	writer := watch.NewWriter(at.cluster)
+	p := newStatusPrinter(s, f.format, nothingToSay(dir, f))
+	writer := own.NewWriter(at.cluster)
 	options := watch.Options{
 		Kinds: fn.StatusKinds(), Own: f.cluster, Specs: specsOf(nil, at.pkg.Objects),
-		Notice: func(text string) { fmt.Fprintln(s.err, text) },
+		Notice: func(text string) { fmt.Fprintln(p.err, text) },
 	}
-	return watch.Run(ctx, at.cluster, options, func(own []*watch.Own, facts []*krm.Object) error {
-		view := at.look(own, facts, f)
+	return watch.Run(ctx, at.cluster, options, func(ours []*own.Object, facts []*krm.Object) error {
+		view := at.look(ours, facts, f)
 		p.complain(finding.Sort(view.rest))
 		if f.write {
 			// That the API server is lost is told once, and by the watch.
-			if _, err := writer.Write(ctx, view.own, view.statuses, time.Now()); ctx.Err() == nil && !errors.Is(err, watch.ErrLost) {
+			if _, err := writer.Write(ctx, view.ours, view.statuses, time.Now()); ctx.Err() == nil && !errors.Is(err, own.ErrLost) {
 				p.cannotWrite(err)
 			}
 		}
@@ -42,12 +46,20 @@ func watchStatus(ctx context.Context, s streams, dir string, f statusFlags, at s
 type statusPrinter struct {
 	streams
 	format   format
-	screen   bool
+	screen   bool   // the table is printed anew
+	talk     *talk  // the standard error
 	empty    string // what to say where there is no spec
 	table    *statusTable
 	told     map[finding.Ref]health.Status
 	findings string
 	failure  string
+}
+
+func newStatusPrinter(s streams, f format, empty string) *statusPrinter {
+	p := &statusPrinter{streams: s, format: f, screen: f == asText && terminal.Is(s.out), empty: empty}
+	p.talk = &talk{w: s.err, cleared: p.screen && terminal.Is(s.err)}
+	p.err = p.talk
+	return p
 }
 
 func (p *statusPrinter) print(statuses []health.Status) error {
@@ -80,19 +92,18 @@ func (p *statusPrinter) print(statuses []health.Status) error {
 	case len(changed) == 0:
 		return nil
 	}
-	var text bytes.Buffer
 	if p.table == nil {
-		p.table = newStatusTable(&text, changed)
+		p.table = newStatusTable(false, changed)
+		p.table.stamp = clock
 		p.table.fit([4]string{"", "", "DeviceClaimedByOther", "10d12h"}) // the longest of what may come
 		p.table.header()
 	}
-	p.table.w = &text
-	for i := range changed {
-		p.table.row(&changed[i])
-	}
-	_, err := p.out.Write(text.Bytes())
-	return err
+	p.table.rows(changed)
+	return p.table.flush(p.out)
 }
+
+// clock is the time as a log has it.
+func clock() string { return time.Now().UTC().Format(time.RFC3339) }
 
 // sameStatus compares what a line says.
 func sameStatus(a, b health.Status) bool {
@@ -122,17 +133,51 @@ func (p *statusPrinter) printMachines(changed []health.Status) error {
 	return nil
 }
 
-// redraw clears the screen and prints the table, with ages as of now.
+// redraw clears the screen and prints the table, with ages as of now, and what was
+// said last.
 func (p *statusPrinter) redraw(statuses []health.Status) error {
-	var text bytes.Buffer
-	t := newStatusTable(&text, statuses)
-	t.color = terminal.HasColor(p.out)
+	t := newStatusTable(terminal.HasColor(p.out), statuses)
+	t.text.WriteString("\x1b[H\x1b[2J")
 	t.header()
-	for i := range statuses {
-		t.row(&statuses[i])
+	t.rows(statuses)
+	if err := t.flush(p.out); err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(p.out, "\x1b[H\x1b[2J%s", text.Bytes())
-	return err
+	p.talk.repeat()
+	return nil
+}
+
+// talk puts the time in front of what is said, and remembers the last of it, for a
+// screen that is cleared.
+type talk struct {
+	w       io.Writer
+	cleared bool // w is the screen that is cleared
+
+	mu   sync.Mutex // guards what follows: watches speak up at any time
+	last []string
+}
+
+func (t *talk) Write(text []byte) (int, error) {
+	const most = 5
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for line := range strings.Lines(string(text)) {
+		line = clock() + "  " + line
+		t.last = append(t.last, line)
+		if _, err := io.WriteString(t.w, line); err != nil {
+			return 0, err
+		}
+	}
+	t.last = t.last[max(0, len(t.last)-most):]
+	return len(text), nil
+}
+
+func (t *talk) repeat() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cleared && len(t.last) > 0 {
+		fmt.Fprint(t.w, "\n"+strings.Join(t.last, ""))
+	}
 }
 
 // complain reports findings that were not reported the last time.

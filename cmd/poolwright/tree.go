@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,7 +28,9 @@ KIND/NAMESPACE/NAME starts at one object: pvc, pv, cvc, cv, cvr, cspi (pool), cs
 node or bd (disk). From a disk, a pool or a node the tree also goes up, to every
 volume that would be hit if it failed, and says which would go on.
 
-What others name and is not there is shown as Missing.`
+What others name and is not there is shown as Missing: a node that is gone, too, with
+what was on it. All namespaces are looked at, for a volume and its claim are in
+different ones; -n only says which object of a name is meant.`
 
 const treeExample = `  poolwright tree
   poolwright tree pvc/default/data
@@ -40,26 +43,51 @@ const treeExample = `  poolwright tree
   poolwright tree --from inventory`
 
 func newTree(s streams) *cobra.Command {
-	var f clusterFlags
-	var output format
-	var from string
+	var f treeFlags
 	cmd := &cobra.Command{
 		Use:     "tree [KIND/NAME]",
 		Short:   "Show what hangs on what, from claims to disks, with health",
 		Long:    treeLong,
 		Example: treeExample,
 		Args:    atMost(1, "tree takes one KIND/NAME"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return treeKinds(args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runTree(cmd.Context(), s, args, f, from, output)
+			if err := onlyLive(cmd, f.from); err != nil {
+				return err
+			}
+			return runTree(cmd.Context(), s, args, f)
 		},
 	}
-	addClusterFlags(cmd, &f)
-	addFormat(cmd, &output)
-	addFrom(cmd, &from)
+	addConnectionFlags(cmd, &f.clusterFlags)
+	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of KIND/NAME (default any)")
+	complete(cmd, "namespace")
+	addFormat(cmd, &f.format)
+	addFrom(cmd, &f.from)
 	return cmd
 }
 
-func runTree(ctx context.Context, s streams, args []string, f clusterFlags, from string, output format) error {
+type treeFlags struct {
+	clusterFlags
+	format    format
+	from      string
+	namespace string // of the root; facts are of all namespaces
+}
+
+// treeKinds begins what a tree may start at.
+func treeKinds(args []string) []string {
+	if len(args) > 0 {
+		return nil
+	}
+	kinds := fn.TreeNames()
+	for i := range kinds {
+		kinds[i] += "/"
+	}
+	return kinds
+}
+
+func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 	var root krm.ID
 	var wanted *ref
 	if len(args) > 0 {
@@ -71,22 +99,18 @@ func runTree(ctx context.Context, s streams, args []string, f clusterFlags, from
 			return usage("%v", err)
 		}
 	}
-	facts, err := treeFacts(ctx, s, f, from)
+	facts, err := treeFacts(ctx, s, f)
 	if err != nil {
 		return err
 	}
 	if wanted != nil {
-		namespace := wanted.namespace
-		if namespace == "" {
-			namespace = f.Namespace
-		}
-		if root, err = fn.TreeRoot(facts, root, namespace, wanted.name); err != nil {
+		if root, err = fn.TreeRoot(facts, root, cmp.Or(wanted.namespace, f.namespace), wanted.name); err != nil {
 			return err
 		}
 	}
 	trees := fn.Tree(facts, root)
-	if output != asText {
-		return printAs(s.out, output, treesForMachines(trees))
+	if f.format != asText {
+		return printAs(s.out, f.format, treesForMachines(trees))
 	}
 	if len(trees) == 0 {
 		fmt.Fprintln(s.err, "there are no pools and no volumes")
@@ -96,8 +120,8 @@ func runTree(ctx context.Context, s streams, args []string, f clusterFlags, from
 }
 
 // treeFacts reads what a tree is made of.
-func treeFacts(ctx context.Context, s streams, f clusterFlags, from string) ([]*krm.Object, error) {
-	switch from {
+func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, error) {
+	switch f.from {
 	case fromInventory:
 		defer terminal.Progress(s.err, "reading the inventory")()
 		p, fs, err := folder.Read(folder.Input{Dir: "."})
@@ -118,7 +142,7 @@ func treeFacts(ctx context.Context, s streams, f clusterFlags, from string) ([]*
 		}
 		return taken.Objects(), nil
 	}
-	return snapshotAt(s, from)
+	return snapshotAt(s, f.from)
 }
 
 // reportErrors prints findings where any is an error: of the rest a package says
@@ -193,7 +217,7 @@ func (p *treePrinter) print(t *health.Tree, first, rest string) {
 	if again {
 		return
 	}
-	p.printed[t.Object] = true
+	p.printed[t.Object] = !t.IsUnnamed()
 	for i, c := range t.Children {
 		if i == len(t.Children)-1 {
 			p.print(c, rest+p.last, rest+p.none)
@@ -215,7 +239,7 @@ type machineTree struct {
 func treesForMachines(trees []*health.Tree) []machineTree {
 	out := make([]machineTree, len(trees))
 	for i, t := range trees {
-		out[i] = machineTree{machineRef(t.Object), t.Phase, strings.TrimPrefix(t.State, "-"), t.Note, nil}
+		out[i] = machineTree{machineRef(t.Object), t.Phase, t.State, t.Note, nil}
 		if len(t.Children) > 0 {
 			out[i].Children = treesForMachines(t.Children)
 		}

@@ -53,7 +53,7 @@ type standing struct {
 	rendered  map[string][]*krm.Object // by kind, in order of their names
 	wanted    map[string][]*krm.Object // what would be rendered by now, by kind
 	storages  map[string]string        // the Storage of an attachment
-	down      map[string]bool          // nodes that are not ready
+	down      map[string]bool          // nodes that are missing or not ready
 	report    health.Report
 }
 
@@ -136,6 +136,7 @@ func (s *standing) checkNodes() {
 		switch {
 		case n == nil:
 			p.Reason, p.What = "NodeMissing", "missing from the cluster"
+			s.down[name] = true
 		case hostname != "" && n.Hostname != hostname:
 			p.Reason, p.What = "HostnameChanged", "without the hostname label that its pool selects"
 			p.Note = fmt.Sprintf("%q, not %q", n.Hostname, hostname)

@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -56,6 +57,11 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 	switch {
 	case root == krm.ID{}:
 		return f.everything()
+	case o == nil && root == krm.ID{Kind: nodeKind, Name: root.Name}:
+		if t := f.missingNode(root.Name); t != nil {
+			return []*health.Tree{t}
+		}
+		return nil
 	case o == nil:
 		return nil
 	}
@@ -91,7 +97,7 @@ func (f *forest) from(o *krm.Object) *health.Tree {
 }
 
 // everything is all pool clusters with their pools and volumes, then what belongs
-// to none.
+// to none, and the disks of a cloud that are in no pool yet.
 func (f *forest) everything() []*health.Tree {
 	var trees []*health.Tree
 	for _, cluster := range f.clusters {
@@ -102,7 +108,21 @@ func (f *forest) everything() []*health.Tree {
 			trees = append(trees, f.pool(o))
 		}
 	}
-	return append(trees, f.volumesOf(inventory.Key{})...)
+	trees = append(trees, f.volumesOf(inventory.Key{})...)
+	for _, o := range f.facts.Objects("", claimKind) {
+		if strings.HasPrefix(o.Owner(), daoGroup+"/") && !f.isPooled(o) {
+			trees = append(trees, f.claim(o))
+		}
+	}
+	return trees
+}
+
+// isPooled reports whether the disk of a claim is in a pool.
+func (f *forest) isPooled(claim *krm.Object) bool {
+	pv := f.facts.Object(krm.ID{Kind: volumeKind, Name: claim.Node.Str("spec", "volumeName")})
+	return pv != nil && slices.ContainsFunc(f.devicesOf(pv), func(d *inventory.BlockDevice) bool {
+		return len(f.holders[keyOf(d)]) > 0 || len(f.plans[keyOf(d)]) > 0
+	})
 }
 
 // cluster is a pool cluster with its pools, then its volumes.
@@ -110,12 +130,10 @@ func (f *forest) cluster(cluster inventory.Key) *health.Tree {
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: poolClusterKind, Namespace: cluster.Namespace, Name: cluster.Name}
 	t := &health.Tree{Object: ref}
 	o := f.facts.PoolCluster(cluster.Namespace, cluster.Name)
-	made := map[string]bool{}
 	healthy := 0
 	for _, i := range f.facts.PoolInstances(cluster.Namespace, cluster.Name) {
 		p := f.pool(i.Object)
 		t.Children = append(t.Children, p)
-		made[i.Hostname] = true
 		if p.Phase == health.OK {
 			healthy++
 		}
@@ -123,20 +141,15 @@ func (f *forest) cluster(cluster inventory.Key) *health.Tree {
 	if o == nil {
 		*t = health.Tree{Object: ref, Phase: health.Error, State: health.Missing, Note: "its pools and volumes name it", Children: t.Children}
 	} else {
-		for _, p := range readPools(o.Node) {
-			if made[p.hostname] {
-				continue
+		for _, p := range f.planned {
+			if p.cluster == o && !p.made {
+				under(t, f.missingPool(p))
 			}
-			missing := &health.Tree{
-				Object: finding.Ref{APIVersion: cstorVersion, Kind: instanceKind, Namespace: cluster.Namespace, Name: cluster.Name + "-?"},
-				Phase:  health.Progressing, State: health.Missing, Note: "not made yet, for host " + p.hostname,
-			}
-			for _, name := range p.devices() {
-				missing.Children = append(missing.Children, f.device(cluster.Namespace, name))
-			}
-			t.Children = append(t.Children, missing)
 		}
 		t.Phase = health.OK
+		if deleted(o) {
+			t.Phase, t.Note = health.Error, "being deleted"
+		}
 		for _, p := range t.Children {
 			if p.Phase.WorseThan(t.Phase) {
 				t.Phase = p.Phase
@@ -145,6 +158,24 @@ func (f *forest) cluster(cluster inventory.Key) *health.Tree {
 		t.State = fmt.Sprintf("%d of %s healthy", healthy, place.Count(len(t.Children), "pool"))
 	}
 	t.Children = append(t.Children, f.volumesOf(cluster)...)
+	return t
+}
+
+// missingPool is a pool that a pool cluster asks for and that is not there, with its
+// disks.
+func (f *forest) missingPool(p plannedPool) *health.Tree {
+	o := p.cluster
+	name, gone := vanished(f.facts, o, p.hostname)
+	t := &health.Tree{
+		Object: finding.Ref{APIVersion: cstorVersion, Kind: instanceKind, Namespace: o.Namespace, Name: cmp.Or(name, o.Name+health.Unnamed)},
+		Phase:  health.Progressing, State: health.Missing, Note: "not made yet, for host " + p.hostname,
+	}
+	if gone {
+		t.Phase, t.Note = health.Error, "it was made before, on host "+p.hostname
+	}
+	for _, name := range p.devices() {
+		under(t, f.device(o.Namespace, name))
+	}
 	return t
 }
 
@@ -248,7 +279,7 @@ func (f *forest) config(v *volumeChain) *health.Tree {
 		return t
 	}
 	phase := v.config.Node.Str("status", "phase")
-	t := &health.Tree{Object: ref, State: dashed(phase), Phase: health.Progressing}
+	t := &health.Tree{Object: ref, State: phase, Phase: health.Progressing}
 	switch phase {
 	case "Bound":
 		t.Phase = health.OK
@@ -269,27 +300,28 @@ func (f *forest) target(v *volumeChain) *health.Tree {
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: targetKind, Namespace: v.namespace, Name: v.name}
 	t := health.Absent(ref, "")
 	if v.target != nil {
-		t = &health.Tree{Object: ref, State: dashed(v.target.Node.Str("status", "phase")), Phase: f.targetPhase(v)}
+		t = &health.Tree{Object: ref, State: v.target.Node.Str("status", "phase"), Phase: f.targetPhase(v)}
 		t.Note = note(size(v.target.Node.Str("status", "capacity"), v.target.Node.Str("spec", "capacity")), fmt.Sprintf("%d of %s healthy", v.healthy(nil), place.Count(v.factor(), "replica")))
 	}
 	for _, r := range v.replicas {
 		t.Children = append(t.Children, f.replica(r))
 	}
 	for i := len(v.replicas); i < v.factor(); i++ {
-		t.Children = append(t.Children, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: replicaKind, Namespace: v.namespace, Name: v.name + "-?"}, ""))
+		t.Children = append(t.Children, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: replicaKind, Namespace: v.namespace, Name: v.name + health.Unnamed}, ""))
 	}
 	return t
 }
 
-// targetPhase judges a CStorVolume. A degraded one comes right by itself while a
-// replica is being rebuilt.
+// targetPhase judges a CStorVolume. One that is degraded, or that has lost replicas
+// and has not noticed, comes right by itself while a replica is being rebuilt.
 func (f *forest) targetPhase(v *volumeChain) health.Phase {
-	switch v.target.Node.Str("status", "phase") {
-	case "Healthy":
-		return health.OK
+	switch phase := v.target.Node.Str("status", "phase"); phase {
 	case "", "Init", "Pending":
 		return health.Progressing
-	case "Degraded":
+	case "Healthy", "Degraded":
+		if phase == "Healthy" && v.healthy(nil) >= v.factor() {
+			return health.OK
+		}
 		for _, r := range v.replicas {
 			if replicaPhase(r) == health.Progressing {
 				return health.Progressing
@@ -325,7 +357,7 @@ func (f *forest) replica(o *krm.Object) *health.Tree {
 }
 
 func (f *forest) replicaAlone(o *krm.Object) *health.Tree {
-	return &health.Tree{Object: o.Ref, State: dashed(o.Node.Str("status", "phase")), Phase: replicaPhase(o)}
+	return &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: replicaPhase(o)}
 }
 
 // pool is a pool with its disks.
@@ -339,14 +371,36 @@ func (f *forest) pool(o *krm.Object) *health.Tree {
 
 func (f *forest) poolAlone(o *krm.Object) *health.Tree {
 	p := poolProblem(o)
-	t := &health.Tree{Object: o.Ref, State: dashed(o.Node.Str("status", "phase")), Phase: p.Phase}
-	where := hostOf(o)
-	if nodes := f.facts.Host(where); len(nodes) == 1 {
-		where = nodes[0].Name
+	t := &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: p.Phase}
+	where, down := f.host(hostOf(o))
+	if down != "" {
+		t.Phase = health.Error // whatever the pool manager said last
 	}
-	t.Note = note("on node "+where, o.Node.Str("spec", "poolConfig", "dataRaidGroupType"), size(o.Node.Str("status", "capacity", "total")))
-	t.Note = note(t.Note, strings.TrimSuffix(p.What+": "+p.Note, ": "))
+	t.Note = note(where, o.Node.Str("spec", "poolConfig", "dataRaidGroupType"), strings.TrimSuffix(p.What+": "+p.Note, ": "), down)
 	return t
+}
+
+// host says where something is that is on a host, and what is amiss there if the
+// facts tell of nodes.
+func (f *forest) host(hostname string) (where, down string) {
+	nodes := f.facts.Host(hostname)
+	switch {
+	case len(nodes) == 0 && len(f.facts.Nodes) > 0:
+		down = "its node is missing"
+	case len(nodes) != 1:
+	case isDown(nodes[0]):
+		down = "its node is not ready"
+		fallthrough
+	default:
+		return "on node " + nodes[0].Name, down
+	}
+	return "on host " + hostname, down
+}
+
+// isDown reports that a node is said not to be ready. A snapshot need not tell.
+func isDown(n *inventory.Node) bool {
+	status := condition(n.Object, "Ready").Str("status")
+	return status != "" && status != "True"
 }
 
 // device is a disk.
@@ -356,7 +410,7 @@ func (f *forest) device(namespace, name string) *health.Tree {
 	if d == nil {
 		return health.Absent(ref, "the pool names it")
 	}
-	t := &health.Tree{Object: ref, State: dashed(note(d.State, d.ClaimState)), Phase: health.Progressing}
+	t := &health.Tree{Object: ref, State: note(d.State, d.ClaimState), Phase: health.Progressing}
 	switch {
 	case d.State == "Inactive":
 		t.Phase = health.Error
@@ -383,13 +437,6 @@ func under(t, child *health.Tree) *health.Tree {
 // note joins what is known.
 func note(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
-}
-
-func dashed(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // size is the first amount that is given, as it is written; a number of bytes is

@@ -24,9 +24,18 @@ type forest struct {
 	volumes    map[string]*volumeChain         // by the handle, which is the name of all its parts
 	sorted     []*volumeChain                  // by namespace and name of the claim
 	holders    map[inventory.Key][]*krm.Object // pools by block device
+	planned    []plannedPool                   // by pool clusters
+	plans      map[inventory.Key][]plannedPool // by block device
 	classes    map[string]inventory.Key        // pool clusters by the storage classes of cStor
 	waiting    []*krm.Object                   // claims of these classes without a volume
 	links      func() linkIndex
+}
+
+// plannedPool is a pool as a pool cluster names it.
+type plannedPool struct {
+	cluster *krm.Object
+	*pool
+	made bool
 }
 
 // volumeChain is a volume from its claim to its replicas, as far as there is
@@ -47,6 +56,7 @@ func newForest(facts *inventory.Facts) *forest {
 		volumes:    map[string]*volumeChain{},
 		classes:    map[string]inventory.Key{},
 		holders:    map[inventory.Key][]*krm.Object{},
+		plans:      map[inventory.Key][]plannedPool{},
 		links:      sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) }),
 	}
 	clusters := map[inventory.Key]bool{}
@@ -63,6 +73,7 @@ func newForest(facts *inventory.Facts) *forest {
 			f.holders[disk] = append(f.holders[disk], o)
 		}
 	}
+	f.addPlanned()
 	f.addClasses(clusters)
 	f.addVolumes()
 	for _, v := range f.volumes {
@@ -78,6 +89,24 @@ func newForest(facts *inventory.Facts) *forest {
 		return cmp.Or(compare(a.user(), b.user()), cmp.Compare(a.name, b.name))
 	})
 	return f
+}
+
+// addPlanned finds the pools that pool clusters name.
+func (f *forest) addPlanned() {
+	for _, o := range f.facts.PoolClusters() {
+		made := map[string]bool{}
+		for _, i := range f.facts.PoolInstances(o.Namespace, o.Name) {
+			made[i.Hostname] = true
+		}
+		for _, p := range readPools(o.Node) {
+			planned := plannedPool{o, p, made[p.hostname]}
+			f.planned = append(f.planned, planned)
+			for _, name := range p.devices() {
+				disk := inventory.Key{Namespace: o.Namespace, Name: name}
+				f.plans[disk] = append(f.plans[disk], planned)
+			}
+		}
+	}
 }
 
 // addClasses finds the pool clusters of the storage classes. A class names only
@@ -218,7 +247,7 @@ func (f *forest) hit(v *volumeChain, lost []*krm.Object, ifWhat string) *health.
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: targetKind, Namespace: v.namespace, Name: v.name}
 	t := health.Absent(ref, "")
 	if v.target != nil {
-		t = &health.Tree{Object: ref, State: dashed(v.target.Node.Str("status", "phase")), Phase: f.targetPhase(v)}
+		t = &health.Tree{Object: ref, State: v.target.Node.Str("status", "phase"), Phase: f.targetPhase(v)}
 	}
 	if ifWhat != "" {
 		var pools []string
@@ -246,7 +275,7 @@ func (f *forest) hit(v *volumeChain, lost []*krm.Object, ifWhat string) *health.
 // deviceAndVolumes is a disk, its pool, and the volumes that the pool serves.
 func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 	t := f.device(d.Namespace, d.Name)
-	for _, pool := range f.holders[inventory.Key{Namespace: d.Namespace, Name: d.Name}] {
+	for _, pool := range f.holders[keyOf(d)] {
 		p := f.poolAlone(pool)
 		lost := f.replicasOn[key(pool)]
 		switch phase := strings.ToUpper(pool.Node.Str("status", "phase")); {
@@ -265,12 +294,14 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 	if len(t.Children) > 0 {
 		return t
 	}
-	for _, o := range f.facts.PoolClusters() {
-		for _, p := range readPools(o.Node) {
-			if o.Namespace == d.Namespace && slices.Contains(p.devices(), d.Name) {
-				under(t, &health.Tree{Object: o.Ref, Phase: health.Progressing, State: "-", Note: "names it, and has no pool on host " + p.hostname + " yet"})
-			}
+	for _, p := range f.plans[keyOf(d)] {
+		if p.made {
+			under(t, &health.Tree{Object: p.cluster.Ref, Phase: health.Progressing, Note: "names it, and the pool on host " + p.hostname + " does not use it yet"})
+			continue
 		}
+		missing := f.missingPool(p)
+		missing.Children = nil
+		under(t, missing)
 	}
 	if len(t.Children) == 0 {
 		t.Note = note(t.Note, "in no pool")
@@ -280,20 +311,46 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 
 // node is a node with its pools and what they serve, then its other disks.
 func (f *forest) node(n *inventory.Node) *health.Tree {
-	t := &health.Tree{Object: n.Object.Ref, State: "-"}
-	switch ready := condition(n.Object, "Ready"); ready.Str("status") {
-	case "":
-	case "True":
-		t.Phase, t.State = health.OK, "Ready"
-	default:
+	t := &health.Tree{Object: n.Object.Ref}
+	switch ready := condition(n.Object, "Ready"); {
+	case isDown(n):
 		t.Phase, t.State, t.Note = health.Error, "NotReady", ready.Str("reason")
+	case ready != nil:
+		t.Phase, t.State = health.OK, "Ready"
 	}
 	if n.Unschedulable {
 		t.Note = note(t.Note, "cordoned")
 	}
+	return f.onHost(t, n.Hostname)
+}
+
+// missingNode is a node that is gone, nil if nothing was on it.
+func (f *forest) missingNode(name string) *health.Tree {
+	hostname := name // unless its disks know better
+	for _, d := range f.facts.Devices {
+		if d.NodeName == name {
+			hostname = d.Hostname
+		}
+	}
+	if len(f.facts.Host(hostname)) > 0 {
+		return nil // it has another name now
+	}
+	t := f.onHost(health.Absent(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}, "its pools or disks name it"), hostname)
+	if len(t.Children) == 0 {
+		return nil
+	}
+	return t
+}
+
+// onHost hangs on a node what is on its host: pools, those that are not there, too,
+// and the disks that are in none of them.
+func (f *forest) onHost(t *health.Tree, hostname string) *health.Tree {
+	if hostname == "" {
+		return t
+	}
 	var pools, lost []*krm.Object
 	for _, o := range f.facts.Objects(cstorGroup, instanceKind) {
-		if host := hostOf(o); host == n.Hostname && host != "" {
+		if hostOf(o) == hostname {
 			pools = append(pools, o)
 			lost = append(lost, f.replicasOn[key(o)]...)
 		}
@@ -305,11 +362,18 @@ func (f *forest) node(n *inventory.Node) *health.Tree {
 			pooled[inventory.Key{Namespace: o.Namespace, Name: name}] = true
 		}
 	}
-	for _, d := range f.facts.DevicesOn(n.Hostname) {
-		if !pooled[inventory.Key{Namespace: d.Namespace, Name: d.Name}] && n.Hostname != "" {
-			free := f.device(d.Namespace, d.Name)
-			free.Note = note(free.Note, "in no pool here")
-			under(t, free)
+	for _, p := range f.planned {
+		if p.made || p.hostname != hostname {
+			continue
+		}
+		under(t, f.missingPool(p))
+		for _, name := range p.devices() {
+			pooled[inventory.Key{Namespace: p.cluster.Namespace, Name: name}] = true
+		}
+	}
+	for _, d := range f.facts.DevicesOn(hostname) {
+		if !pooled[keyOf(d)] {
+			under(t, f.deviceAndVolumes(d))
 		}
 	}
 	return t
@@ -345,6 +409,10 @@ func hostOf(pool *krm.Object) string {
 }
 
 func key(o *krm.Object) inventory.Key { return inventory.Key{Namespace: o.Namespace, Name: o.Name} }
+
+func keyOf(d *inventory.BlockDevice) inventory.Key {
+	return inventory.Key{Namespace: d.Namespace, Name: d.Name}
+}
 
 // clusterOf is the pool cluster that the label of a pool or a volume names.
 func clusterOf(o *krm.Object) inventory.Key {

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -25,7 +25,7 @@ import (
 type source struct {
 	watcher  *watcher
 	resource cluster.Resource
-	own      bool
+	ours     bool // of an own kind
 	slim     func(object []byte) (string, error)
 	store    cache.Store
 	informer cache.Controller
@@ -38,15 +38,15 @@ type kept struct {
 	text              string
 }
 
-func newSource(w *watcher, r cluster.Resource, own bool) (*source, error) {
-	s := &source{watcher: w, resource: r, own: own}
-	if own {
+func newSource(w *watcher, r cluster.Resource, ours bool) (*source, error) {
+	s := &source{watcher: w, resource: r, ours: ours}
+	if ours {
 		s.slim = func(object []byte) (string, error) {
 			docs, err := document.Parse(&document.Source{Data: object})
 			if err != nil {
 				return "", fmt.Errorf("an object of %s cannot be read: %w", r, err)
 			}
-			return string(slimOwn(&docs[0].Node, r)), nil
+			return string(own.Slim(&docs[0].Node, r)), nil
 		}
 	} else {
 		slim, err := w.kept.Slim(r)
@@ -101,10 +101,7 @@ func (s *source) keep(object any) (any, error) {
 
 // listerWatcher asks the API server, and lets the watcher hear how it went.
 func (s *source) listerWatcher() cache.ListerWatcher {
-	var client dynamic.ResourceInterface = s.watcher.cluster.Dynamic().Resource(s.resource.GVR())
-	if namespace := s.watcher.cluster.Namespace; s.resource.Namespaced && namespace != "" {
-		client = s.watcher.cluster.Dynamic().Resource(s.resource.GVR()).Namespace(namespace)
-	}
+	client := s.watcher.cluster.Dynamic().Resource(s.resource.GVR())
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := client.List(ctx, o)

@@ -3,6 +3,7 @@ package watch_test
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,8 +72,8 @@ func TestStatus(t *testing.T) {
 	k.apply(t, read(t, filepath.Join(rendered, "cstorclusterstorageset.yaml")))
 	writer.prints(`"phase":"PROGRESSING","reason":"RenderPending"`)
 	k.apply(t, read(t, filepath.Join(rendered, "cstorpoolcluster.yaml")))
-	follow.prints(" 8 of 11 block devices not claimed yet")
-	writer.prints(`"reason":"DeviceUnclaimed","message":"8 of 11 block devices not claimed yet`)
+	follow.prints(" 8 of 8 block devices not claimed yet")
+	writer.prints(`"reason":"DeviceUnclaimed","message":"8 of 8 block devices not claimed yet`)
 
 	operate(t, k)
 	follow.prints("OK Healthy")
@@ -121,7 +122,7 @@ func TestStatus(t *testing.T) {
 	if err := k.Resource(instances).Namespace("openebs").Delete(t.Context(), "prod-stor-c1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	follow.prints("1 of 3 pools not made yet: prod on node stor-c1")
+	follow.prints("1 of 3 pools missing, though made before: on node stor-c1")
 	operate(t, k)
 	follow.prints("OK Healthy")
 	awaitCondition(t, k, "Ready", "True")
@@ -145,6 +146,22 @@ func TestStatus(t *testing.T) {
 	out, talk, code = poolwright(t, append(flags, "tree", "bd/"+hosts[1].disks[0])...)
 	if code != 0 || !strings.Contains(out, "CStorPoolInstance openebs/prod-stor-b2") {
 		t.Errorf("exit code %d:\n%s%s", code, out, talk)
+	}
+
+	// A claim and its volume are in different namespaces. Which one is named chooses
+	// the root of a tree, or specs, and is not all that is looked at.
+	k.apply(t, volumeOf("prod-stor-b2"))
+	for _, args := range [][]string{{"pvc/cart", "-n", "shop"}, {"node/stor-b2", "-n", "shop"}} {
+		out, talk, code = poolwright(t, append(append(flags, "tree"), args...)...)
+		if code != 0 || strings.Contains(out, "Missing") || !strings.Contains(out, "CStorVolumeReplica openebs/pvc-1-prod-stor-b2") {
+			t.Errorf("%v: exit code %d:\n%s%s", args, code, out, talk)
+		}
+	}
+	for namespace, want := range map[string]string{"openebs": "OK           Healthy", "nope": ": there is no spec in namespace nope, so there is nothing to say"} {
+		out, talk, code = poolwright(t, append(flags, "status", example, "-n", namespace)...)
+		if code != 0 || !strings.Contains(out+talk, want) {
+			t.Errorf("-n %s: exit code %d:\n%s%s", namespace, code, out, talk)
+		}
 	}
 
 	// The spec goes.
@@ -182,6 +199,28 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
+// TestInterruptedAtFirst interrupts a watch of a server that never answers.
+func TestInterruptedAtFirst(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"clusters": [{"name": "c", "cluster": {"server": "http://%s"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}], "current-context": "c"}`, silent.Addr())
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	follow := start(t, "status", example, "--watch", "--kubeconfig", file)
+	if _, err := silent.Accept(); err != nil { // and says no more
+		t.Fatal(err)
+	}
+	follow.interrupt()
+	if follow.out.String() != "" || follow.talk.String() != "" {
+		t.Errorf("%s%s", follow.out.String(), follow.talk.String())
+	}
+}
+
 // TestNoPermission asks as somebody who may read nothing.
 func TestNoPermission(t *testing.T) {
 	config := impersonating(t, "nobody")
@@ -191,6 +230,45 @@ func TestNoPermission(t *testing.T) {
 			t.Errorf("%v: exit code %d:\n%s%s", args, code, out, talk)
 		}
 	}
+}
+
+// volumeOf is a volume with a replica on one pool, and its claim in a namespace of
+// its own.
+func volumeOf(pool string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: cart, namespace: shop}
+spec: {volumeName: pvc-1, storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pvc-1}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: cstor.csi.openebs.io, volumeHandle: pvc-1}, claimRef: {namespace: shop, name: cart}}
+---
+apiVersion: cstor.openebs.io/v1
+kind: CStorVolumeConfig
+metadata: {name: pvc-1, namespace: openebs}
+spec: {capacity: {storage: 1Gi}, provision: {capacity: {storage: 1Gi}, replicaCount: 1}, policy: {}}
+status: {phase: Bound}
+versionDetails: {}
+---
+apiVersion: cstor.openebs.io/v1
+kind: CStorVolume
+metadata: {name: pvc-1, namespace: openebs}
+spec: {capacity: 1Gi, replicationFactor: 1}
+status: {phase: Healthy}
+---
+apiVersion: cstor.openebs.io/v1
+kind: CStorVolumeReplica
+metadata: {name: pvc-1-%[1]s, namespace: openebs, labels: {cstorpoolinstance.openebs.io/name: %[1]s, cstorvolume.openebs.io/name: pvc-1}}
+spec: {capacity: 1Gi}
+status: {phase: Healthy}
+`, pool)
 }
 
 // operate does what the node disk manager and the operators of cStor do.

@@ -1,5 +1,5 @@
 // Package watch follows a cluster: it keeps the facts of a snapshot up to date
-// with informers, says when something changed, and writes statuses back.
+// with informers, and says when something changed.
 //
 // The informers hold each object as the same text that a snapshot keeps of it, so
 // that both say the same and a large cluster takes little memory.
@@ -15,6 +15,7 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
 )
 
@@ -37,7 +38,7 @@ type Options struct {
 // whenever something changed since, until the context ends or look fails. Kinds
 // that come and go while it runs are taken up and dropped. The error is about the
 // first reading, or that of look; an API server that goes away later is waited for.
-func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(own []*Own, facts []*krm.Object) error) error {
+func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(ours []*own.Object, facts []*krm.Object) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{
 		cluster: c, options: o,
@@ -46,7 +47,10 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(own []*Ow
 	}
 	defer w.running.Wait()
 	defer cancel()
-	if err := w.discover(ctx); err != nil {
+	switch err := w.discover(ctx); {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
 		return err
 	}
 	return w.follow(ctx, look)
@@ -57,6 +61,7 @@ type watcher struct {
 	cluster *cluster.Cluster
 	options Options
 	kept    snapshot.Options // which more fields are kept now
+	partial bool             // kinds were dropped, and not taken up again yet
 	sources map[cluster.Resource]*source
 	running sync.WaitGroup
 	changed chan struct{} // something did
@@ -67,7 +72,7 @@ type watcher struct {
 	lost    bool // it was said that the API server is
 }
 
-func (w *watcher) follow(ctx context.Context, look func([]*Own, []*krm.Object) error) error {
+func (w *watcher) follow(ctx context.Context, look func([]*own.Object, []*krm.Object) error) error {
 	again, anyway := time.NewTicker(discovery), time.NewTicker(regardless)
 	defer again.Stop()
 	defer anyway.Stop()
@@ -101,8 +106,11 @@ func (w *watcher) follow(ctx context.Context, look func([]*Own, []*krm.Object) e
 }
 
 // look hands over what there is, once all of it was read.
-func (w *watcher) look(ctx context.Context, look func([]*Own, []*krm.Object) error) error {
-	var own []*Own
+func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Object) error) error {
+	if w.partial {
+		return nil
+	}
+	var ours []*own.Object
 	var texts []string
 	resources := make([]cluster.Resource, 0, len(w.sources))
 	for r, s := range w.sources {
@@ -114,27 +122,31 @@ func (w *watcher) look(ctx context.Context, look func([]*Own, []*krm.Object) err
 	slices.SortFunc(resources, compareResources)
 	for _, r := range resources {
 		s := w.sources[r]
-		if !s.own {
+		if !s.ours {
 			texts = append(texts, s.texts()...)
 			continue
 		}
 		for _, text := range s.texts() {
-			o, err := parseOwn(r, []byte(text))
+			o, err := own.Parse(r, []byte(text))
 			if err != nil {
 				return fmt.Errorf("an object of %s cannot be read: %w", r, err)
 			}
-			own = append(own, o)
+			ours = append(ours, o)
 		}
 	}
-	if w.options.Own && w.keep(specsOf(own)) {
-		return w.discover(ctx) // the facts are read again, with what the specs now look at
+	if w.options.Own && w.keep(specsOf(ours)) {
+		// The facts are read again, with what the specs now look at.
+		if err := w.discover(ctx); err != nil && ctx.Err() == nil {
+			w.options.Notice(fmt.Sprintf("%v; trying again soon", err))
+		}
+		return nil
 	}
-	return look(own, snapshot.Facts(texts))
+	return look(ours, snapshot.Facts(texts))
 }
 
-func specsOf(own []*Own) []*krm.Object {
+func specsOf(ours []*own.Object) []*krm.Object {
 	var specs []*krm.Object
-	for _, o := range own {
+	for _, o := range ours {
 		if slices.Contains(fn.SpecKinds(), krm.ID{Group: o.Object.Group(), Kind: o.Object.Kind}) {
 			specs = append(specs, o.Object)
 		}
@@ -150,9 +162,9 @@ func (w *watcher) keep(specs []*krm.Object) (changed bool) {
 	if slices.Equal(kept.Annotations, w.kept.Annotations) && slices.Equal(kept.Fields, w.kept.Fields) {
 		return false
 	}
-	w.kept = kept
+	w.kept, w.partial = kept, true
 	for r, s := range w.sources {
-		if !s.own {
+		if !s.ours {
 			w.drop(r)
 		}
 	}
@@ -168,11 +180,11 @@ func (w *watcher) discover(ctx context.Context) error {
 	}
 	wanted := map[cluster.Resource]bool{} // whether it is our own
 	if w.options.Own {
-		own, err := ownResources(served)
+		ours, err := own.Resources(served)
 		if err != nil {
 			return err
 		}
-		for _, r := range own {
+		for _, r := range ours {
 			wanted[r] = true
 		}
 	} else if len(w.sources) == 0 {
@@ -187,11 +199,11 @@ func (w *watcher) discover(ctx context.Context) error {
 			wanted[r] = false
 		}
 	}
-	for r, own := range wanted {
+	for r, ours := range wanted {
 		if w.sources[r] != nil {
 			continue
 		}
-		s, err := newSource(w, r, own)
+		s, err := newSource(w, r, ours)
 		if err != nil {
 			return err
 		}
@@ -204,6 +216,7 @@ func (w *watcher) discover(ctx context.Context) error {
 			w.poke()
 		}
 	}
+	w.partial = false
 	return nil
 }
 

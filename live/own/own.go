@@ -1,4 +1,6 @@
-package watch
+// Package own is about the objects of Poolwright's own kinds in a live cluster: it
+// reads them, makes a package of them, and writes their status.
+package own
 
 import (
 	"context"
@@ -11,48 +13,48 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// Own is an object of one of Poolwright's own kinds in the cluster: a spec, or
-// something rendered, with its status.
-type Own struct {
+// Object is a spec, or something rendered, with its status.
+type Object struct {
 	Resource cluster.Resource
 	Object   *krm.Object
 }
 
-// ReadOwn reads the objects of all own kinds that the cluster has. Without a kind
-// of spec it is an error: there is nothing to be found.
-func ReadOwn(ctx context.Context, c *cluster.Cluster) ([]*Own, error) {
+// Read reads the objects of all own kinds that the cluster has. Without a kind of
+// spec it is an error: there is nothing to be found.
+func Read(ctx context.Context, c *cluster.Cluster) ([]*Object, error) {
 	served, err := c.Served(ctx)
 	if err != nil {
 		return nil, err
 	}
-	resources, err := ownResources(served)
+	resources, err := Resources(served)
 	if err != nil {
 		return nil, err
 	}
-	var all []*Own
+	var all []*Object
 	for _, r := range resources {
-		var own []*Own
+		var objects []*Object
 		page := func(items []document.Node) error {
 			for i := range items {
-				text := slimOwn(&items[i], r)
-				o, err := parseOwn(r, text)
+				text := Slim(&items[i], r)
+				o, err := Parse(r, text)
 				if err != nil {
 					return err
 				}
-				own = append(own, o)
+				objects = append(objects, o)
 			}
 			return nil
 		}
-		if err := c.List(ctx, r, "", page, func() { own = nil }); err != nil {
+		if err := c.List(ctx, r, "", page, func() { objects = nil }); err != nil {
 			return nil, err
 		}
-		all = append(all, own...)
+		all = append(all, objects...)
 	}
 	return all, nil
 }
 
-// ownResources finds the own kinds that are served.
-func ownResources(served *cluster.Served) ([]cluster.Resource, error) {
+// Resources finds the own kinds that are served. Without a kind of spec among them
+// it is an error.
+func Resources(served *cluster.Served) ([]cluster.Resource, error) {
 	var resources []cluster.Resource
 	specs := 0
 	for _, id := range fn.OwnKinds() {
@@ -75,8 +77,8 @@ func ownResources(served *cluster.Served) ([]cluster.Resource, error) {
 	return resources, nil
 }
 
-// slimOwn copies an object without what only API servers and clients look at.
-func slimOwn(n *document.Node, r cluster.Resource) []byte {
+// Slim copies an object without what only API servers and clients look at, as JSON.
+func Slim(n *document.Node, r cluster.Resource) []byte {
 	meta := document.Object()
 	for _, key := range []string{"name", "namespace", "uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp", "labels", "annotations"} {
 		if value := n.Get("metadata", key); value != nil {
@@ -99,17 +101,18 @@ func slimOwn(n *document.Node, r cluster.Resource) []byte {
 	return document.AppendJSON(nil, &root)
 }
 
-func parseOwn(r cluster.Resource, text []byte) (*Own, error) {
+// Parse reads what Slim wrote.
+func Parse(r cluster.Resource, text []byte) (*Object, error) {
 	docs, err := document.Parse(&document.Source{Data: text})
 	if err != nil {
 		return nil, err
 	}
-	return &Own{Resource: r, Object: krm.NewObject(nil, &docs[0].Node)}, nil
+	return &Object{Resource: r, Object: krm.NewObject(nil, &docs[0].Node)}, nil
 }
 
 // Package makes a package of what is in the cluster: its specs, and as the lock
 // what was rendered for them and applied.
-func Package(own []*Own, facts []*krm.Object) fn.Package {
+func Package(own []*Object, facts []*krm.Object) fn.Package {
 	var p fn.Package
 	specs := fn.SpecKinds()
 	for _, o := range own {

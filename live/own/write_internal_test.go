@@ -1,4 +1,4 @@
-package watch
+package own
 
 import (
 	"strings"
@@ -92,6 +92,15 @@ func TestLongMessage(t *testing.T) {
 	wanted := wantedStatus(&long, o, nil, time.Time{})
 	if got := wanted.Str("message"); !utf8.ValidString(got) || len(got) != maxMessage-1 {
 		t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
+	}
+}
+
+// TestWriterForgets holds that a Writer remembers no more than there is.
+func TestWriterForgets(t *testing.T) {
+	w := NewWriter(nil)
+	w.written = map[string]written{"": {version: "1"}, "gone": {version: "2"}}
+	if _, err := w.Write(t.Context(), []*Object{{Object: config(t)}}, nil, time.Time{}); err != nil || len(w.written) != 1 || w.written[""].version != "1" {
+		t.Errorf("%v, %v", w.written, err)
 	}
 }
 

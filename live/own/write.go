@@ -1,4 +1,4 @@
-package watch
+package own
 
 import (
 	"context"
@@ -24,6 +24,10 @@ const fieldManager = "poolwright-status"
 // maxMessage is how long a message may be, in bytes, as the definitions have it.
 const maxMessage = 32768
 
+// requestTimeout bounds one request, so that a server that hangs does not keep the
+// watch from going on.
+const requestTimeout = time.Minute
+
 // ErrLost says that the API server could not be reached.
 var ErrLost = errors.New("the API server is lost")
 
@@ -48,7 +52,7 @@ func NewWriter(c *cluster.Cluster) *Writer {
 // Write sets the status of every own object that a status is about: a spec, the
 // parts of which a detail tells, and what else was rendered for a spec. It returns
 // how many were written. An object that is gone by now is no error.
-func (w *Writer) Write(ctx context.Context, own []*Own, statuses []health.Status, now time.Time) (int, error) {
+func (w *Writer) Write(ctx context.Context, own []*Object, statuses []health.Status, now time.Time) (int, error) {
 	whole, part := map[string]*health.Status{}, map[krm.ID]*health.Status{}
 	for i := range statuses {
 		st := &statuses[i]
@@ -60,6 +64,7 @@ func (w *Writer) Write(ctx context.Context, own []*Own, statuses []health.Status
 	}
 	count := 0
 	var failed error
+	w.forget(own)
 	for _, o := range own {
 		st := part[o.Object.ID()]
 		if st == nil {
@@ -80,9 +85,21 @@ func (w *Writer) Write(ctx context.Context, own []*Own, statuses []health.Status
 	return count, failed
 }
 
+// forget drops what was written to objects that are no more.
+func (w *Writer) forget(own []*Object) {
+	still := map[string]written{}
+	for _, o := range own {
+		uid := o.Object.Node.Str("metadata", "uid")
+		if last, found := w.written[uid]; found {
+			still[uid] = last
+		}
+	}
+	w.written = still
+}
+
 func identify(ref finding.Ref) *krm.Object { return &krm.Object{Ref: ref} }
 
-func (w *Writer) write(ctx context.Context, o *Own, st *health.Status, now time.Time) (bool, error) {
+func (w *Writer) write(ctx context.Context, o *Object, st *health.Status, now time.Time) (bool, error) {
 	meta := o.Object.Node.Get("metadata")
 	uid := meta.Str("uid")
 	current := o.Object.Node.Get("status")
@@ -105,6 +122,8 @@ func (w *Writer) write(ctx context.Context, o *Own, st *health.Status, now time.
 	if err := u.UnmarshalJSON(document.AppendJSON(nil, &body)); err != nil {
 		return false, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	client := w.cluster.Dynamic().Resource(o.Resource.GVR()).Namespace(o.Object.Namespace)
 	var answer apierrors.APIStatus
 	_, err := client.ApplyStatus(ctx, o.Object.Name, u, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
