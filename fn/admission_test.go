@@ -3,10 +3,11 @@ package fn
 import (
 	"slices"
 
+	"pgregory.net/rapid"
+
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
-	"pgregory.net/rapid"
 )
 
 // checkPools is a second reading of the rules of the cStor admission webhook

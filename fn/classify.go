@@ -66,7 +66,7 @@ func classify(p Package, systems []system.System, known []schema.Kind) *classifi
 		factItems: make(map[krm.ID]*krm.Object, len(p.Objects)),
 	}
 	for _, s := range systems {
-		c.specKinds = append(c.specKinds, s.Kind())
+		c.specKinds = append(c.specKinds, s.Describe().Kind)
 	}
 	for _, o := range p.Objects {
 		c.add(o, false)

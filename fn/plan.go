@@ -85,22 +85,16 @@ func dying(facts *inventory.Facts, c *change.Change, live *krm.Object) {
 	}
 }
 
-// RiskFacts are the kinds that Assess asks the facts about, by Group and Kind.
+// RiskFacts lists the kinds that Assess asks the facts about.
 func RiskFacts() []krm.ID {
-	return []krm.ID{
-		{Kind: "PersistentVolumeClaim"},
-		{Group: "storage.k8s.io", Kind: "StorageClass"},
-		{Group: "openebs.io", Kind: "BlockDevice"},
-		{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
-		{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
-	}
+	return kinds(func(d system.Description) []krm.ID { return d.RiskFacts })
 }
 
 // systemOf is the system of the spec that an owner annotation names, or nil.
 func systemOf(owner string) system.System {
 	parts := strings.Split(owner, "/")
 	for _, s := range systems() {
-		if kind := s.Kind(); len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {
+		if kind := s.Describe().Kind; len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {
 			return s
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"pgregory.net/rapid"
+
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
-	"pgregory.net/rapid"
 )
 
 // checkEdits changes specs and facts in the ways that could lose something: other

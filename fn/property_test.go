@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
-	"pgregory.net/rapid"
 )
 
 // TestMain asks rapid for as many clusters as the rules are to hold on.

@@ -129,8 +129,8 @@ func (r *reconciler) checkOrphans() {
 		}
 		consent := ""
 		for _, s := range systems() {
-			if kind := s.Kind(); len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {
-				consent = s.Whole() + "/" + parts[3]
+			if kind := s.Describe().Kind; len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {
+				consent = s.Describe().Whole + "/" + parts[3]
 			}
 		}
 		if consent != "" && slices.ContainsFunc(objects, func(o *krm.Object) bool {

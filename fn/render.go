@@ -105,7 +105,7 @@ func (pkg *prepared) render() Result {
 	r := newReconciler(pkg.classified, facts)
 	held := pkg.held()
 	for _, s := range systems() {
-		specs := specsOf(pkg.specs, s.Kind())
+		specs := specsOf(pkg.specs, s.Describe().Kind)
 		outputs := s.Render(facts, specs, held)
 		for i, spec := range specs {
 			out := &outputs[i]

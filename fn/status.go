@@ -1,7 +1,6 @@
 package fn
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/health"
@@ -29,7 +28,7 @@ func Status(p Package, live []*krm.Object) ([]health.Status, []finding.Finding) 
 	statuses, rest := pkg.invalid()
 	held := pkg.held()
 	for _, s := range systems() {
-		specs := slices.DeleteFunc(specsOf(pkg.specs, s.Kind()), func(spec *system.Spec) bool {
+		specs := slices.DeleteFunc(specsOf(pkg.specs, s.Describe().Kind), func(spec *system.Spec) bool {
 			return slices.ContainsFunc(statuses, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
 		})
 		for i, out := range s.Render(facts, specs, held) {
@@ -68,11 +67,7 @@ func (pkg *prepared) invalid() (statuses []health.Status, rest []finding.Finding
 
 // SpecKinds lists the kinds of spec.
 func SpecKinds() []krm.ID {
-	var ids []krm.ID
-	for _, s := range systems() {
-		ids = append(ids, s.Kind())
-	}
-	return ids
+	return kinds(func(d system.Description) []krm.ID { return []krm.ID{d.Kind} })
 }
 
 // OwnKinds lists the kinds that have a status of ours: the specs, and what is
@@ -89,27 +84,16 @@ func OwnKinds() []krm.ID {
 
 // StatusKinds lists the kinds of fact that statuses are made of.
 func StatusKinds() []krm.ID {
-	var ids []krm.ID
-	for _, s := range systems() {
-		ids = append(ids, s.Facts()...)
-	}
-	return unique(ids)
+	return kinds(func(d system.Description) []krm.ID { return d.Facts })
 }
 
 // TreeKinds lists the kinds of fact that trees are made of.
 func TreeKinds() []krm.ID {
-	ids := StatusKinds()
-	for _, s := range systems() {
-		for _, k := range s.Roots() {
+	return kinds(func(d system.Description) []krm.ID {
+		ids := slices.Clone(d.Facts)
+		for _, k := range d.Roots {
 			ids = append(ids, krm.ID{Group: k.Group, Kind: k.Kind})
 		}
-	}
-	return unique(ids)
-}
-
-func unique(ids []krm.ID) []krm.ID {
-	slices.SortFunc(ids, func(a, b krm.ID) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+		return ids
 	})
-	return slices.Compact(ids)
 }

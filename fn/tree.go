@@ -38,7 +38,7 @@ func Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 func TreeKind(name string) (krm.ID, error) {
 	var known, all []string
 	for _, s := range systems() {
-		for _, k := range s.Roots() {
+		for _, k := range s.Describe().Roots {
 			if strings.EqualFold(k.Kind, name) || slices.Contains(k.Names, strings.ToLower(name)) {
 				return krm.ID{Group: k.Group, Kind: k.Kind}, nil
 			}
@@ -53,7 +53,7 @@ func TreeKind(name string) (krm.ID, error) {
 func TreeNames() []string {
 	var names []string
 	for _, s := range systems() {
-		for _, k := range s.Roots() {
+		for _, k := range s.Describe().Roots {
 			names = append(names, k.Names[0])
 		}
 	}

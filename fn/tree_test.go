@@ -135,6 +135,8 @@ func TestTree(t *testing.T) {
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it stops`},
 		{name: "two pools on the node", root: nodeRoot, facts: []edit{{poolB, "host-b", "host-a"}},
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 0 of 2 replicas left, it stops`},
+		{name: "a pool that only its label places", root: nodeRoot, facts: []edit{{poolA, "hostName: host-a, ", ""}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
 		{name: "a pool without labels", root: nodeRoot, facts: []edit{{poolA, "labels: {kubernetes.io/hostname: host-a, openebs.io/cstor-pool-cluster: prod}", "labels: {}"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
 		{name: "a node whose pool is not made yet, and its disks", root: nodeRoot, facts: []edit{{line: poolA}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}}, want: `

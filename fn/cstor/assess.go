@@ -13,7 +13,7 @@ import (
 	"github.com/poolwright/poolwright/fn/place"
 )
 
-// Assess implements system.System. What the operator and its admission webhook
+// Assess implements system.Assessor. What the operator and its admission webhook
 // make of an edit is what version 3.6.0 of them was seen to do.
 func (System) Assess(facts *inventory.Facts, c *change.Change) {
 	a := assessment{facts: facts, Change: c}

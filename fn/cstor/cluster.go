@@ -18,16 +18,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// System is the cStor cluster system.
-type System struct{}
-
-// Kind implements system.System.
-func (System) Kind() krm.ID { return krm.ID{Group: daoGroup, Kind: "CStorClusterConfig"} }
-
-// Whole implements system.System.
-func (System) Whole() string { return poolClusterKind }
-
-// Render implements system.System. The specs come in order of namespace and
+// Render implements system.Renderer. The specs come in order of namespace and
 // name: what earlier runs hold is reserved for all of them first, then each
 // chooses in turn.
 func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []system.Output {

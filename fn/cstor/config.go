@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // config is a completed CStorClusterConfig.

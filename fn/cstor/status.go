@@ -16,17 +16,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Facts implements system.System. Replicas count: a pool that has any is not let go.
-func (System) Facts() []krm.ID {
-	return []krm.ID{
-		{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind},
-		{Group: storageGroup, Kind: attachmentKind}, {Group: storageGroup, Kind: classKind}, {Group: storageGroup, Kind: driverKind},
-		{Group: deviceGroup, Kind: deviceKind}, {Group: deviceGroup, Kind: deviceClaimKind},
-		{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: instanceKind}, {Group: cstorGroup, Kind: replicaKind},
-	}
-}
-
-// Status implements system.System: it follows the flow from the node over claim,
+// Status implements system.Reporter: it follows the flow from the node over claim,
 // attachment and block device to the pools, and compares what was rendered with
 // what is there.
 //

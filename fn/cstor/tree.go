@@ -33,22 +33,7 @@ const (
 	annotationReplicaHost = "cstorpoolinstance.openebs.io/hostname"
 )
 
-// Roots implements system.System.
-func (System) Roots() []health.Kind {
-	return []health.Kind{
-		{Kind: claimKind, Names: []string{"pvc", "persistentvolumeclaims"}},
-		{Kind: volumeKind, Names: []string{"pv", "persistentvolumes"}},
-		{Group: cstorGroup, Kind: configKind, Names: []string{"cvc", "cstorvolumeconfigs"}},
-		{Group: cstorGroup, Kind: targetKind, Names: []string{"cv", "cstorvolumes"}},
-		{Group: cstorGroup, Kind: replicaKind, Names: []string{"cvr", "cstorvolumereplicas"}},
-		{Group: cstorGroup, Kind: instanceKind, Names: []string{"cspi", "pool", "cstorpoolinstances"}},
-		{Group: cstorGroup, Kind: poolClusterKind, Names: []string{"cspc", "cstorpoolclusters"}},
-		{Kind: nodeKind, Names: []string{"no", "nodes"}},
-		{Group: deviceGroup, Kind: deviceKind, Names: []string{"bd", "disk", "blockdevices"}},
-	}
-}
-
-// Tree implements system.System. Downwards it goes from the claim over volume,
+// Tree implements system.Mapper. Downwards it goes from the claim over volume,
 // replicas and pools to the disks. From a disk, a pool or a node it goes the other
 // way, too: to every volume that would be hit if it failed.
 func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {

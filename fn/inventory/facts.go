@@ -156,7 +156,19 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 // Tells reports whether the facts tell of a kind at all: there is an object of it,
 // or an Inventory of none, which a snapshot names after the plural of the kind.
 func (f *Facts) Tells(group, kind string) bool {
-	return len(f.kinds[krm.ID{Group: group, Kind: kind}]) > 0 || f.empty[strings.ToLower(kind)+"s"]
+	return len(f.kinds[krm.ID{Group: group, Kind: kind}]) > 0 || f.empty[plural(kind)]
+}
+
+// plural is the plural of a kind as resources are named.
+func plural(kind string) string {
+	word := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(word, "s"):
+		return word + "es"
+	case strings.HasSuffix(word, "y"):
+		return strings.TrimSuffix(word, "y") + "ies"
+	}
+	return word + "s"
 }
 
 // Node returns a node by name, or nil.

@@ -1,5 +1,5 @@
-// Package system says what a storage system is to Poolwright: one value of one
-// small interface. Everything around it (reading, completing, protecting,
+// Package system says what a storage system is to Poolwright: one value that
+// renders, judges, reports and maps. Everything around it (reading, completing, protecting,
 // reconciling with what was rendered before) is the same for all and lies in fn.
 package system
 
@@ -15,31 +15,65 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// System turns the specs of one kind into objects.
+// System is a storage system: it turns the specs of one kind into objects, judges
+// their changes, and says how they fare.
 type System interface {
-	// Kind is the kind of spec, without namespace and name.
-	Kind() krm.ID
+	Describe() Description
+	Renderer
+	Assessor
+	Reporter
+	Mapper
+}
+
+// Description is what a system says of itself. Kinds of facts are Group and Kind.
+type Description struct {
+	Kind krm.ID // of its specs: Group and Kind
 	// Whole is the kind that stands for everything rendered for a spec: consent
 	// to remove <Whole>/<name of the spec> covers it all.
-	Whole() string
+	Whole     string
+	Facts     []krm.ID      // that Render and Status look at
+	RiskFacts []krm.ID      // that Assess looks at
+	Roots     []health.Kind // that a tree may start at
+}
+
+// Renderer turns specs into objects.
+type Renderer interface {
 	// Render renders all specs of the kind together, since they share nodes and
 	// disks. The result has one Output for each spec, in the same order.
 	// held are manifests that none of the specs renders; what they use is taken.
 	Render(facts *inventory.Facts, specs []*Spec, held []*krm.Object) []Output
+}
+
+// Assessor judges changes.
+type Assessor interface {
 	// Assess judges what a change of an object that the system renders risks.
-	// Fields that it says nothing about are taken for disruptive, but for those
-	// that all systems share: labels, and annotations of the engines.
+	// It may take out fields that are no change to the system; a changed object
+	// that has none left is unchanged. Fields that it says nothing about are taken
+	// for disruptive, but for those that all systems share: labels, and
+	// annotations of the engines.
 	Assess(facts *inventory.Facts, c *change.Change)
-	// Facts lists the kinds that Render and Status look at.
-	Facts() []krm.ID
+}
+
+// DryRunner is an Assessor whose objects meet an admission webhook that acts even
+// where it is only asked.
+type DryRunner interface {
+	// DryRunEffect says what a server-side dry run, in which wanted takes the place
+	// of live, would do to the cluster all the same: one line, "" for nothing.
+	DryRunEffect(live, wanted *krm.Object) string
+}
+
+// Reporter says how storage fares.
+type Reporter interface {
 	// Status says how what a spec asks for fares. out is what Render gives for it
 	// from the same facts.
 	Status(facts *inventory.Facts, spec *Spec, out Output) health.Status
-	// Tree shows what hangs on what: below and above one object, or everything
-	// where root is zero; nil if root is not of this system.
+}
+
+// Mapper shows what hangs on what.
+type Mapper interface {
+	// Tree is what is below and above one object, or everything where root is
+	// zero; nil if root is not of this system.
 	Tree(facts *inventory.Facts, root krm.ID) []*health.Tree
-	// Roots lists the kinds that a tree may start at.
-	Roots() []health.Kind
 }
 
 // Spec is one completed spec.

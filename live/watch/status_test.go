@@ -123,8 +123,12 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	follow.prints("1 of 3 pools missing, though made before: on node stor-c1")
-	operate(t, k)
+	made := time.Now()
+	k.apply(t, poolInstance("stor-c1", fmt.Sprintf("{blockDeviceName: %s}, {blockDeviceName: %s}", hosts[2].disks[0], hosts[2].disks[1])))
 	follow.prints("OK Healthy")
+	if late := time.Since(made); late > 20*time.Second {
+		t.Errorf("seen only after %s, as if nobody had told", late)
+	}
 	awaitCondition(t, k, "Ready", "True")
 
 	// The spec selects by annotations from now on, so these are read of the nodes.
@@ -291,7 +295,14 @@ status: {phase: Bound}
 				t.Fatal(err)
 			}
 		}
-		k.apply(t, fmt.Sprintf(`
+		k.apply(t, poolInstance(host.name, strings.Join(list, ", ")))
+	}
+	merge(t, k, poolClusters, "prod", `{"status":{"desiredInstances":3,"provisionedInstances":3,"healthyInstances":3}}`)
+}
+
+// poolInstance is a healthy pool. Its definition has no status subresource.
+func poolInstance(host, disks string) string {
+	return fmt.Sprintf(`
 apiVersion: cstor.openebs.io/v1
 kind: CStorPoolInstance
 metadata: {name: prod-%[1]s, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod, kubernetes.io/hostname: %[1]s}}
@@ -300,10 +311,8 @@ spec:
   nodeSelector: {kubernetes.io/hostname: %[1]s}
   dataRaidGroups: [{blockDevices: [%[2]s]}]
   poolConfig: {dataRaidGroupType: mirror}
-`, host.name, strings.Join(list, ", ")))
-		setPool(t, k, "prod-"+host.name, "ONLINE")
-	}
-	merge(t, k, poolClusters, "prod", `{"status":{"desiredInstances":3,"provisionedInstances":3,"healthyInstances":3}}`)
+status: {phase: ONLINE, readOnly: false, healthyReplicas: 0, provisionedReplicas: 0}
+`, host, disks)
 }
 
 func setPool(t *testing.T, k *kube, name, phase string) {
