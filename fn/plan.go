@@ -27,7 +27,7 @@ func Assess(facts *inventory.Facts, changes []*change.Change) []*change.Change {
 		} else if assess(facts, c); c.Action == change.Modify && len(c.Fields) == 0 {
 			return true
 		}
-		if live != nil && live.Node.Str("metadata", "deletionTimestamp") != "" {
+		if live != nil && live.Deleting() {
 			dying(facts, c, live)
 		}
 		return false
@@ -41,7 +41,7 @@ func assess(facts *inventory.Facts, c *change.Change) {
 		s.Assess(facts, c)
 	}
 	assessRest(c)
-	if c.Action == change.Remove {
+	if c.Action == change.Remove && !c.Old.Deleting() {
 		if keepers := gitops.Keepers(c.Old); len(keepers) > 0 {
 			c.Judge(change.Safe, "", "it carries the protection of "+place.Names(keepers)+": it stays in the cluster until that is lifted")
 		}

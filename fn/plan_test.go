@@ -95,6 +95,10 @@ func TestAssessUnknownKind(t *testing.T) {
 	if gone.Risk != change.Destructive || !strings.Contains(texts(gone), "it carries the protection of Argo CD, Flux, kpt: it stays in the cluster until that is lifted") {
 		t.Errorf("%s: %s", gone.Risk, texts(gone))
 	}
+	gone = assessed(t, strings.Replace(plannedPools, "metadata:\n", "metadata:\n  deletionTimestamp: 2026-01-01T00:00:00Z\n", 1), "")
+	if gone.Risk != change.Destructive || strings.Contains(texts(gone), "protection") {
+		t.Errorf("protection stops no deletion that has begun: %s", texts(gone))
+	}
 	gone = assessed(t, plannedPools[:strings.Index(plannedPools, "    argocd")]+"spec: {}\n", "")
 	if gone.Risk != change.Destructive || strings.Contains(texts(gone), "protection") {
 		t.Errorf("%s: %s", gone.Risk, texts(gone))

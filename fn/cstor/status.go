@@ -179,7 +179,7 @@ func (s *standing) checkClaims() {
 			p.Phase, p.Reason, p.What = health.Error, "ClaimMissing", "missing, though bound before"
 		case live == nil:
 			p.Reason, p.What = health.NotApplied, "not applied yet"
-		case deleted(live):
+		case live.Deleting():
 			p.Phase, p.Reason, p.What = health.Error, "ClaimDeleting", "being deleted"
 		case phase == "Lost":
 			p.Phase, p.Reason, p.What = health.Error, "ClaimLost", "lost"
@@ -225,7 +225,7 @@ func (s *standing) checkAttachments() {
 			p.Phase, p.Reason, p.What = health.Error, "AttachmentMissing", "missing, though a pool uses the disk"
 		case live == nil:
 			p.Reason, p.What = health.NotApplied, "not applied yet"
-		case deleted(live):
+		case live.Deleting():
 			p.Phase, p.Reason, p.What = health.Error, "AttachmentDeleting", "being deleted"
 		case field(live, "status", "attached").Str() == "true":
 			continue
@@ -417,7 +417,6 @@ func created(o *krm.Object) time.Time {
 	return parseTime(field(o, "metadata", "creationTimestamp").Str())
 }
 
-func deleted(o *krm.Object) bool { return field(o, "metadata", "deletionTimestamp").Str() != "" }
 
 // condition is the condition of a type, or nil.
 func condition(o *krm.Object, kind string) *d.Node {

@@ -28,7 +28,7 @@ func (s *standing) checkPoolCluster() {
 	case s.live == nil && rendered != nil:
 		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", s.name())
 	case s.live == nil:
-	case deleted(s.live):
+	case s.live != nil && s.live.Deleting():
 		add(health.Error, "PoolClusterDeleting", parseTime(s.live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", s.name())
 	case s.live.Owner() != "" && s.live.Owner() != s.Object.OwnerKey():
 		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name(), s.live.Owner())
@@ -164,7 +164,7 @@ func poolProblem(o *krm.Object) health.Problem {
 	switch strings.ToUpper(phase) {
 	case "ONLINE":
 		switch {
-		case deleted(o):
+		case o.Deleting():
 			p.Reason, p.What = "PoolDeleting", "being deleted"
 		case o.Node.Str("status", "readOnly") == "true":
 			p.Reason, p.What = "PoolReadOnly", "read-only"

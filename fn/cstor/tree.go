@@ -132,7 +132,7 @@ func (f *forest) cluster(cluster inventory.Key) *health.Tree {
 			}
 		}
 		t.Phase = health.OK
-		if deleted(o) {
+		if o.Deleting() {
 			t.Phase, t.Note = health.Error, "being deleted"
 		}
 		for _, p := range t.Children {

@@ -84,7 +84,7 @@ func fault(o *krm.Object, d *BlockDevice) string {
 		return "its spec.filesystem cannot be read"
 	case links != nil && links.Kind != document.Seq && links.Kind != document.Null:
 		return "its spec.devlinks cannot be read"
-	case o.Node.Str("metadata", "deletionTimestamp") != "":
+	case o.Deleting():
 		return "it is being deleted"
 	case d.ClaimState == "Unclaimed" && d.ClaimName != "":
 		return "it is Unclaimed, and yet names the claim " + d.ClaimName

@@ -75,6 +75,9 @@ func (o *Object) Owner() string {
 	return o.Annotation(AnnotationOwner)
 }
 
+// Deleting reports whether a live object is being deleted.
+func (o *Object) Deleting() bool { return o.Node.Str("metadata", "deletionTimestamp") != "" }
+
 // OwnerKey is the value of the owner annotation on what is rendered for o.
 func (o *Object) OwnerKey() string {
 	return strings.Join([]string{o.Group(), o.Kind, o.Namespace, o.Name}, "/")

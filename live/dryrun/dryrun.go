@@ -197,7 +197,7 @@ func (r *run) try(ctx context.Context, w *krm.Object) (answer, error) {
 			return a, withRole(r.cluster.Explain(err, "get "+resource.String()))
 		}
 	}
-	if a.live != nil && a.live.Node.Str("metadata", "deletionTimestamp") != "" {
+	if a.live != nil && a.live.Deleting() {
 		a.dying = true
 		return a, nil
 	}

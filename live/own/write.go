@@ -70,7 +70,7 @@ func (w *Writer) Write(ctx context.Context, own []*Object, statuses []health.Sta
 		if st == nil {
 			st = whole[o.Object.Owner()]
 		}
-		if st == nil || o.Object.Node.Str("metadata", "deletionTimestamp") != "" {
+		if st == nil || o.Object.Deleting() {
 			continue
 		}
 		wrote, err := w.write(ctx, o, st, now)
