@@ -128,10 +128,8 @@ func (r *reconciler) checkOrphans() {
 			continue
 		}
 		consent := ""
-		for _, s := range systems() {
-			if kind := s.Describe().Kind; len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {
-				consent = s.Describe().Whole + "/" + parts[3]
-			}
+		if s := systemOf(owner); s != nil {
+			consent = s.Describe().Whole + "/" + parts[3]
 		}
 		if consent != "" && slices.ContainsFunc(objects, func(o *krm.Object) bool {
 			return slices.Contains(system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Unmatched(), consent)

@@ -11,15 +11,8 @@ import (
 // clusterFlags say which cluster a verb talks to, under the names of kubectl.
 type clusterFlags struct{ cluster.Options }
 
-// addClusterFlags adds them to a verb that looks at what is there.
+// addClusterFlags adds them to a verb.
 func addClusterFlags(cmd *cobra.Command, f *clusterFlags) {
-	addConnectionFlags(cmd, f)
-	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
-	complete(cmd, "namespace")
-}
-
-// addConnectionFlags adds those that say which cluster, and not what of it.
-func addConnectionFlags(cmd *cobra.Command, f *clusterFlags) {
 	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig to use (default KUBECONFIG, or ~/.kube/config)")
 	cmd.Flags().StringVar(&f.Context, "context", "", "the context of the kubeconfig (default the current one)")
 	completeWith(cmd, "context", func([]string) []string { return cluster.Contexts(f.Kubeconfig) })

@@ -19,6 +19,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
@@ -84,6 +85,8 @@ func newInventory(s streams) *cobra.Command {
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "read only nodes with these labels, and what belongs to them")
 	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "keep this annotation of nodes and block devices, too; may be repeated")
 	addClusterFlags(cmd, &f.clusterFlags)
+	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
+	complete(cmd, "namespace")
 	// The only error is a flag that does not exist.
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err)
@@ -188,7 +191,7 @@ func (c *counts) String() string {
 	if most == "" {
 		return ""
 	}
-	return fmt.Sprintf(": %s, %d of them %s", count(sum, "object"), c.of[most], most)
+	return fmt.Sprintf(": %s, %d of them %s", place.Count(sum, "object"), c.of[most], most)
 }
 
 // write plans the folder, says what is to be said, and writes it.
@@ -218,7 +221,7 @@ func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 		return err
 	}
 	f.listed(s.err, useful)
-	fmt.Fprintln(s.err, summary(f.output, plan, count(t.Len(), "object")+" from "+t.from.String()))
+	fmt.Fprintln(s.err, summary(f.output, plan, place.Count(t.Len(), "object")+" from "+t.from.String()))
 	return nil
 }
 
@@ -239,7 +242,7 @@ func (f inventoryFlags) gaps(t taken) []finding.Finding {
 	case len(missed) > 0:
 		message = "the cluster does not have kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; they are left out"
 		if others > 0 {
-			message += ", and " + count(others, "other kind")
+			message += ", and " + place.Count(others, "other kind")
 		}
 	case others > 0:
 		message = fmt.Sprintf("the cluster does not have %d of the %d kinds that are read; they are left out", others, others+len(t.Kinds))
@@ -291,7 +294,7 @@ func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 		}
 		notes = append(notes, finding.Finding{
 			Severity: finding.Warning, Rule: "fewer-objects", Pos: document.Position{File: c.Name},
-			Message: fmt.Sprintf("had %s, %s look missing to the renderer, which then holds or refuses", count(had, "object"), now),
+			Message: fmt.Sprintf("had %s, %s look missing to the renderer, which then holds or refuses", place.Count(had, "object"), now),
 		})
 	}
 	return notes

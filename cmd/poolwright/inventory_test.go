@@ -235,7 +235,7 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 		t.Fatal(err)
 	}
 	fact := *o
-	fact.Node = snapshot.Facts([]string{text})[0].Node
+	fact.Node = snapshot.Facts(cluster.Resource{}, []string{text})[0].Node
 	return &fact
 }
 

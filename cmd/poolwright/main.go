@@ -1,7 +1,7 @@
 // Command poolwright turns declared storage intent, kept in Git, into every
 // manifest that a Kubernetes storage system needs. It is the command line and
 // the KRM function in one binary. Each verb has a file of its own, and is thin:
-// the work is done in fn, schema and cmd/internal.
+// the work is done in fn, schema, live and cmd/internal.
 package main
 
 import (

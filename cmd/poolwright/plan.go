@@ -119,7 +119,7 @@ func newPlan(s streams) *cobra.Command {
 	completeOrPath(cmd, "against", cobra.ShellCompDirectiveFilterDirs, againstRendered, againstLive)
 	complete(cmd, "field-manager")
 	// No namespace: what a plan does not look at, it would call unchanged.
-	addConnectionFlags(cmd, &f.cluster)
+	addClusterFlags(cmd, &f.cluster)
 	return cmd
 }
 

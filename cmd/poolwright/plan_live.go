@@ -9,6 +9,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -37,7 +38,7 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 	var done atomic.Int64
 	options.Progress = func(n, _ int) { done.Store(int64(n)) }
 	defer terminal.Follow(s.err, func() string {
-		return fmt.Sprintf("asking %s about %s, %d done", c.Server, count(len(wanted), "object"), done.Load())
+		return fmt.Sprintf("asking %s about %s, %d done", c, place.Count(len(wanted), "object"), done.Load())
 	})()
 	result, err := dryrun.Run(ctx, c, wanted, options)
 	if err != nil {
@@ -73,13 +74,17 @@ func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Findin
 	var findings []finding.Finding
 	for owner, removals := range byOwner {
 		names := make([]string, len(removals))
+		fate := "an engine that prunes keeps them until their protection is lifted"
 		for i, c := range removals {
 			names[i] = c.Ref.String()
+			if len(gitops.Keepers(c.Old)) == 0 {
+				fate = "an engine that prunes removes them"
+			}
 		}
 		risk := removals[0].Risk
 		f := finding.Finding{
-			Severity: finding.Warning, Rule: "other-package", Object: specRef(owner),
-			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, an engine that prunes removes that (%s): say --prune to count it as removed, or --prune=false if another package renders it", place.Names(names), risk),
+			Severity: finding.Warning, Rule: ruleOtherPackage, Object: specRef(owner),
+			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, %s (%s): say --prune to count them as removed, or --prune=false if another package renders them", place.Names(names), fate, risk),
 		}
 		if limit != "" && risk.AtLeast(limit) {
 			f.Severity = finding.Error
@@ -88,6 +93,11 @@ func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Findin
 	}
 	return findings
 }
+
+// isOpenQuestion reports whether a finding waits for the flag --prune.
+func isOpenQuestion(f finding.Finding) bool { return f.Rule == ruleOtherPackage }
+
+const ruleOtherPackage = "other-package"
 
 // specRef names the spec that an owner annotation means.
 func specRef(owner string) finding.Ref {

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -24,7 +26,7 @@ func (p *plan) markdown() string {
 	var b strings.Builder
 	against := "`" + strings.ReplaceAll(p.against, "`", "'") + "`"
 	fmt.Fprintf(&b, "### Poolwright plan: %s\n\n", p.verdict())
-	if finding.Failed(p.findings) && len(p.changes) == 0 {
+	if p.verdict() == refused && len(p.changes) == 0 {
 		fmt.Fprintf(&b, "What would change, against %s, cannot be told before the errors are mended.\n", against)
 	} else {
 		fmt.Fprintf(&b, "%s, against %s.\n", capital(p.summary()), against)
@@ -37,7 +39,7 @@ func (p *plan) markdown() string {
 	for i, c := range p.changes {
 		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+gitOnly(c)), escape(reasons(c)))
 		if b.Len()+len(row) > maxRows {
-			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", count(len(p.changes)-i, "change"))
+			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", place.Count(len(p.changes)-i, "change"))
 			break
 		}
 		b.WriteString(row)
@@ -46,7 +48,7 @@ func (p *plan) markdown() string {
 	for i, c := range p.changes {
 		block := details(c)
 		if b.Len()+len(block)+len(note)+20 > maxComment {
-			fmt.Fprintf(&b, note, count(len(p.changes)-i, "diff"))
+			fmt.Fprintf(&b, note, place.Count(len(p.changes)-i, "diff"))
 			break
 		}
 		b.WriteString(block)
@@ -74,18 +76,23 @@ func (p *plan) warnings() string {
 	}
 	switch {
 	case left > 0:
-		fmt.Fprintf(&b, "\n%s more left out.\n", count(left, "line"))
+		fmt.Fprintf(&b, "\n%s more left out.\n", place.Count(left, "line"))
 	case b.Len() == 0:
 		return ""
 	}
 	return "\n" + b.String()
 }
 
+// refused is the verdict on what cannot be told before errors are mended.
+const refused = "refused"
+
 // verdict is the plan in a few words.
 func (p *plan) verdict() string {
 	switch n := p.tally(); {
+	case finding.Failed(slices.DeleteFunc(slices.Clone(p.findings), isOpenQuestion)):
+		return refused
 	case finding.Failed(p.findings):
-		return "refused"
+		return "undecided"
 	case n.Destructive > 0:
 		return "data can be lost"
 	case n.Disruptive > 0:
@@ -142,7 +149,7 @@ func details(c *change.Change) string {
 	text, rest := diff.String(), ""
 	if len(text) > maxDiff {
 		end := strings.LastIndexByte(text[:maxDiff], '\n') + 1
-		rest = fmt.Sprintf("\n%s more left out.\n", count(strings.Count(text[end:], "\n"), "line"))
+		rest = fmt.Sprintf("\n%s more left out.\n", place.Count(strings.Count(text[end:], "\n"), "line"))
 		text = text[:end]
 	}
 	fence := fenceFor(text)

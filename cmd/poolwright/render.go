@@ -11,6 +11,7 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -84,7 +85,7 @@ func runRender(s streams, dir, output string, check bool) error {
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, summary(target, plan, count(len(result.Objects), "object")))
+	fmt.Fprintln(s.err, summary(target, plan, place.Count(len(result.Objects), "object")))
 	return nil
 }
 
@@ -120,12 +121,5 @@ func summary(target string, plan *folder.Plan, objects string) string {
 		return fmt.Sprintf("%s: %s, nothing changed", target, objects)
 	}
 	return fmt.Sprintf("%s: %s; %s added, %d changed, %d removed, %d unchanged", target, objects,
-		count(plan.Count(folder.Add), "file"), plan.Count(folder.Change), plan.Count(folder.Remove), plan.Unchanged)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		place.Count(plan.Count(folder.Add), "file"), plan.Count(folder.Change), plan.Count(folder.Remove), plan.Unchanged)
 }

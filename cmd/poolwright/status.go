@@ -37,7 +37,8 @@ for them. What exists is asked of the cluster, in all namespaces, or with --from
 read from the inventory of the package or from another snapshot.
 
 With --cluster the specs, too, are those in the cluster (CStorClusterConfig as
-custom resources). --write then sets their status there: phase, reason, and the
+custom resources). --write then sets their status there, and that of what is
+rendered for them, where it was applied: phase, reason, and the
 conditions Ready, Reconciling and Stalled, as kstatus reads them. It writes only
 what differs.
 
@@ -104,14 +105,14 @@ func newStatus(s streams) *cobra.Command {
 			return runStatus(cmd.Context(), s, dirArg(args), f)
 		},
 	}
-	addConnectionFlags(cmd, &f.clusterFlags)
+	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only the specs of this namespace (default all)")
 	complete(cmd, "namespace")
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
 	cmd.Flags().BoolVar(&f.cluster, "cluster", false, "take the specs from the cluster, too")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on, and print what changes")
-	cmd.Flags().BoolVar(&f.write, "write", false, "set the status of the specs in the cluster (implies --cluster)")
+	cmd.Flags().BoolVar(&f.write, "write", false, "set the status of the specs and of what is rendered for them (implies --cluster)")
 	return cmd
 }
 
@@ -196,7 +197,7 @@ func (v statusView) of(namespace string) statusView {
 
 // takeStatus looks at the cluster once.
 func takeStatus(ctx context.Context, s streams, f statusFlags, at subject) (statusView, error) {
-	done := terminal.Progress(s.err, "reading "+at.cluster.Server)
+	done := terminal.Progress(s.err, "reading "+at.cluster.String())
 	defer done()
 	var ours []*own.Object
 	if f.cluster {

@@ -60,7 +60,7 @@ func newTree(s streams) *cobra.Command {
 			return runTree(cmd.Context(), s, args, f)
 		},
 	}
-	addConnectionFlags(cmd, &f.clusterFlags)
+	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of KIND/NAME (default any)")
 	complete(cmd, "namespace")
 	addFormat(cmd, &f.format)
@@ -135,7 +135,7 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 		if err != nil {
 			return nil, err
 		}
-		defer terminal.Progress(s.err, "reading "+c.Server)()
+		defer terminal.Progress(s.err, "reading "+c.String())()
 		taken, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: fn.TreeKinds()})
 		if err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func Assess(c *change.Change, f *change.Field) bool {
 		}
 		c.Judge(change.Safe, f.Path, "Flux keeps it when it is deleted from Git")
 	case kptDeletion:
-		if kept(f.Old, "detach") && !kept(f.New, "detach") {
+		if value(f.Old) == "detach" && value(f.New) != "detach" {
 			c.Judge(change.Destructive, f.Path, "the protection goes: from now on, deleting it from Git makes kpt delete it")
 			return true
 		}
@@ -51,7 +51,7 @@ func Assess(c *change.Change, f *change.Field) bool {
 	case argoWave, kptDepends:
 		c.Judge(change.Safe, f.Path, "says only in which order objects are applied")
 	case krm.AnnotationLocalConfig:
-		if kept(f.New, "true") {
+		if value(f.New) == "true" {
 			c.Judge(change.Destructive, f.Path, "is no longer applied: to the engine that is the same as deleted from Git")
 			return true
 		}

@@ -13,9 +13,9 @@ import (
 // Phase is how something fares.
 type Phase string
 
-// The phases. Progressing is what comes right by itself, or by the next step of
-// the usual course (render, commit, apply), which the message then names. Error is what a person must look at;
-// it may still heal.
+// The phases. Progressing is what comes right by itself, or by the next step of the
+// usual course (render, commit, apply), which the message then names. Error is what
+// a person must look at; it may still heal.
 const (
 	OK          Phase = "OK"
 	Progressing Phase = "PROGRESSING"

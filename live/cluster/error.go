@@ -83,6 +83,9 @@ func says(err error, text string) bool {
 // admission, which forbids with other words.
 var refused = regexp.MustCompile(`User ".*" cannot ([a-z]+) resource "([^"]+)"`)
 
+// IsDenied reports whether an error is a missing permission.
+func IsDenied(err error) bool { return apierrors.IsForbidden(err) && refused.MatchString(err.Error()) }
+
 // whomToAsk says which permission is missing, and which role has it.
 func whomToAsk(err error) string {
 	said := refused.FindStringSubmatch(err.Error())

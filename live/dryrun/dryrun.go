@@ -223,7 +223,7 @@ func (r *run) try(ctx context.Context, w *krm.Object) (answer, error) {
 		a.absent = "version " + w.APIVersion + " of " + w.Kind
 	case isRefusal(err):
 		a.refused = err
-	case isForbidden(err):
+	case cluster.IsDenied(err):
 		return a, fmt.Errorf("cannot try to apply %s: %w; a dry run needs the permission to get, list, patch and create %s, although it stores none: ask for the role poolwright-plan of deploy/rbac", w.Ref, err, resource)
 	default:
 		return a, r.cluster.Explain(err, "try to apply "+w.Ref.String())

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -35,15 +35,9 @@ func isMissingNamespace(err error) bool {
 // missing.
 func isMissingVersion(err error) bool { return isAbsent(err) && !isMissingNamespace(err) }
 
-// isForbidden tells a missing permission from what admission forbids: the words
-// are those of the API server's authorizer.
-func isForbidden(err error) bool {
-	return apierrors.IsForbidden(err) && regexp.MustCompile(`User ".*" cannot [a-z]+ resource `).MatchString(err.Error())
-}
-
 // withRole adds to a missing permission to read what will be missing next.
 func withRole(err error) error {
-	if !isForbidden(err) {
+	if !cluster.IsDenied(err) {
 		return err
 	}
 	return fmt.Errorf("%w; and for its role poolwright-plan: a dry run needs it", err)
@@ -53,7 +47,7 @@ func withRole(err error) error {
 // admission, or a webhook that failed.
 func isRefusal(err error) bool {
 	s, ok := statusOf(err)
-	if !ok || isForbidden(err) {
+	if !ok || cluster.IsDenied(err) {
 		return false
 	}
 	switch s.Code {
