@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -63,9 +64,16 @@ const (
 	nodeA    = "kind: Node, metadata: {name: a,"
 	instance = "kind: CStorPoolInstance"
 	poolB    = "name: prod-b,"
+	onB      = "kind: CStorPoolInstance, metadata: {name: prod-b,"
 	cspc     = "kind: CStorPoolCluster,"
 	claims   = "kind: BlockDeviceClaim,"
 )
+
+// withReplica adds a volume's replica on a pool on the host of node b.
+func withReplica(namespace, pool string) edit {
+	const first = "{apiVersion: v1, kind: Node, metadata: {name: a,"
+	return edit{first, first, fmt.Sprintf("{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: v-%[2]s, namespace: %[1]s, labels: {cstorpoolinstance.openebs.io/name: %[2]s}, annotations: {cstorpoolinstance.openebs.io/hostname: host-b}}}\n%[3]s", namespace, pool, first)}
+}
 
 // notReady is a node that is down, and on which somebody works: all else that is
 // amiss would be an ERROR.
@@ -148,6 +156,8 @@ func TestStatus(t *testing.T) {
 			want:  "PROGRESSING Attaching 2026-02-04: 1 of 2 VolumeAttachments not attached yet: openebs-prod-n-1"},
 		{name: "the attacher says why", site: cloud, facts: []edit{{"name: openebs-prod-n-1", "{attached: true}", `{attached: false, attachError: {message: "disk\nin use"}}`}},
 			want: "ERROR AttachFailed 2026-02-04: 1 of 2 VolumeAttachments failed: openebs-prod-n-1 (disk in use)"},
+		{name: "the attacher cannot detach", site: cloud, facts: []edit{{"name: openebs-prod-n-1", "{attached: true}", `{attached: true, detachError: {message: "disk\nbusy"}}`}},
+			want: "PROGRESSING Detaching 2026-02-04: 1 of 2 VolumeAttachments not detached yet: openebs-prod-n-1 (disk busy)"},
 
 		// Block devices.
 		{name: "a spare disk is gone", site: local, facts: []edit{{line: "name: a-2"}},
@@ -169,12 +179,34 @@ func TestStatus(t *testing.T) {
 
 		// Pools.
 		{name: "a pool is on a host that has none", site: local, facts: []edit{{"name: prod-b", "hostname: host-b", "hostname: host-c"}, {"name: prod-b", "hostName: host-b", "hostName: host-c"}},
+			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b", detail: "prod-b PROGRESSING PoolPending 2026-03-01: pool on node b not made yet"},
+		{name: "a pool swaps hosts with another, and the second is yet to move", site: local, facts: []edit{{onB, "host-b", "host-a"}},
+			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
+		{name: "a pool was made, and is gone", site: local, facts: []edit{{line: onB}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: on node b", detail: "prod-b ERROR PoolMissing -: pool on node b missing, though made before"},
+		{name: "a pool is online, and rebuilds", site: local, facts: []edit{{poolB, "phase: ONLINE", `phase: ONLINE, conditions: [{type: DiskReplacement, status: "True", message: "40% done", lastTransitionTime: "2026-05-01T00:00:00Z"}]`}},
+			want: "PROGRESSING PoolRebuilding 2026-05-01: 1 of 2 pools rebuilding on a new disk: prod-b on node b (40% done)"},
+		{name: "a pool is online and was rebuilt", site: local, facts: []edit{{poolB, "phase: ONLINE", `phase: ONLINE, conditions: [{type: DiskReplacement, status: "False", message: done}]`}},
+			want: "OK Healthy 2026-03-03: 2 of 2 pools healthy"},
+		{name: "a pool is read-only, and rebuilds", site: local, facts: []edit{{poolB, "phase: ONLINE, readOnly: false", `phase: ONLINE, readOnly: true, conditions: [{type: DiskReplacement, status: "True"}]`}},
+			want: "ERROR PoolReadOnly -: 1 of 2 pools read-only: prod-b on node b (it is nearly full; add disks, or raise roThresholdLimit)"},
 		{name: "a pool is gone, on which volumes have replicas", site: local, facts: []edit{{line: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"},
 			{cspc, "{apiVersion", `{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-b, namespace: openebs, annotations: {cstorpoolinstance.openebs.io/hostname: host-b}, labels: {cstorpoolinstance.openebs.io/name: prod-b}}}` + "\n{apiVersion"}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: prod-b on node b"},
 		{name: "a pool is not made yet", site: local, facts: []edit{{line: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
+		{name: "a pool was made and is gone, and a disk of another is inactive", site: local, facts: []edit{{line: onB}, {"name: a-0,", "Active", "Inactive"}},
+			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: on node b; and 1 problem more"},
+		{name: "a pool is gone, and volumes have replicas on it", site: local, facts: []edit{withReplica("openebs", "prod-b"), {line: onB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: prod-b on node b"},
+		{name: "a pool moved to another host, and its replicas do not tell", site: local, facts: []edit{withReplica("openebs", "prod-b"), {onB, "host-b", "host-c"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
+		{name: "a pool is not made yet, and its host has replicas of another pool cluster", site: local, facts: []edit{withReplica("openebs", "second-x"), {line: onB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
+		{name: "a pool is not made yet, and its host has replicas of one in another namespace", site: local, facts: []edit{withReplica("elsewhere", "prod-b"), {line: onB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
+		{name: "the pool cluster is gone, and its pools, on which volumes have replicas", site: local, facts: []edit{withReplica("openebs", "prod-b"), {line: instance}, {line: cspc}},
+			want: "ERROR PoolClusterMissing -: CStorPoolCluster prod is gone from the cluster, where 0 pools and 4 block devices are still its own; apply the rendered one again"},
 		{name: "a pool that is wanted no longer is still there", site: local, facts: []edit{{"name: prod-b", "}}\n", "}}\n"},
 			{"name: prod-b", "{apiVersion", `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: prod-c, namespace: openebs, labels: {kubernetes.io/hostname: host-c, openebs.io/cstor-pool-cluster: prod}}, status: {phase: OFFLINE}}` + "\n{apiVersion"}},
 			want: "PROGRESSING PoolRemoving -: 1 of 2 pools no longer wanted and not gone yet: prod-c on node host-c"},

@@ -120,6 +120,10 @@ func TestTree(t *testing.T) {
 		{name: "a cloud disk that is in no pool yet", facts: []edit{{line: "c"}},
 			more: `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: prod-n-0, namespace: openebs, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}}, spec: {storageClassName: fast}, status: {phase: Pending}}`,
 			want: `PersistentVolumeClaim openebs/prod-n-0 PROGRESSING Pending fast`},
+		{name: "another cluster has its own pools", more: `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: second, namespace: openebs}, spec: {pools: [{nodeSelector: {kubernetes.io/hostname: host-z}}]}}`,
+			want: `CStorPoolCluster openebs/prod OK 2 of 2 pools healthy`},
+		{name: "a snapshot that does not tell of the nodes' health", facts: []edit{{"kind: Node", "type: Ready", "type: Other"}},
+			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
 		{name: "a pool of no cluster", facts: []edit{{line: "c"}}, more: `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: x, namespace: openebs}, spec: {hostName: x, poolConfig: {dataRaidGroupType: stripe}}, status: {phase: ONLINE}}`,
 			want: `CStorPoolInstance openebs/x OK ONLINE on host x, stripe`},
 		{name: "a claim that waits for a cluster that is not there", facts: []edit{{"kind: StorageClass", "prod", "other"}},
@@ -133,6 +137,16 @@ func TestTree(t *testing.T) {
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it goes on`},
 		{name: "more than half is needed where nothing else is said", root: nodeRoot, facts: []edit{{target, ", consistencyFactor: 2", ""}},
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it stops`},
+		{name: "without a dead disk, the pool goes on as it does already", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}, {"name: a-0,", "Active", "Inactive"}}, want: `
+			. CStorPoolInstance openebs/prod-a ERROR DEGRADED on node a, mirror, degraded, without this disk: it goes on`},
+		{name: "without a good disk of a pool that lacks another", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}, {"name: a-1,", "Active", "Inactive"}}, want: `
+			. CStorPoolInstance openebs/prod-a ERROR DEGRADED on node a, mirror, degraded, without this disk: it stops`},
+		{name: "without a disk of a pool that lacks nobody knows which", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}}, want: `
+			. CStorPoolInstance openebs/prod-a ERROR DEGRADED on node a, mirror, degraded, without this disk: it may stop`},
+		{name: "without a dead disk of a pool that is offline", root: diskRoot, facts: []edit{{poolA, "ONLINE", "OFFLINE"}, {"name: a-0,", "Active", "Inactive"}}, want: `
+			. CStorPoolInstance openebs/prod-a ERROR OFFLINE on node a, mirror, offline, without this disk: it may stop`},
+		{name: "without a disk of a pool that rebuilds", root: diskRoot, facts: []edit{{poolA, "phase: ONLINE", `phase: ONLINE, conditions: [{type: DiskReplacement, status: "True"}]`}}, want: `
+			. CStorPoolInstance openebs/prod-a PROGRESSING ONLINE on node a, mirror, rebuilding on a new disk, without this disk: it may stop`},
 		{name: "two pools on the node", root: nodeRoot, facts: []edit{{poolB, "host-b", "host-a"}},
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 0 of 2 replicas left, it stops`},
 		{name: "a pool that only its label places", root: nodeRoot, facts: []edit{{poolA, "hostName: host-a, ", ""}},
@@ -214,6 +228,49 @@ func TestTreeOthers(t *testing.T) {
 	trees := Tree(parse(t, facts), krm.ID{})
 	if len(trees) != 1 || len(trees[0].Children) != 2 {
 		t.Errorf("more than the two pools: %v", lines(trees[0], ""))
+	}
+}
+
+// TestTreeTwins holds that a class that may mean two pool clusters is of neither.
+func TestTreeTwins(t *testing.T) {
+	facts := apply(t, local.facts+volumes, []edit{{line: pv}, {line: "pvc-1, namespace"}, {line: replica}}) +
+		`{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: prod, namespace: elsewhere}}` + "\n"
+	for range 50 {
+		trees := Tree(parse(t, facts), krm.ID{})
+		var roots []string
+		for _, tree := range trees {
+			roots = append(roots, tree.Object.String())
+		}
+		if want := []string{"CStorPoolCluster elsewhere/prod", "CStorPoolCluster openebs/prod", "PersistentVolumeClaim shop/data"}; !slices.Equal(roots, want) {
+			t.Fatalf("%q, want %q", roots, want)
+		}
+	}
+}
+
+// TestTreeClaims holds that the claim of a cloud disk is shown until the disk is in
+// a pool, or is to be in one.
+func TestTreeClaims(t *testing.T) {
+	owned := edit{"kind: PersistentVolumeClaim", "namespace: openebs,", "namespace: openebs, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod},"}
+	named := edit{instance, "hostName: n", "hostName: n, dataRaidGroups: [{blockDevices: [{blockDeviceName: bd-0}, {blockDeviceName: bd-1}]}]"}
+	for _, c := range []struct {
+		name  string
+		facts []edit
+		shown int
+	}{
+		{"in a pool", []edit{owned, named, {line: cspc}}, 0},
+		{"to be in a pool", []edit{owned, {line: instance}}, 0},
+		{"not seen by the pool cluster", []edit{owned, {line: instance}, {line: cspc}}, 2},
+		{"of somebody else", []edit{{line: instance}, {line: cspc}}, 0},
+	} {
+		shown := 0
+		for _, tree := range Tree(parse(t, apply(t, cloud.facts, c.facts)), krm.ID{}) {
+			if tree.Object.Kind == "PersistentVolumeClaim" {
+				shown++
+			}
+		}
+		if shown != c.shown {
+			t.Errorf("%s: %d claims, want %d", c.name, shown, c.shown)
+		}
 	}
 }
 

@@ -121,16 +121,20 @@ func (a assessment) attachment() {
 func (a assessment) poolCluster() {
 	switch a.Action {
 	case change.Create:
+		pools := readPools(a.New.Node)
+		var devices []string
+		for _, p := range pools {
+			devices = append(devices, p.devices()...)
+		}
+		if taken := a.inUse(devices); taken != "" {
+			a.Judge(change.Destructive, "", taken)
+			return
+		}
 		if left := len(a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name)); left > 0 {
 			a.Judge(change.Disruptive, "", place.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
 			return
 		}
-		pools := readPools(a.New.Node)
-		devices := 0
-		for _, p := range pools {
-			devices += len(p.devices())
-		}
-		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s that are free", place.Count(len(pools), "new pool"), place.Count(devices, "block device")))
+		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", place.Count(len(pools), "new pool"), a.counted(devices)))
 		return
 	case change.Remove:
 		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))

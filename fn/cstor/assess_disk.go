@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 )
 
@@ -18,13 +19,13 @@ func (a assessment) replacement(p *pool, out string) (change.Risk, string) {
 	const rebuilt = "the pool rebuilds it (resilver), and has less redundancy until that is done"
 	phase, rebuilding := a.phase(p.hostname)
 	switch upper := strings.ToUpper(phase); {
+	case rebuilding: // a pool stays ONLINE while a disk that is well is replaced
+		return change.Destructive, "the pool is " + phase + " and rebuilds another disk, for which it may need this one; wait until the replacement is done"
 	case upper == "ONLINE":
 		return change.Disruptive, rebuilt
 	case phase == "":
 		return change.Disruptive, rebuilt + "; the inventory does not tell whether the pool is ONLINE"
-	case rebuilding:
-		return change.Destructive, "the pool is " + phase + " and rebuilds another disk, for which it may need this one; wait until it is ONLINE"
-	case upper == "DEGRADED" && a.explained(p, out):
+	case upper == "DEGRADED" && explained(a.facts, a.Ref.Namespace, p, out):
 		return change.Disruptive, rebuilt
 	}
 	return change.Destructive, "the pool is " + phase + ", and the inventory does not show which disk it lacks: if it is another, what is on this one is lost"
@@ -35,19 +36,10 @@ func (a assessment) replacement(p *pool, out string) (change.Risk, string) {
 func (a assessment) phase(hostname string) (phase string, rebuilding bool) {
 	for _, i := range a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name) {
 		if i.Hostname == hostname {
-			return i.Object.Node.Str("status", "phase"), condition(i.Object, "DiskReplacement").Str("status") == "True"
+			return i.Object.Node.Str("status", "phase"), rebuilds(i.Object)
 		}
 	}
 	return "", false
-}
-
-// explained reports whether a pool is degraded by a disk that is known: the one
-// that goes, or another that failed.
-func (a assessment) explained(p *pool, out string) bool {
-	return slices.ContainsFunc(p.devices(), func(name string) bool {
-		device := a.facts.Device(a.Ref.Namespace, name)
-		return !isWell(device) && (name == out || device != nil)
-	})
 }
 
 // unwell says what is wrong with the other disks of the RAID group of a disk.
@@ -71,6 +63,20 @@ func (a assessment) unwell(p *pool, disk string) []string {
 }
 
 func isWell(d *inventory.BlockDevice) bool { return d != nil && d.State == "Active" }
+
+// rebuilds reports whether a CStorPoolInstance has a disk replaced.
+func rebuilds(instance *krm.Object) bool {
+	return condition(instance, "DiskReplacement").Str("status") == "True"
+}
+
+// explained reports whether a pool is degraded by a disk that is known: the one
+// that goes, or another that failed.
+func explained(facts *inventory.Facts, namespace string, p *pool, out string) bool {
+	return slices.ContainsFunc(p.devices(), func(name string) bool {
+		device := facts.Device(namespace, name)
+		return !isWell(device) && (name == out || device != nil)
+	})
+}
 
 // survives reports whether a pool goes on without one of its disks: whether its
 // group can do without that and all others in it that are not well already.

@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,13 +68,36 @@ func (a assessment) groupAdded(f *change.Field) {
 	}
 }
 
-// inUse says which disks that a pool is to have newly are in the cluster already.
+// inUse says which disks that a pool is to have newly are in the cluster already, or
+// claimed for something else.
 func (a assessment) inUse(names []string) string {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(a.disks, name) })
-	if len(names) == 0 {
-		return ""
+	const lost = ": the webhook refuses it, or else what is on it is lost"
+	if pooled := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(a.disks, name) }); len(pooled) > 0 {
+		return place.Names(pooled) + " is in use in the pool cluster already" + lost
 	}
-	return place.Names(names) + " is in use in the pool cluster already: the webhook refuses it, or else what is on it is lost"
+	for _, name := range names {
+		device := a.facts.Device(a.Ref.Namespace, name)
+		if device == nil {
+			continue
+		}
+		switch claim := a.facts.ClaimOf(device); {
+		case claim != nil && claim.PoolCluster != a.Ref.Name:
+			return name + " is claimed by " + cmp.Or(claim.PoolCluster, claim.Name) + lost
+		case claim == nil && device.ClaimState == "Claimed":
+			return name + " is claimed, and the claim is not in the inventory" + lost
+		}
+	}
+	return ""
+}
+
+// counted counts disks, which are free only if the inventory knows that of each.
+func (a assessment) counted(names []string) string {
+	for _, name := range names {
+		if device := a.facts.Device(a.Ref.Namespace, name); device == nil || device.ClaimState != "Unclaimed" {
+			return place.Count(len(names), "block device")
+		}
+	}
+	return place.Count(len(names), "free block device")
 }
 
 const groupDevices = "spec.pools[].dataRaidGroups[].blockDevices[]"
@@ -161,7 +185,7 @@ func (a assessment) poolsAddedAndRemoved() {
 			a.judge(change.Destructive, p.field, "%s", taken)
 			continue
 		}
-		a.judge(change.Safe, p.field, "a new pool on %s, of %s; the others go on", p.hostname, place.Count(len(p.devices()), "free block device"))
+		a.judge(change.Safe, p.field, "a new pool on %s, of %s; the others go on", p.hostname, a.counted(p.devices()))
 	}
 }
 

@@ -79,18 +79,46 @@ func pooled(phase string, disks ...string) string {
 	return b.String()
 }
 
+// unclaimed are disks that nothing claims.
+func unclaimed(disks ...string) string {
+	var b strings.Builder
+	for _, disk := range disks {
+		b.WriteString("apiVersion: openebs.io/v1alpha1\nkind: BlockDevice\nmetadata: {name: " + disk + ", namespace: openebs}\nstatus: {state: Active, claimState: Unclaimed}\n---\n")
+	}
+	return b.String()
+}
+
+// claimed is a disk and the claim of a pool cluster on it.
+func claimed(disk, cluster string) string {
+	return strings.Replace(unclaimed(disk), "Unclaimed", "Claimed", 1) +
+		"apiVersion: openebs.io/v1alpha1\nkind: BlockDeviceClaim\nmetadata: {name: bdc-" + disk + ", namespace: openebs, labels: {openebs.io/cstor-pool-cluster: " + cluster + "}}\nspec: {blockDeviceName: " + disk + "}\n"
+}
+
 const expandable = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nallowVolumeExpansion: true\n"
 
 func TestAssess(t *testing.T) {
 	const gone = "gone"
 	replace := func(pairs ...string) string { return strings.Join(pairs, "\x00") }
+	onN3 := replace("  resources:", "  - nodeSelector: {kubernetes.io/hostname: n3}\n    dataRaidGroups: [{blockDevices: [{blockDeviceName: c1}]}]\n    poolConfig: {dataRaidGroupType: stripe}\n  resources:")
 	for _, c := range []struct {
 		name, object, edit string // edit: old text, new text, ...; "" for a new object
 		facts              string
 		risk               change.Risk
 		want               string // in the reasons
 	}{
-		{"new pools", assessedPools, "", "", change.Safe, "makes 2 new pools of 7 block devices that are free"},
+		{"new pools", assessedPools, "", "", change.Safe, "makes 2 new pools of 7 block devices"},
+		{"new pools of free disks", assessedPools, "", unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), change.Safe, "makes 2 new pools of 7 free block devices"},
+		{"new pools of disks that are being cleaned", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Unclaimed", "Released", 1), change.Safe, "makes 2 new pools of 7 block devices"},
+		{"new pools of disks of their own", assessedPools, "", claimed("a1", "prod"), change.Safe, "makes 2 new pools of 7 block devices"},
+		{"new pools of disks of another", assessedPools, "", claimed("a1", "other"), change.Destructive, "a1 is claimed by other: the webhook refuses it, or else what is on it is lost"},
+		{"new pools of disks of another, where some are left", assessedPools, "", assessedFacts + "---\n" + claimed("a1", "other"), change.Destructive, "a1 is claimed by other"},
+		{"new pools of a disk that somebody claims", assessedPools, "", strings.Replace(claimed("a1", "x"), "openebs.io/cstor-pool-cluster: x", "a: b", 1), change.Destructive, "a1 is claimed by bdc-a1"},
+		{"new pools of a disk that who knows who claims", assessedPools, "", strings.Replace(unclaimed("a1"), "Unclaimed", "Claimed", 1), change.Destructive, "a1 is claimed, and the claim is not in the inventory"},
+		{"a pool more", assessedPools, onN3, "", change.Safe, "a new pool on n3, of 1 block device; the others go on"},
+		{"a pool more, of a free disk", assessedPools, onN3, unclaimed("c1"), change.Safe, "a new pool on n3, of 1 free block device; the others go on"},
+		{"a pool more, of a disk of another", assessedPools, onN3, claimed("c1", "other"), change.Destructive, "c1 is claimed by other"},
+		{"a stripe grows by a disk of another", assessedPools, replace("{blockDeviceName: b2}", "{blockDeviceName: b2}, {blockDeviceName: b3}"), claimed("b3", "other"), change.Destructive, "b3 is claimed by other"},
+		{"a disk replaced with one of another", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active", "a2=Active") + "---\n" + claimed("x1", "other"), change.Destructive, "x1 is claimed by other"},
 		{"new pools where some are left", assessedPools, "", assessedFacts, change.Disruptive, "2 pools of it live without it"},
 		{"all pools go", assessedPools, gone, assessedFacts, change.Destructive, "every pool goes, with what is on it; 2 volume replicas on it"},
 		{"all pools go, unknown", assessedPools, gone, "", change.Destructive, "the inventory does not tell"},
@@ -115,7 +143,9 @@ func TestAssess(t *testing.T) {
 		{"the lost disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a2=Active"), change.Disruptive, "the pool rebuilds it"},
 		{"one dead elsewhere", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a1=Active", "a2=Active", "a3=Active", "a4=Inactive"), change.Disruptive, "the pool rebuilds it"},
 		{"a disk replaced, degraded by none", assessedPools, replace("a1", "x1"), pooled("Degraded", "a1=Active", "a2=Active", "a3=Active", "a4=Active", "w1=Active"), change.Destructive, "the pool is Degraded, and the inventory does not show which disk it lacks"},
-		{"a disk replaced during a rebuild", assessedPools, replace("a1", "x1"), strings.Replace(pooled("DEGRADED", "a1=Inactive", "a2=Active"), "phase: DEGRADED", "phase: DEGRADED, conditions: [{type: DiskReplacement, status: \"True\"}]", 1), change.Destructive, "the pool is DEGRADED and rebuilds another disk"},
+		{"a disk replaced during a rebuild", assessedPools, replace("a1", "x1"), strings.Replace(pooled("DEGRADED", "a1=Inactive", "a2=Active"), "phase: DEGRADED", "phase: DEGRADED, conditions: [{type: DiskReplacement, status: \"True\"}]", 1), change.Destructive, "the pool is DEGRADED and rebuilds another disk, for which it may need this one; wait until the replacement is done"},
+		{"a disk replaced during a rebuild, which leaves a pool ONLINE", assessedPools, replace("a1", "x1"), strings.Replace(pooled("ONLINE", "a1=Active", "a2=Active"), "phase: ONLINE", "phase: ONLINE, conditions: [{type: DiskReplacement, status: \"True\"}]", 1), change.Destructive, "the pool is ONLINE and rebuilds another disk"},
+		{"a disk replaced after a rebuild", assessedPools, replace("a1", "x1"), strings.Replace(pooled("ONLINE", "a1=Active", "a2=Active"), "phase: ONLINE", "phase: ONLINE, conditions: [{type: DiskReplacement, status: \"False\"}]", 1), change.Disruptive, "the pool rebuilds it"},
 		{"a disk replaced, the pool offline", assessedPools, replace("a1", "x1"), pooled("OFFLINE", "a1=Inactive", "a2=Active"), change.Destructive, "the pool is OFFLINE"},
 		{"a disk replaced in each group", assessedPools, replace("a1", "x1", "a3", "x3"), pooled("ONLINE", "a1=Active", "a2=Active", "a3=Active", "a4=Active"), change.Disruptive, "block device a3 is replaced with x3"},
 		{"disks that change places", assessedPools, replace("a1}", "a3}", "a3}", "a1}"), pooled("ONLINE", "a1=Active", "a2=Active", "a3=Active", "a4=Active"), change.Destructive, "a3 is in use in the pool cluster already"},

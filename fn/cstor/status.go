@@ -227,6 +227,9 @@ func (s *standing) checkAttachments() {
 			p.Reason, p.What = health.NotApplied, "not applied yet"
 		case live.Deleting():
 			p.Phase, p.Reason, p.What = health.Error, "AttachmentDeleting", "being deleted"
+		case field(live, "status", "detachError") != nil:
+			p.Reason, p.What, p.Since = "Detaching", "not detached yet", created(live)
+			p.Note = oneLine(field(live, "status", "detachError", "message").Str())
 		case field(live, "status", "attached").Str() == "true":
 			continue
 		case failure.Str("message") != "":
@@ -416,7 +419,6 @@ func field(o *krm.Object, path ...string) *d.Node {
 func created(o *krm.Object) time.Time {
 	return parseTime(field(o, "metadata", "creationTimestamp").Str())
 }
-
 
 // condition is the condition of a type, or nil.
 func condition(o *krm.Object, kind string) *d.Node {

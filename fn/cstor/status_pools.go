@@ -115,7 +115,9 @@ func (s *standing) checkPools() {
 }
 
 // vanished reports whether a pool that is not there was: volumes still have replicas
-// on it, which tell its name, or the operator had made all of its cluster.
+// on it, which tell its name, or the operator had made all of its cluster. It counts
+// those that are yet to move to another host, too, so while there is one no pool is
+// known to be gone.
 func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) (name string, gone bool) {
 	if poolCluster == nil {
 		return "", false
@@ -127,8 +129,16 @@ func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) 
 			return name, true
 		}
 	}
+	pools := readPools(poolCluster.Node)
+	bare := byHost(pools)
+	for _, i := range facts.PoolInstances(poolCluster.Namespace, poolCluster.Name) {
+		if bare[i.Hostname] == nil {
+			return "", false
+		}
+		delete(bare, i.Hostname)
+	}
 	made, known := field(poolCluster, "status", "provisionedInstances").Int()
-	return "", known && int(made) >= len(readPools(poolCluster.Node))
+	return "", known && int(made) >= len(pools)
 }
 
 // checkCounts takes over what the operator counts.
@@ -169,6 +179,8 @@ func poolProblem(o *krm.Object) health.Problem {
 		case o.Node.Str("status", "readOnly") == "true":
 			p.Reason, p.What = "PoolReadOnly", "read-only"
 			p.Note = "it is nearly full; add disks, or raise roThresholdLimit"
+		case bad("DiskReplacement"): // of a disk that was well
+			p.Phase, p.Reason, p.What = health.Progressing, "PoolRebuilding", "rebuilding on a new disk"
 		default:
 			p.Phase = health.OK
 		}

@@ -25,6 +25,7 @@ func (System) Describe() system.Description {
 			{Kind: claimKind},
 			{Group: storageGroup, Kind: classKind},
 			{Group: deviceGroup, Kind: deviceKind},
+			{Group: deviceGroup, Kind: deviceClaimKind},
 			{Group: cstorGroup, Kind: instanceKind},
 			{Group: cstorGroup, Kind: replicaKind},
 		},

@@ -110,17 +110,21 @@ func (f *forest) addPlanned() {
 }
 
 // addClasses finds the pool clusters of the storage classes. A class names only
-// the cluster; its namespace is known where there is one of that name.
+// the cluster; its namespace is known where there is just one of that name.
 func (f *forest) addClasses(clusters map[inventory.Key]bool) {
 	for _, o := range f.facts.Objects(storageGroup, classKind) {
 		if o.Node.Str("provisioner") != cstorDriver {
 			continue
 		}
-		f.classes[o.Name] = inventory.Key{}
+		var named []inventory.Key
 		for cluster := range clusters {
 			if cluster.Name == o.Node.Str("parameters", "cstorPoolCluster") {
-				f.classes[o.Name] = cluster
+				named = append(named, cluster)
 			}
+		}
+		f.classes[o.Name] = inventory.Key{}
+		if len(named) == 1 {
+			f.classes[o.Name] = named[0]
 		}
 	}
 	for _, o := range f.facts.Objects("", claimKind) {
@@ -278,12 +282,14 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 	for _, pool := range f.holders[keyOf(d)] {
 		p := f.poolAlone(pool)
 		lost := f.replicasOn[key(pool)]
+		spec := readPool(pool.Node.Get("spec"))
 		switch phase := strings.ToUpper(pool.Node.Str("status", "phase")); {
-		case !survives(f.facts, pool.Namespace, readPool(pool.Node.Get("spec")), d.Name):
+		case !survives(f.facts, pool.Namespace, spec, d.Name):
 			p.Note = note(p.Note, "without this disk: it stops")
 			under(t, f.addHit(p, pool, lost, "without this disk"))
-		case phase != "ONLINE":
-			// The block devices need not show which disk it lacks already.
+		case rebuilds(pool), phase != "ONLINE" && !(phase == "DEGRADED" && explained(f.facts, pool.Namespace, spec, d.Name)):
+			// It may need this disk for another, and the block devices need not show
+			// which.
 			p.Note = note(p.Note, "without this disk: it may stop")
 			under(t, f.addHit(p, pool, lost, "without this pool"))
 		default:

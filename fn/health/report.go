@@ -126,7 +126,7 @@ func (r *Report) others(first *Problem) int {
 	reasons := map[string]bool{first.Reason: true}
 	for _, s := range r.steps {
 		for _, p := range s.problems {
-			if p.Phase == Error && first.Phase == Error {
+			if p.Phase == Error {
 				reasons[p.Reason] = true
 			}
 		}
