@@ -15,12 +15,15 @@ var (
 	claimKind      = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
 	attachmentKind = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment"}
 	poolKind       = schema.GroupVersionKind{Group: "cstor.openebs.io", Version: "v1", Kind: "CStorPoolCluster"}
+	instanceKind   = schema.GroupVersionKind{Group: "cstor.openebs.io", Version: "v1", Kind: "CStorPoolInstance"}
 )
+
+const hostname = "kubernetes.io/hostname"
 
 // driver plays in one namespace what a cluster has beside Kubernetes: the CSI driver
 // of the cloud, which makes a volume for each claim and attaches to its node what is
 // to be attached, after it has failed to at first; and the operator, to which every
-// pool is healthy at once. Kubernetes' own controller binds the claims.
+// pool is made and healthy at once. Kubernetes' own controller binds the claims.
 type driver struct {
 	cluster   *Cluster
 	namespace string
@@ -124,6 +127,11 @@ func (d *driver) operate(ctx context.Context) error {
 		if healthy, _, _ := unstructured.NestedInt64(c.Object, "status", "healthyInstances"); healthy == count {
 			continue
 		}
+		for _, pool := range pools {
+			if err := d.makePool(ctx, &c, pool); err != nil {
+				return err
+			}
+		}
 		status := &unstructured.Unstructured{Object: map[string]any{
 			"status": map[string]any{"desiredInstances": count, "provisionedInstances": count, "healthyInstances": count},
 		}}
@@ -136,4 +144,26 @@ func (d *driver) operate(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// makePool makes the instance of one of the spec.pools of a pool cluster.
+func (d *driver) makePool(ctx context.Context, c *unstructured.Unstructured, pool any) error {
+	fields, _ := pool.(map[string]any)
+	host, _, err := unstructured.NestedString(fields, "nodeSelector", hostname)
+	if err != nil {
+		return err
+	}
+	instance := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"hostName": host, "nodeSelector": map[string]any{hostname: host}},
+		"status": map[string]any{
+			"phase": "ONLINE", "readOnly": false, "healthyReplicas": int64(0), "provisionedReplicas": int64(0),
+			"capacity": map[string]any{"total": "1", "free": "1", "used": "0", "zfs": map[string]any{"logicalUsed": "0"}},
+		},
+	}}
+	instance.SetGroupVersionKind(instanceKind)
+	instance.SetNamespace(d.namespace)
+	instance.SetName(c.GetName() + "-" + host)
+	instance.SetLabels(map[string]string{hostname: host, "openebs.io/cstor-pool-cluster": c.GetName()})
+	instance.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: c.GetAPIVersion(), Kind: c.GetKind(), Name: c.GetName(), UID: c.GetUID()}})
+	return d.cluster.Apply(ctx, instance)
 }
