@@ -14,6 +14,8 @@
 //	failed        Degraded      Failed at once: a person has to act            ERROR
 //	suspended     Suspended     waits
 //
+// Where Flux looks at an object itself before it asks us, a row says flux, too.
+//
 // Degraded ends the sync of an Argo CD that still has something to apply. So an
 // attachment that fails, and is tried again, is progressing to the engines, where
 // poolwright status already says ERROR for a person to look.

@@ -60,8 +60,10 @@ func TestNone(t *testing.T) {
 	s := Snapshot{Kinds: []Kind{{Resource: cluster.Resource{
 		Group: "cstor.openebs.io", Version: "v1", Kind: "CStorVolumeReplica", Plural: "cstorvolumereplicas", Namespaced: true,
 	}}}}
-	facts := inventory.New(s.Objects())
-	if !facts.Tells("cstor.openebs.io", "CStorVolumeReplica") || facts.Tells("cstor.openebs.io", "CStorPoolInstance") {
-		t.Errorf("%v", s.Objects())
+	for _, objects := range [][]*krm.Object{s.Objects(), Facts(s.Kinds[0].Resource, nil)} {
+		facts := inventory.New(objects)
+		if !facts.Tells("cstor.openebs.io", "CStorVolumeReplica") || facts.Tells("cstor.openebs.io", "CStorPoolInstance") {
+			t.Errorf("%v", objects)
+		}
 	}
 }

@@ -27,11 +27,12 @@ func (o Options) Slim(r cluster.Resource) (func(object []byte) (string, error), 
 	}, nil
 }
 
-// Facts reads what Slim made.
-func Facts(texts []string) []*krm.Object {
-	k := Kind{items: make([]item, len(texts))}
+// Facts reads what Slim made of all objects of a kind, and is what Objects would
+// give of them.
+func Facts(r cluster.Resource, texts []string) []*krm.Object {
+	k := Kind{Resource: r, items: make([]item, len(texts))}
 	for i, text := range texts {
 		k.items[i].json = text
 	}
-	return k.Objects()
+	return (&Snapshot{Kinds: []Kind{k}}).Objects()
 }

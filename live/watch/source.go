@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +31,7 @@ type source struct {
 	store    cache.Store
 	informer cache.Controller
 	cancel   context.CancelFunc
+	stopped  atomic.Bool
 }
 
 // kept is what the informer holds of an object.
@@ -128,7 +130,7 @@ func (s *source) heard(ctx context.Context, err error) {
 		default:
 		}
 	default:
-		s.watcher.heard(s.resource, err)
+		s.watcher.heard(s, err)
 	}
 }
 
@@ -144,7 +146,10 @@ func (s *source) start(ctx context.Context) {
 	})
 }
 
-func (s *source) stop() { s.cancel() }
+func (s *source) stop() {
+	s.stopped.Store(true)
+	s.cancel()
+}
 
 func (s *source) synced() bool { return s.informer.HasSynced() }
 

@@ -31,7 +31,7 @@ type Options struct {
 	Kinds  []krm.ID      // of facts
 	Own    bool          // Poolwright's own kinds, too
 	Specs  []*krm.Object // whose selectors say which more fields are kept; with Own those in the cluster
-	Notice func(string)  // told once when the API server is lost, and when it is back
+	Notice func(string)  // told once when the API server is lost, when it is back, and why kinds cannot be followed
 }
 
 // Run calls look with everything that is there, as soon as all of it was read and
@@ -42,7 +42,7 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(ours []*o
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{
 		cluster: c, options: o,
-		sources: map[cluster.Resource]*source{}, failing: map[cluster.Resource]bool{},
+		sources: map[cluster.Resource]*source{}, failing: map[*source]bool{},
 		changed: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
 	defer w.running.Wait()
@@ -68,8 +68,9 @@ type watcher struct {
 	fatal   chan error
 
 	mu      sync.Mutex // guards what follows
-	failing map[cluster.Resource]bool
-	lost    bool // it was said that the API server is
+	failing map[*source]bool
+	lost    bool   // it was said that the API server is
+	said    string // of the last discovery
 }
 
 func (w *watcher) follow(ctx context.Context, look func([]*own.Object, []*krm.Object) error) error {
@@ -85,8 +86,7 @@ func (w *watcher) follow(ctx context.Context, look func([]*own.Object, []*krm.Ob
 		case err := <-w.fatal:
 			return err
 		case <-again.C:
-			// An API server that does not answer is noticed by the watches.
-			_ = w.discover(ctx)
+			w.rediscover(ctx)
 		case <-w.changed:
 			if due == nil {
 				first = time.Now()
@@ -111,7 +111,7 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 		return nil
 	}
 	var ours []*own.Object
-	var texts []string
+	var facts []*krm.Object
 	resources := make([]cluster.Resource, 0, len(w.sources))
 	for r, s := range w.sources {
 		if !s.synced() {
@@ -123,7 +123,7 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 	for _, r := range resources {
 		s := w.sources[r]
 		if !s.ours {
-			texts = append(texts, s.texts()...)
+			facts = append(facts, snapshot.Facts(r, s.texts())...)
 			continue
 		}
 		for _, text := range s.texts() {
@@ -136,12 +136,10 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 	}
 	if w.options.Own && w.keep(specsOf(ours)) {
 		// The facts are read again, with what the specs now look at.
-		if err := w.discover(ctx); err != nil && ctx.Err() == nil {
-			w.options.Notice(fmt.Sprintf("%v; trying again soon", err))
-		}
+		w.rediscover(ctx)
 		return nil
 	}
-	return look(ours, snapshot.Facts(texts))
+	return look(ours, facts)
 }
 
 func specsOf(ours []*own.Object) []*krm.Object {
@@ -169,6 +167,21 @@ func (w *watcher) keep(specs []*krm.Object) (changed bool) {
 		}
 	}
 	return true
+}
+
+// rediscover discovers while the watches run. An error is told once; an API server
+// that is lost is told by the watches.
+func (w *watcher) rediscover(ctx context.Context) {
+	err := w.discover(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.said = ""
+	case ctx.Err() == nil && !w.lost && err.Error() != w.said:
+		w.said = err.Error()
+		w.options.Notice(w.said + "; trying again soon")
+	}
 }
 
 // discover begins to follow the kinds that are served by now, and drops those that
@@ -221,9 +234,10 @@ func (w *watcher) discover(ctx context.Context) error {
 }
 
 func (w *watcher) drop(r cluster.Resource) {
-	w.sources[r].stop()
+	s := w.sources[r]
+	s.stop()
 	delete(w.sources, r)
-	w.heard(r, nil)
+	w.heard(s, nil)
 }
 
 // poke says that something changed.
@@ -234,19 +248,23 @@ func (w *watcher) poke() {
 	}
 }
 
-// heard takes note of how a request for a kind went.
-func (w *watcher) heard(r cluster.Resource, err error) {
+// heard takes note of how a request of a source went. What a source says after it
+// was stopped, of a request that was under way, is no news.
+func (w *watcher) heard(s *source, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if s.stopped.Load() {
+		err = nil
+	}
 	if err == nil {
-		delete(w.failing, r)
+		delete(w.failing, s)
 	} else {
-		w.failing[r] = true
+		w.failing[s] = true
 	}
 	switch {
 	case err != nil && !w.lost:
 		w.lost = true
-		w.options.Notice(fmt.Sprintf("the watch was cut: %v; waiting for it to come back", w.cluster.Explain(err, "watch "+r.String())))
+		w.options.Notice(fmt.Sprintf("the watch was cut: %v; waiting for it to come back", w.cluster.Explain(err, "watch "+s.resource.String())))
 	case len(w.failing) == 0 && w.lost:
 		w.lost = false
 		w.options.Notice("the watch goes on")

@@ -38,8 +38,8 @@ func readChecks(t *testing.T) []any {
 		t.Fatal(err)
 	}
 	var patch []struct{ Value []any }
-	if err := yaml.Unmarshal(text, &patch); err != nil {
-		t.Fatal(err)
+	if err := yaml.Unmarshal(text, &patch); err != nil || len(patch) != 1 {
+		t.Fatalf("exprs.yaml: %d operations instead of one: %v", len(patch), err)
 	}
 	return patch[0].Value
 }

@@ -29,16 +29,18 @@ type driver struct {
 	namespace string
 	volumes   map[string]*unstructured.Unstructured // by the name of the claim
 	refused   map[types.UID]time.Time               // attachments, when they first failed
+	failure   error                                 // of the last try, once run has ended
 }
 
 // refusal is for how long an attachment fails: long enough for every engine to see.
 const refusal = 300 * time.Millisecond
 
-// run works until the context ends. An error that lasts shows as claims that are
-// not bound.
+// run works until the context ends.
 func (d *driver) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		_ = errors.Join(d.provision(ctx), d.attach(ctx), d.operate(ctx)) // retried
+		if err := errors.Join(d.provision(ctx), d.attach(ctx), d.operate(ctx)); ctx.Err() == nil {
+			d.failure = err // retried
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(50 * time.Millisecond):
@@ -153,8 +155,12 @@ func (d *driver) makePool(ctx context.Context, c *unstructured.Unstructured, poo
 	if err != nil {
 		return err
 	}
+	groups, _, err := unstructured.NestedSlice(fields, "dataRaidGroups")
+	if err != nil {
+		return err
+	}
 	instance := &unstructured.Unstructured{Object: map[string]any{
-		"spec": map[string]any{"hostName": host, "nodeSelector": map[string]any{hostname: host}},
+		"spec": map[string]any{"hostName": host, "nodeSelector": map[string]any{hostname: host}, "dataRaidGroups": groups},
 		"status": map[string]any{
 			"phase": "ONLINE", "readOnly": false, "healthyReplicas": int64(0), "provisionedReplicas": int64(0),
 			"capacity": map[string]any{"total": "1", "free": "1", "used": "0", "zfs": map[string]any{"logicalUsed": "0"}},

@@ -75,6 +75,9 @@ func (r *run) playDriver() {
 	r.t.Cleanup(func() {
 		cancel()
 		<-done
+		if r.t.Failed() && d.failure != nil {
+			r.t.Log("what is played beside Kubernetes failed:", d.failure)
+		}
 	})
 }
 
