@@ -200,8 +200,9 @@ func says(current, wanted *document.Node) bool {
 			return false
 		}
 	}
-	for _, kind := range []string{"Ready", "Reconciling", "Stalled"} {
-		if !document.Equal(conditionOf(current, kind), conditionOf(wanted, kind)) {
+	conditions := wanted.Seq("conditions")
+	for i := range conditions {
+		if !document.Equal(conditionOf(current, conditions[i].Str("type")), &conditions[i]) {
 			return false
 		}
 	}

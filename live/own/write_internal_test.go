@@ -60,11 +60,58 @@ func TestWantedStatus(t *testing.T) {
 			if got := [3]string{list[i].Str("type"), list[i].Str("status"), list[i].Str("lastTransitionTime")}; got != c {
 				t.Errorf("%s: condition %v, want %v", s.name, got, c)
 			}
+			if got, _ := list[i].Get("observedGeneration").Int(); got != 3 {
+				t.Errorf("%s: condition %s: observedGeneration %d", s.name, c[0], got)
+			}
 		}
 		if got := says(current, &wanted); got != s.unchanged {
 			t.Errorf("%s: unchanged is %t, want %t", s.name, got, s.unchanged)
 		}
 		current = &wanted
+	}
+}
+
+// TestOthersConditions holds that what others say of an object is not ours to mend.
+func TestOthersConditions(t *testing.T) {
+	o := config(t)
+	status := health.Status{Spec: o.Ref, Phase: health.OK, Reason: health.Healthy}
+	wanted := wantedStatus(&status, o, nil, time.Time{})
+	current := wantedStatus(&status, o, nil, time.Time{})
+	more := append(current.Seq("conditions"), document.Object(document.F("type", document.Text("Stalled")), document.F("status", document.Text("False"))))
+	current.Set("conditions", document.List(more...))
+	if !says(&current, &wanted) {
+		t.Error("a condition of somebody else makes a difference")
+	}
+	current.Set("conditions", document.List(more[1:]...))
+	if says(&current, &wanted) {
+		t.Error("a condition is missing, and makes no difference")
+	}
+}
+
+// TestPackage holds that the lock of a cluster is what is applied of the output, of
+// our own kinds and of others; what others own is not.
+func TestPackage(t *testing.T) {
+	objects, err := krm.Parse(&document.Source{Data: []byte(`
+{apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterConfig, metadata: {name: prod}}
+---
+{apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterPlan, metadata: {name: prod, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: x}}}
+---
+{apiVersion: dao.mayadata.io/v1alpha1, kind: Storage, metadata: {name: by-hand}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: prod-n-0, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: x}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours []*Object
+	for _, o := range objects[:3] {
+		ours = append(ours, &Object{Object: o})
+	}
+	p := Package(ours, objects[3:])
+	if len(p.Objects) != 1 || p.Objects[0] != objects[0] || len(p.Output) != 2 || p.Output[0] != objects[1] || p.Output[1] != objects[3] {
+		t.Errorf("%d objects, output %v", len(p.Objects), p.Output)
 	}
 }
 

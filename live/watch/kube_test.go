@@ -165,7 +165,7 @@ func (k *kube) define(t *testing.T, files ...string) {
 	}
 }
 
-func own(t *testing.T) []string {
+func ownDefinitions(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../deploy/crds/*.*.*.yaml")
 	if err != nil || len(files) == 0 {

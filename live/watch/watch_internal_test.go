@@ -11,6 +11,24 @@ import (
 	"github.com/poolwright/poolwright/live/own"
 )
 
+// TestHalfRead holds that nothing is told before all kinds were read: half of the
+// facts would tell of pools that are missing.
+func TestHalfRead(t *testing.T) {
+	w := &watcher{cluster: nowhere(t), sources: map[cluster.Resource]*source{}}
+	nodes := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
+	s, err := newSource(w, nodes, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sources[nodes] = s // and not started
+	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error {
+		t.Error("looked at nodes that were not read")
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSelectorsWithoutServer holds that an API server that is away just when a spec
 // selects by something else is waited for, and that nothing is said meanwhile: of
 // the facts there are none.
