@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 )
 
 // Exit codes.
@@ -60,11 +61,21 @@ func run(args []string, s streams) int {
 	case errors.Is(err, errChanges):
 		return exitChange
 	case errors.As(err, &bad):
-		fmt.Fprintf(s.err, "poolwright: %v\nSee %q.\n", err, verb.CommandPath()+" --help")
+		complain(s.err, err)
+		fmt.Fprintf(s.err, "See %q.\n", verb.CommandPath()+" --help")
 		return exitUsage
 	}
-	fmt.Fprintf(s.err, "poolwright: %v\n", err)
+	complain(s.err, err)
 	return exitFailed
+}
+
+// complain prints an error. It may quote what an API server or a file says.
+func complain(w io.Writer, err error) {
+	lines := strings.Split("poolwright: "+err.Error(), "\n")
+	for i := range lines {
+		lines[i] = terminal.Printable(lines[i])
+	}
+	fmt.Fprintln(w, strings.Join(lines, "\n"))
 }
 
 // errFindings stands for findings of severity error, which are printed already.
