@@ -33,8 +33,10 @@ func (System) Assess(facts *inventory.Facts, c *change.Change) {
 type assessment struct {
 	*change.Change
 	facts *inventory.Facts
-	hosts map[string]*pool // of a CStorPoolCluster that is changed: its pools so far
-	disks []string         // and all block devices in them
+	// Of a CStorPoolCluster:
+	others map[string]string // whose each block device is that another one names
+	hosts  map[string]*pool  // where it is changed, its pools so far
+	disks  []string          // and all block devices in them
 }
 
 func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
@@ -119,6 +121,17 @@ func (a assessment) attachment() {
 
 // poolCluster judges a CStorPoolCluster.
 func (a assessment) poolCluster() {
+	a.others = map[string]string{}
+	for _, o := range a.facts.PoolClusters() {
+		if o.Namespace != a.Ref.Namespace || o.Name == a.Ref.Name {
+			continue
+		}
+		for _, p := range readPools(o.Node) {
+			for _, name := range p.devices() {
+				a.others[name] = o.Name
+			}
+		}
+	}
 	switch a.Action {
 	case change.Create:
 		pools := readPools(a.New.Node)

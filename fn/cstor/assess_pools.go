@@ -68,14 +68,17 @@ func (a assessment) groupAdded(f *change.Field) {
 	}
 }
 
-// inUse says which disks that a pool is to have newly are in the cluster already, or
-// claimed for something else.
+// inUse says which disks that a pool is to have newly are in this pool cluster or in
+// another already, or claimed for something else.
 func (a assessment) inUse(names []string) string {
 	const lost = ": the webhook refuses it, or else what is on it is lost"
 	if pooled := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(a.disks, name) }); len(pooled) > 0 {
 		return place.Names(pooled) + " is in use in the pool cluster already" + lost
 	}
 	for _, name := range names {
+		if other := a.others[name]; other != "" {
+			return name + " is in the pool cluster " + other + lost
+		}
 		device := a.facts.Device(a.Ref.Namespace, name)
 		if device == nil {
 			continue

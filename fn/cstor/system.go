@@ -26,6 +26,7 @@ func (System) Describe() system.Description {
 			{Group: storageGroup, Kind: classKind},
 			{Group: deviceGroup, Kind: deviceKind},
 			{Group: deviceGroup, Kind: deviceClaimKind},
+			{Group: cstorGroup, Kind: poolClusterKind},
 			{Group: cstorGroup, Kind: instanceKind},
 			{Group: cstorGroup, Kind: replicaKind},
 		},
