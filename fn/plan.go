@@ -92,9 +92,9 @@ func RiskFacts() []krm.ID {
 
 // systemOf is the system of the spec that an owner annotation names, or nil.
 func systemOf(owner string) system.System {
-	parts := strings.Split(owner, "/")
+	spec, _ := krm.ParseOwner(owner)
 	for _, s := range systems() {
-		if kind := s.Describe().Kind; len(parts) == 4 && parts[0] == kind.Group && parts[1] == kind.Kind {
+		if s.Describe().Kind == (krm.ID{Group: spec.Group, Kind: spec.Kind}) {
 			return s
 		}
 	}

@@ -121,15 +121,15 @@ func (r *reconciler) keepAll(spec *krm.Object, before []*krm.Object) {
 func (r *reconciler) checkOrphans() {
 	for _, owner := range r.pkg.ownersWithoutSpec() {
 		objects := r.pkg.lock[owner]
-		parts := strings.Split(owner, "/")
-		if r.pkg.partial && len(parts) == 4 {
-			spec := &krm.Object{Ref: finding.Ref{APIVersion: parts[0] + "/", Kind: parts[1], Namespace: parts[2], Name: parts[3]}}
+		id, valid := krm.ParseOwner(owner)
+		if r.pkg.partial && valid {
+			spec := &krm.Object{Ref: finding.Ref{APIVersion: id.Group + "/", Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}}
 			r.keepAll(spec, objects)
 			continue
 		}
 		consent := ""
 		if s := systemOf(owner); s != nil {
-			consent = s.Describe().Whole + "/" + parts[3]
+			consent = s.Describe().Whole + "/" + id.Name
 		}
 		if consent != "" && slices.ContainsFunc(objects, func(o *krm.Object) bool {
 			return slices.Contains(system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Unmatched(), consent)

@@ -70,6 +70,14 @@ func SpecKinds() []krm.ID {
 	return kinds(func(d system.Description) []krm.ID { return []krm.ID{d.Kind} })
 }
 
+// Specs lists the specs among objects.
+func Specs(objects []*krm.Object) []*krm.Object {
+	ids := SpecKinds()
+	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool {
+		return !slices.Contains(ids, krm.ID{Group: o.Group(), Kind: o.Kind})
+	})
+}
+
 // OwnKinds lists the kinds that have a status of ours: the specs, and what is
 // rendered of Poolwright's own kinds.
 func OwnKinds() []krm.ID {

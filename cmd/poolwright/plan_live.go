@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
@@ -101,10 +100,10 @@ const ruleOtherPackage = "other-package"
 
 // specRef names the spec that an owner annotation means.
 func specRef(owner string) finding.Ref {
-	parts := strings.Split(owner, "/") // group, kind, namespace, name
+	id, _ := krm.ParseOwner(owner)
 	for _, k := range schema.Load().Kinds() {
-		if len(parts) == 4 && k.Group == parts[0] && k.Kind == parts[1] {
-			return finding.Ref{APIVersion: k.APIVersion(), Kind: k.Kind, Namespace: parts[2], Name: parts[3]}
+		if k.Group == id.Group && k.Kind == id.Kind {
+			return finding.Ref{APIVersion: k.APIVersion(), Kind: k.Kind, Namespace: id.Namespace, Name: id.Name}
 		}
 	}
 	return finding.Ref{Name: owner}

@@ -207,7 +207,7 @@ func takeStatus(ctx context.Context, s streams, f statusFlags, at subject) (stat
 		}
 	}
 	options := snapshot.Options{Kinds: fn.StatusKinds()}
-	options.Keep(specsOf(ours, at.pkg.Objects))
+	options.Keep(append(fn.Specs(at.pkg.Objects), own.Specs(ours)...))
 	taken, err := snapshot.Take(ctx, at.cluster, options)
 	if err != nil {
 		return statusView{}, err
@@ -223,17 +223,6 @@ func (at subject) look(ours []*own.Object, facts []*krm.Object, f statusFlags) s
 	}
 	statuses, rest := fn.Status(pkg, facts)
 	return statusView{ours, statuses, rest}.of(f.namespace)
-}
-
-// specsOf lists the objects whose selectors say which more fields are read.
-func specsOf(ours []*own.Object, objects []*krm.Object) []*krm.Object {
-	specs := slices.Clone(objects)
-	for _, o := range ours {
-		specs = append(specs, o.Object)
-	}
-	return slices.DeleteFunc(specs, func(o *krm.Object) bool {
-		return !slices.ContainsFunc(fn.SpecKinds(), func(id krm.ID) bool { return id.Group == o.Group() && id.Kind == o.Kind })
-	})
 }
 
 // snapshotAt reads the facts that --from names; nil stands for the package's own.

@@ -25,7 +25,7 @@ func watchStatus(ctx context.Context, s streams, dir string, f statusFlags, at s
 	p := newStatusPrinter(s, f.format, nothingToSay(dir, f))
 	writer := own.NewWriter(at.cluster)
 	options := watch.Options{
-		Kinds: fn.StatusKinds(), Own: f.cluster, Specs: specsOf(nil, at.pkg.Objects),
+		Kinds: fn.StatusKinds(), Own: f.cluster, Specs: fn.Specs(at.pkg.Objects),
 		Notice: func(text string) { fmt.Fprintln(p.err, text) },
 	}
 	return watch.Run(ctx, at.cluster, options, func(ours []*own.Object, facts []*krm.Object) error {

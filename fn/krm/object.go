@@ -83,6 +83,16 @@ func (o *Object) OwnerKey() string {
 	return strings.Join([]string{o.Group(), o.Kind, o.Namespace, o.Name}, "/")
 }
 
+// ParseOwner reads an owner annotation: the identity of the spec. It reports false
+// for what no OwnerKey is.
+func ParseOwner(key string) (ID, bool) {
+	parts := strings.Split(key, "/")
+	if len(parts) != 4 {
+		return ID{}, false
+	}
+	return ID{parts[0], parts[1], parts[2], parts[3]}, true
+}
+
 // ID identifies an object. Versions of one kind are one object to an API
 // server, so it holds the group only.
 type ID struct{ Group, Kind, Namespace, Name string }

@@ -16,7 +16,7 @@ import (
 const pageSize = 500
 
 // List reads all objects of a resource page by page, and hands over the items of
-// each page. What is kept of them must be copied: they are parts of the text of
+// each page, which say what they are as the API server does for single objects. What is kept of them must be copied: they are parts of the text of
 // the whole page. If a page has expired, which takes an API server minutes,
 // restart is called and the list begins again: a mixture of two states is never
 // handed over as one.
@@ -43,13 +43,30 @@ func (c *Cluster) List(ctx context.Context, r Resource, selector string, page fu
 		if err != nil || list.Get("items") == nil {
 			return c.noAnswer(doing)
 		}
-		if err := page(list.Seq("items")); err != nil {
+		items := list.Seq("items")
+		for i := range items {
+			identify(&items[i], r)
+		}
+		if err := page(items); err != nil {
 			return fmt.Errorf("cannot %s: %w", doing, err)
 		}
 		if next = list.Str("metadata", "continue"); next == "" {
 			return nil
 		}
 	}
+}
+
+// identify puts what an item of a list is in front, where it is not said of
+// built-in kinds.
+func identify(item *document.Node, r Resource) {
+	fields := make([]document.Field, 2, len(item.Fields)+2)
+	fields[0], fields[1] = document.F("apiVersion", document.Text(r.APIVersion())), document.F("kind", document.Text(r.Kind))
+	for _, f := range item.Fields {
+		if f.Key != "apiVersion" && f.Key != "kind" {
+			fields = append(fields, f)
+		}
+	}
+	item.Fields = fields
 }
 
 // parse reads the JSON of a list.

@@ -112,14 +112,7 @@ func (r *run) list(ctx context.Context, kind krm.ID) error {
 	listed := map[krm.ID]*liveObject{}
 	err = r.cluster.List(ctx, resource, krm.LabelManagedBy+"="+krm.ManagedBy, func(items []document.Node) error {
 		for i := range items {
-			item := document.Object( // items of a list do not say what they are
-				document.F("apiVersion", document.Text(resource.APIVersion())),
-				document.F("kind", document.Text(resource.Kind)),
-			)
-			for _, f := range items[i].Fields {
-				item.Set(f.Key, f.Value)
-			}
-			l := newLive(&item)
+			l := newLive(&items[i])
 			listed[l.ID()] = l
 		}
 		return nil

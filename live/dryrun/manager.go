@@ -3,16 +3,14 @@ package dryrun
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
 // defaultManager applies what nobody applied before.
 const defaultManager = "poolwright"
-
-// lastApplied is where kubectl, and Argo CD without server-side apply, remember
-// what they applied.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // liveObject is an object as it lives, and who applies it.
 type liveObject struct {
@@ -23,7 +21,7 @@ type liveObject struct {
 
 func newLive(n *document.Node) *liveObject {
 	l := &liveObject{Object: *krm.NewObject(nil, n), manager: managerOf(n)}
-	if docs, err := document.Parse(&document.Source{Data: []byte(l.Annotation(lastApplied))}); err == nil && len(docs) == 1 {
+	if docs, err := document.Parse(&document.Source{Data: []byte(l.Annotation(corev1.LastAppliedConfigAnnotation))}); err == nil && len(docs) == 1 {
 		l.lastApplied = &docs[0].Node
 	}
 	return l
@@ -135,7 +133,7 @@ func strip(o *krm.Object) *krm.Object {
 		meta.Delete(key)
 	}
 	if annotations := copied(meta.Get("annotations")); len(annotations.Fields) > 0 {
-		annotations.Delete(lastApplied)
+		annotations.Delete(corev1.LastAppliedConfigAnnotation)
 		meta.Set("annotations", annotations)
 	}
 	root.Set("metadata", meta)

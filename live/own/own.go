@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -35,8 +37,7 @@ func Read(ctx context.Context, c *cluster.Cluster) ([]*Object, error) {
 		var objects []*Object
 		page := func(items []document.Node) error {
 			for i := range items {
-				text := Slim(&items[i], r)
-				o, err := Parse(r, text)
+				o, err := Parse(r, Slim(&items[i]))
 				if err != nil {
 					return err
 				}
@@ -78,7 +79,7 @@ func Resources(served *cluster.Served) ([]cluster.Resource, error) {
 }
 
 // Slim copies an object without what only API servers and clients look at, as JSON.
-func Slim(n *document.Node, r cluster.Resource) []byte {
+func Slim(n *document.Node) []byte {
 	meta := document.Object()
 	for _, key := range []string{"name", "namespace", "uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp", "labels", "annotations"} {
 		if value := n.Get("metadata", key); value != nil {
@@ -87,11 +88,11 @@ func Slim(n *document.Node, r cluster.Resource) []byte {
 	}
 	if annotations := meta.Get("annotations"); annotations != nil {
 		annotations.Fields = slices.DeleteFunc(slices.Clone(annotations.Fields), func(f document.Field) bool {
-			return f.Key == "kubectl.kubernetes.io/last-applied-configuration"
+			return f.Key == corev1.LastAppliedConfigAnnotation
 		})
 	}
 	root := document.Object(
-		document.F("apiVersion", document.Text(r.APIVersion())), document.F("kind", document.Text(r.Kind)), document.F("metadata", meta),
+		document.F("apiVersion", document.Text(n.Str("apiVersion"))), document.F("kind", document.Text(n.Str("kind"))), document.F("metadata", meta),
 	)
 	for _, key := range []string{"spec", "status"} {
 		if value := n.Get(key); value != nil {
@@ -110,21 +111,24 @@ func Parse(r cluster.Resource, text []byte) (*Object, error) {
 	return &Object{Resource: r, Object: krm.NewObject(nil, &docs[0].Node)}, nil
 }
 
+// Specs lists the specs among the objects.
+func Specs(own []*Object) []*krm.Object { return fn.Specs(plain(own)) }
+
+// plain lists the objects as any others are.
+func plain(own []*Object) []*krm.Object {
+	objects := make([]*krm.Object, len(own))
+	for i, o := range own {
+		objects[i] = o.Object
+	}
+	return objects
+}
+
 // Package makes a package of what is in the cluster: its specs, and as the lock
 // what was rendered for them and applied.
 func Package(own []*Object, facts []*krm.Object) fn.Package {
-	var p fn.Package
-	specs := fn.SpecKinds()
-	for _, o := range own {
-		switch id := (krm.ID{Group: o.Object.Group(), Kind: o.Object.Kind}); {
-		case slices.Contains(specs, id):
-			p.Objects = append(p.Objects, o.Object)
-		case o.Object.Owner() != "":
-			p.Output = append(p.Output, o.Object)
-		}
-	}
-	for _, o := range facts {
-		if o.Owner() != "" {
+	p := fn.Package{Objects: Specs(own)}
+	for _, o := range append(plain(own), facts...) {
+		if o.Owner() != "" && !slices.Contains(p.Objects, o) {
 			p.Output = append(p.Output, o)
 		}
 	}

@@ -16,7 +16,6 @@ type item struct{ namespace, name, json string }
 
 // slimmer makes items of the objects of one kind.
 type slimmer struct {
-	resource    cluster.Resource
 	mask        mask
 	annotations []string // kept beside those of Poolwright
 	buf         []byte
@@ -24,7 +23,7 @@ type slimmer struct {
 
 // slimmer is the one for a kind of which m is kept.
 func (o Options) slimmer(r cluster.Resource, m mask) *slimmer {
-	s := &slimmer{resource: r, mask: m}
+	s := &slimmer{mask: m}
 	switch (krm.ID{Group: r.Group, Kind: r.Kind}) {
 	case krm.ID{Kind: "Node"}, krm.ID{Group: "openebs.io", Kind: "BlockDevice"}:
 		s.annotations = o.Annotations
@@ -38,10 +37,9 @@ func (o Options) slimmer(r cluster.Resource, m mask) *slimmer {
 // item copies what is kept of an object.
 func (s *slimmer) item(n *document.Node) item {
 	meta := n.Get("metadata")
-	// The items of a list do not say what they are.
 	root := document.Object(
-		document.F("apiVersion", document.Text(s.resource.APIVersion())),
-		document.F("kind", document.Text(s.resource.Kind)),
+		document.F("apiVersion", document.Text(n.Str("apiVersion"))),
+		document.F("kind", document.Text(n.Str("kind"))),
 		document.F("metadata", s.metadata(meta)),
 	)
 	root.Fields = append(root.Fields, s.mask.apply(n).Fields...)

@@ -58,7 +58,7 @@ func TestMaskWith(t *testing.T) {
 func TestItem(t *testing.T) {
 	r := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
 	o := Options{Annotations: []string{"example.com/rack"}}
-	in := `{"metadata":{"uid":"u","resourceVersion":"9","managedFields":[{}],"name":"n","generation":3,
+	in := `{"kind":"Node","apiVersion":"v1","metadata":{"uid":"u","resourceVersion":"9","managedFields":[{}],"name":"n","generation":3,
 		"annotations":{"poolwright.io/owner":"o","example.com/rack":"7","kubectl.kubernetes.io/last-applied-configuration":"x"},
 		"labels":{"b":"2","a":"1"},"creationTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[{}]},
 		"spec":{"podCIDR":"10.0.0.0/24","unschedulable":true}}`
@@ -131,7 +131,7 @@ func TestKinds(t *testing.T) {
 // Annotations are kept by name only.
 func TestAnnotations(t *testing.T) {
 	s := Options{Annotations: []string{"example.com/proxy"}}.slimmer(cluster.Resource{Version: "v1", Kind: "Node"}, parseMask("spec"))
-	got := s.item(mustParse([]byte(`{"metadata":{"name":"n","annotations":{"cstorpoolinstance.openebs.io/hostname":"h","volume.kubernetes.io/selected-node":"n",
+	got := s.item(mustParse([]byte(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","annotations":{"cstorpoolinstance.openebs.io/hostname":"h","volume.kubernetes.io/selected-node":"n",
 		"example.com/proxy":"http://user:hunter2@proxy","example.com/key":"hunter2","openebs.io/allowed-bd-tags":"fast"}}}`))).json
 	want := `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","annotations":{"cstorpoolinstance.openebs.io/hostname":"h","example.com/proxy":"http://proxy",` +
 		`"openebs.io/allowed-bd-tags":"fast","volume.kubernetes.io/selected-node":"n"}}}`

@@ -48,7 +48,7 @@ func newSource(w *watcher, r cluster.Resource, ours bool) (*source, error) {
 			if err != nil {
 				return "", fmt.Errorf("an object of %s cannot be read: %w", r, err)
 			}
-			return string(own.Slim(&docs[0].Node, r)), nil
+			return string(own.Slim(&docs[0].Node)), nil
 		}
 	} else {
 		slim, err := w.kept.Slim(r)

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
@@ -134,22 +133,12 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 			ours = append(ours, o)
 		}
 	}
-	if w.options.Own && w.keep(specsOf(ours)) {
+	if w.options.Own && w.keep(own.Specs(ours)) {
 		// The facts are read again, with what the specs now look at.
 		w.rediscover(ctx)
 		return nil
 	}
 	return look(ours, facts)
-}
-
-func specsOf(ours []*own.Object) []*krm.Object {
-	var specs []*krm.Object
-	for _, o := range ours {
-		if slices.Contains(fn.SpecKinds(), krm.ID{Group: o.Object.Group(), Kind: o.Object.Kind}) {
-			specs = append(specs, o.Object)
-		}
-	}
-	return specs
 }
 
 // keep takes over which more fields the specs look at. If these are others than
