@@ -60,11 +60,11 @@ fuzz: ## Run every fuzz test for FUZZTIME (10s)
 
 .PHONY: bench
 bench: build bin/kustomize ## Measure, and print a table that anyone can repeat
-	go run ./cmd/internal/bench
+	go run ./cmd/internal/bench/render
 
 .PHONY: bench-live
 bench-live: build control-plane ## Measure the inventory of a real API server with 24,000 block devices
-	go run ./cmd/internal/bench -live bin
+	go run ./cmd/internal/bench/live
 
 .PHONY: lint
 lint: ## Check formatting, and vet

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 
+	"github.com/poolwright/poolwright/cmd/internal/bench"
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/kustomize"
 	"github.com/poolwright/poolwright/fn"
@@ -20,21 +21,19 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const allocatedPrefix = "allocated: "
-
 // inProcess does one of the jobs as a process of its own, and tells what it
 // allocated. input is a ResourceList, or the folder of a package.
-func inProcess(job, input string) {
+func inProcess(job, input string) error {
 	jobs := map[string]func(string) error{
 		"parse": parseOnly, "kyaml": kyamlFunction, "render": render, "fn": function, "build": build,
 	}
 	if err := jobs[job](input); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	fmt.Fprintf(os.Stderr, "%s%d\n", allocatedPrefix, stats.TotalAlloc)
+	fmt.Fprintf(os.Stderr, "%s%d\n", bench.AllocatedPrefix, stats.TotalAlloc)
+	return nil
 }
 
 func render(dir string) error {

@@ -1,28 +1,21 @@
-package main
+package bench
 
 import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-
-	"github.com/poolwright/poolwright/live/snapshot"
-	"github.com/poolwright/poolwright/schema/document"
 )
 
-// size is the shape of a generated cluster.
-type size struct{ nodes, disks int }
+// Size is the shape of a generated cluster.
+type Size struct{ Nodes, Disks int }
 
-func (s size) String() string { return fmt.Sprintf("%dx%d", s.nodes, s.disks) }
+func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Nodes, s.Disks) }
 
-// sizes are those that the README reports.
-var sizes = []size{{3, 4}, {100, 12}, {1000, 24}, {5000, 24}}
-
-// generate writes a package for a cluster of this size: a pool of mirrors on
+// Generate writes a package for a cluster of this size: a pool of mirrors on
 // every node, an inventory as a snapshot gives it, in Inventory wrappers, and a
 // kustomization that calls the program poolwright.
-func generate(dir string, s size, poolwright string) error {
+func Generate(dir string, s Size, poolwright string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "inventory"), 0o755); err != nil {
 		return err
 	}
@@ -54,7 +47,7 @@ func generate(dir string, s size, poolwright string) error {
 	return nil
 }
 
-func writeSpec(w *bufio.Writer, s size) {
+func writeSpec(w *bufio.Writer, s Size) {
 	fmt.Fprintf(w, `apiVersion: dao.mayadata.io/v1alpha1
 kind: CStorClusterConfig
 metadata:
@@ -70,7 +63,7 @@ spec:
     local: {}
   poolConfig:
     raidType: mirror
-`, s.nodes, s.disks)
+`, s.Nodes, s.Disks)
 }
 
 func writeWrapper(w *bufio.Writer, name string) {
@@ -84,9 +77,9 @@ items:
 `, name)
 }
 
-func writeNodes(w *bufio.Writer, s size) {
+func writeNodes(w *bufio.Writer, s Size) {
 	writeWrapper(w, "nodes")
-	for n := range s.nodes {
+	for n := range s.Nodes {
 		fmt.Fprintf(w, `- apiVersion: v1
   kind: Node
   metadata:
@@ -102,10 +95,10 @@ func writeNodes(w *bufio.Writer, s size) {
 	}
 }
 
-func writeDevices(w *bufio.Writer, s size) {
+func writeDevices(w *bufio.Writer, s Size) {
 	writeWrapper(w, "blockdevices")
-	for n := range s.nodes {
-		for d := range s.disks {
+	for n := range s.Nodes {
+		for d := range s.Disks {
 			fmt.Fprintf(w, `- apiVersion: openebs.io/v1alpha1
   kind: BlockDevice
   metadata:
@@ -147,88 +140,4 @@ func writeDevices(w *bufio.Writer, s size) {
 `, n, d, n*100+d, n, int64(4000787030016)+int64(d%3)*4000787030016, d, n*100+d, d, n*100+d, n*100+d, d, n, 'a'+d)
 		}
 	}
-}
-
-// resourceList writes the package as a function receives it, beside its folder.
-func resourceList(dir string) (string, error) {
-	list := dir + ".resourcelist"
-	f, err := os.Create(list)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	w := bufio.NewWriter(f)
-	w.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
-	for _, name := range []string{"cstor.yaml", "inventory/nodes.yaml", "inventory/blockdevices.yaml"} {
-		if err := appendItem(w, filepath.Join(dir, name)); err != nil {
-			return "", err
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return "", err
-	}
-	return list, f.Close()
-}
-
-// appendItem copies a file line by line: what the benchmark holds itself counts
-// in the peak memory of the processes that it starts.
-func appendItem(w *bufio.Writer, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lead := "- "
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		w.WriteString(lead)
-		w.Write(lines.Bytes())
-		w.WriteByte('\n')
-		lead = "  "
-	}
-	return lines.Err()
-}
-
-// inventoryAsJSON copies the package as poolwright inventory --format json would
-// have made it. A process of its own does it: see appendItem.
-func inventoryAsJSON(from, to string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return exec.Command(self, "in-process", "as-json", from, to).Run()
-}
-
-func copyAsJSON(from, to string) error {
-	if err := os.MkdirAll(filepath.Join(to, "inventory"), 0o755); err != nil {
-		return err
-	}
-	spec, err := os.ReadFile(filepath.Join(from, "cstor.yaml"))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(to, "cstor.yaml"), spec, 0o644); err != nil {
-		return err
-	}
-	for _, name := range []string{"nodes", "blockdevices"} {
-		data, err := os.ReadFile(filepath.Join(from, "inventory", name+".yaml"))
-		if err != nil {
-			return err
-		}
-		docs, err := document.Parse(&document.Source{Name: name, Data: data})
-		if err != nil {
-			return err
-		}
-		text := []byte(snapshot.Header(name, snapshot.JSON))
-		for i, item := range docs[0].Node.Seq("items") {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			text = document.AppendJSON(append(text, '\n'), &item)
-		}
-		if err := os.WriteFile(filepath.Join(to, "inventory", name+".json"), append(text, "\n]}\n"...), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

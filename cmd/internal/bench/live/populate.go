@@ -2,16 +2,12 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,95 +16,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/schema/document"
 )
-
-// runLive measures the inventory of a real API server that holds 1000 nodes, or
-// maxNodes if that is less, beside kubectl.
-func runLive(runs, maxNodes int, bin string) error {
-	s := size{nodes: min(maxNodes, 1000), disks: 24}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	work, err := os.MkdirTemp("", "poolwright-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(work)
-	poolwright, err := filepath.Abs(filepath.Join(bin, "poolwright"))
-	if err != nil {
-		return err
-	}
-	if err := generate(filepath.Join(work, "package"), s, poolwright); err != nil {
-		return err
-	}
-	plane, err := controlplane.Start(bin)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = plane.Stop() }() // the measurement is what counts
-	start := time.Now()
-	// A process of its own does it: what this one holds counts in the peak memory
-	// of those that it starts.
-	if out, err := exec.Command(self, "in-process", "populate", plane.Kubeconfig, filepath.Join(work, "package", "inventory")).CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	fmt.Fprintf(os.Stderr, "bench: %s created in %s\n", s, time.Since(start).Round(time.Second))
-	fmt.Printf("%s, %d cores, %s; Kubernetes %s on the same machine; %d nodes, %d block devices; median of %d runs\n\n",
-		cpu(), runtime.NumCPU(), runtime.Version(), plane.Version, s.nodes, s.nodes*s.disks, runs)
-	fmt.Println("| job | wall | ratio | peak memory | written |")
-	fmt.Println("|---|---:|---:|---:|---:|")
-	var base time.Duration
-	for _, j := range liveJobs(work, poolwright, plane.Kubeconfig) {
-		if err := os.Mkdir(j.dir, 0o755); err != nil {
-			return err
-		}
-		m, err := j.measure(runs)
-		if err != nil {
-			return err
-		}
-		base = cmp.Or(base, m.wall)
-		fmt.Printf("| %s | %s | %.2f | %d MiB | %.1f MiB |\n",
-			j.name, m.wall.Round(time.Millisecond), float64(m.wall)/float64(base), m.peak>>20, float64(written(j.dir))/(1<<20))
-	}
-	return nil
-}
-
-// liveJobs are the measurements; each writes into a folder of its own.
-func liveJobs(work, poolwright, kubeconfig string) []job {
-	const kinds = "nodes,blockdevices,persistentvolumes,persistentvolumeclaims,volumeattachments,storageclasses,csidrivers"
-	var jobs []job
-	add := func(name, program, args string) {
-		jobs = append(jobs, job{
-			name: name,
-			dir:  filepath.Join(work, strconv.Itoa(len(jobs))),
-			argv: []string{"sh", "-c", `rm -rf out && exec "$0" ` + args + ` --kubeconfig "$1"`, program, kubeconfig},
-		})
-	}
-	if kubectl, err := exec.LookPath("kubectl"); err == nil {
-		for _, format := range []string{"yaml", "json"} {
-			add("`kubectl get … -A -o "+format+"`", kubectl, "get "+kinds+" -A >out -o "+format)
-		}
-	} else {
-		fmt.Fprintln(os.Stderr, "bench: kubectl left out:", err)
-	}
-	add("`poolwright inventory`", poolwright, "inventory -o out")
-	add("`poolwright inventory --format json`", poolwright, "inventory -o out --format json")
-	return jobs
-}
-
-// written is the size of all files in a folder.
-func written(dir string) (bytes int64) {
-	_ = filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
-		if err == nil && info.Mode().IsRegular() {
-			bytes += info.Size()
-		}
-		return nil
-	})
-	return bytes
-}
 
 // blockDevices is as much of a definition as it takes to store block devices.
 const blockDevices = `{

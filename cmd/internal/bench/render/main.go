@@ -1,0 +1,125 @@
+// Command render prints how long Poolwright takes, beside what any tool pays that
+// reads the same input, as ratios from one run: make bench.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/poolwright/poolwright/cmd/internal/bench"
+)
+
+func main() {
+	if len(os.Args) == 4 {
+		switch os.Args[1] {
+		case "as-json":
+			exit(copyAsJSON(os.Args[2], os.Args[3]))
+		case "in-process":
+			exit(inProcess(os.Args[2], os.Args[3]))
+		}
+	}
+	runs := flag.Int("runs", 3, "runs of each measurement; the median is printed")
+	largest := flag.Int("max-nodes", 5000, "leave out clusters with more nodes")
+	poolwright := flag.String("poolwright", "bin/poolwright", "the binary to measure")
+	kustomize := flag.String("kustomize", "bin/kustomize", "the kustomize binary; left out where it is missing")
+	flag.Parse()
+	exit(run(*runs, *largest, *poolwright, *kustomize))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// sizes are those that the README reports.
+var sizes = []bench.Size{{Nodes: 3, Disks: 4}, {Nodes: 100, Disks: 12}, {Nodes: 1000, Disks: 24}, {Nodes: 5000, Disks: 24}}
+
+func run(runs, largest int, poolwright, kustomize string) error {
+	tools := []*string{&poolwright, &kustomize}
+	for _, tool := range tools {
+		path, err := filepath.Abs(*tool)
+		if err != nil {
+			return err
+		}
+		*tool = path
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "poolwright-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	fmt.Printf("%s, %d cores, %s; median of %d runs of whole processes; ratios to parse-only\n\n", bench.CPU(), runtime.NumCPU(), runtime.Version(), runs)
+	fmt.Println("| cluster | job | wall | ratio | peak memory | allocated |")
+	fmt.Println("|---|---|---:|---:|---:|---:|")
+	for _, s := range sizes {
+		if s.Nodes > largest {
+			continue
+		}
+		dir := filepath.Join(work, s.String())
+		if err := bench.Generate(dir, s, poolwright); err != nil {
+			return err
+		}
+		list, err := resourceList(dir)
+		if err != nil {
+			return err
+		}
+		if err := inventoryAsJSON(dir, dir+".json"); err != nil {
+			return err
+		}
+		var base time.Duration
+		for _, j := range jobs(self, poolwright, kustomize, dir, list, s) {
+			if _, err := os.Stat(j.Argv[0]); err != nil {
+				fmt.Fprintf(os.Stderr, "bench: %s left out: %v\n", j.Name, err)
+				continue
+			}
+			m, err := j.Measure(runs)
+			if err != nil {
+				return err
+			}
+			if base == 0 {
+				base = m.Wall
+			}
+			printRow(s, j.Name, m, base)
+		}
+	}
+	return nil
+}
+
+// slowKustomize is the size from which kustomize takes minutes.
+const slowKustomize = 1000
+
+func jobs(self, poolwright, kustomize, dir, list string, s bench.Size) []bench.Job {
+	asJSON := dir + ".json"
+	jobs := []bench.Job{
+		{Name: "parse only (yaml.v3)", Argv: []string{self, "in-process", "parse", list}},
+		{Name: "kyaml function that does nothing", Argv: []string{self, "in-process", "kyaml", list}},
+		{Name: "`poolwright render`", Argv: []string{poolwright, "render", dir, "-o", "-"}, Twin: []string{self, "in-process", "render", dir}},
+		{Name: "`poolwright render`, inventory in JSON", Argv: []string{poolwright, "render", asJSON, "-o", "-"}, Twin: []string{self, "in-process", "render", asJSON}},
+		{Name: "`poolwright fn`", Argv: []string{poolwright, "fn"}, Stdin: list, Twin: []string{self, "in-process", "fn", list}},
+		{Name: "`poolwright build`", Argv: []string{poolwright, "build", dir}, Twin: []string{self, "in-process", "build", dir}},
+	}
+	if s.Nodes <= slowKustomize {
+		jobs = append(jobs, bench.Job{Name: "`kustomize build` with the function", Dir: dir,
+			Argv: []string{kustomize, "build", "--enable-alpha-plugins", "--enable-exec", "."}})
+	}
+	return jobs
+}
+
+func printRow(s bench.Size, name string, m bench.Measurement, base time.Duration) {
+	allocated := ""
+	if m.Allocated > 0 {
+		allocated = fmt.Sprintf("%d MiB", m.Allocated>>20)
+	}
+	fmt.Printf("| %s | %s | %s | %.2f | %d MiB | %s |\n", s, name, m.Wall.Round(100*time.Microsecond), float64(m.Wall)/float64(base), m.Peak>>20, allocated)
+}
