@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
@@ -34,10 +33,9 @@ type Cluster struct {
 	Context   string // its context in the kubeconfig; "" in a pod
 	Namespace string // the only one that is looked at; "" for all
 
-	config    *rest.Config
-	requests  *rest.RESTClient
-	discovery *discovery.DiscoveryClient
-	dynamic   *dynamic.DynamicClient
+	config   *rest.Config
+	requests *rest.RESTClient
+	dynamic  *dynamic.DynamicClient
 }
 
 // Connect finds the cluster. Nothing is asked of it yet: the error is about the
@@ -64,9 +62,6 @@ func (c *Cluster) connect() error {
 	if err != nil {
 		return err
 	}
-	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.config, client); err != nil {
-		return err
-	}
 	if c.dynamic, err = dynamic.NewForConfigAndClient(c.config, client); err != nil {
 		return err
 	}
@@ -86,9 +81,12 @@ func (c *Cluster) String() string {
 // Dynamic is for watches and writes of objects of any kind.
 func (c *Cluster) Dynamic() dynamic.Interface { return c.dynamic }
 
-// get makes one request and returns the body.
-func (c *Cluster) get(ctx context.Context, path string, query map[string]string) ([]byte, error) {
-	r := c.requests.Get().AbsPath(path).Timeout(requestTimeout).MaxRetries(retries).SetHeader("Accept", "application/json")
+const plainJSON = "application/json"
+
+// get makes one request, for an answer of the type that is accepted, and returns the
+// body.
+func (c *Cluster) get(ctx context.Context, path, accept string, query map[string]string) ([]byte, error) {
+	r := c.requests.Get().AbsPath(path).Timeout(requestTimeout).MaxRetries(retries).SetHeader("Accept", accept)
 	for key, value := range query {
 		if value != "" {
 			r = r.Param(key, value)

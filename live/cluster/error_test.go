@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,15 +51,7 @@ func TestNoAnswer(t *testing.T) {
 			fmt.Fprint(w, x.body)
 		}))
 		defer server.Close()
-		file := filepath.Join(t.TempDir(), "config")
-		config := fmt.Sprintf(`{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: prod, context: {cluster: c}}], current-context: prod}`, server.URL)
-		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := Connect(Options{Kubeconfig: file})
-		if err != nil || c.String() != server.URL+" (context prod)" {
-			t.Fatal(c, err)
-		}
+		c := connectTo(t, server.URL)
 		_, served := c.Served(t.Context())
 		list := c.List(t.Context(), Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, "", nil, nil)
 		for doing, err := range map[string]error{"ask the API server which kinds it serves": served, "list nodes": list} {

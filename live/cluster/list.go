@@ -27,7 +27,7 @@ func (c *Cluster) List(ctx context.Context, r Resource, selector string, page fu
 	}
 	next, restarts := "", 0
 	for {
-		body, err := c.get(ctx, r.path(c.Namespace), map[string]string{
+		body, err := c.get(ctx, r.path(c.Namespace), plainJSON, map[string]string{
 			"limit": strconv.Itoa(pageSize), "continue": next, "labelSelector": selector,
 		})
 		if apierrors.IsResourceExpired(err) && restarts < 3 {

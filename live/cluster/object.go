@@ -10,6 +10,10 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
+// AnnotationLastApplied is where kubectl, and Argo CD without server-side apply,
+// remember what they applied.
+const AnnotationLastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
 // Get reads one object. The error is that of the API server, for Explain.
 func (c *Cluster) Get(ctx context.Context, r Resource, namespace, name string) (*document.Node, error) {
 	o, _, err := object(ctx, c.requests.Get().AbsPath(r.path(namespace), url.PathEscape(name)))
@@ -30,7 +34,7 @@ func (c *Cluster) DryRunApply(ctx context.Context, r Resource, namespace, name, 
 // object makes one request, and reads the object that comes back, and the
 // warnings beside it.
 func object(ctx context.Context, request *rest.Request) (*document.Node, []string, error) {
-	result := request.Timeout(requestTimeout).SetHeader("Accept", "application/json").Do(ctx)
+	result := request.Timeout(requestTimeout).SetHeader("Accept", plainJSON).Do(ctx)
 	var warnings []string
 	for _, w := range result.Warnings() {
 		warnings = append(warnings, w.Text)

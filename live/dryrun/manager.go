@@ -3,9 +3,8 @@ package dryrun
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -21,7 +20,7 @@ type liveObject struct {
 
 func newLive(n *document.Node) *liveObject {
 	l := &liveObject{Object: *krm.NewObject(nil, n), manager: managerOf(n)}
-	if docs, err := document.Parse(&document.Source{Data: []byte(l.Annotation(corev1.LastAppliedConfigAnnotation))}); err == nil && len(docs) == 1 {
+	if docs, err := document.Parse(&document.Source{Data: []byte(l.Annotation(cluster.AnnotationLastApplied))}); err == nil && len(docs) == 1 {
 		l.lastApplied = &docs[0].Node
 	}
 	return l
@@ -133,7 +132,7 @@ func strip(o *krm.Object) *krm.Object {
 		meta.Delete(key)
 	}
 	if annotations := copied(meta.Get("annotations")); len(annotations.Fields) > 0 {
-		annotations.Delete(corev1.LastAppliedConfigAnnotation)
+		annotations.Delete(cluster.AnnotationLastApplied)
 		meta.Set("annotations", annotations)
 	}
 	root.Set("metadata", meta)

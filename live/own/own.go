@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -88,7 +86,7 @@ func Slim(n *document.Node) []byte {
 	}
 	if annotations := meta.Get("annotations"); annotations != nil {
 		annotations.Fields = slices.DeleteFunc(slices.Clone(annotations.Fields), func(f document.Field) bool {
-			return f.Key == corev1.LastAppliedConfigAnnotation
+			return f.Key == cluster.AnnotationLastApplied
 		})
 	}
 	root := document.Object(
