@@ -87,8 +87,8 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		for i := range items {
 			c.add(o.Item(&items[i]), fact)
 		}
-		if inventory && len(items) == 0 {
-			c.facts = append(c.facts, o) // it tells that there is none of a kind
+		if inventory {
+			c.facts = append(c.facts, o) // it tells that there is none of a kind, or of which namespace it is
 		}
 		return
 	}

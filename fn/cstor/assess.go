@@ -191,7 +191,7 @@ func (a assessment) replicasOn(hostname string) string {
 		}
 	}
 	switch {
-	case instances == 0, !a.facts.Tells(cstorGroup, replicaKind):
+	case instances == 0, !a.facts.Tells(cstorGroup, replicaKind, a.Ref.Namespace):
 		return "the inventory does not tell whether volume replicas are on it"
 	case replicas == 0:
 		return "the inventory knows of no volume replica on it"

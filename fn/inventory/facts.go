@@ -48,7 +48,7 @@ type Facts struct {
 	replicas  map[Key]int             // by pool instance
 	objects   map[krm.ID]*krm.Object
 	kinds     map[krm.ID][]*krm.Object // by group and kind
-	empty     map[string]bool          // names of Inventories without items
+	wholes    map[string][]*krm.Object // Inventories, by name
 }
 
 // New indexes facts.
@@ -68,7 +68,7 @@ func New(objects []*krm.Object) *Facts {
 		replicas:  map[Key]int{},
 		objects:   make(map[krm.ID]*krm.Object, len(objects)),
 		kinds:     map[krm.ID][]*krm.Object{},
-		empty:     map[string]bool{},
+		wholes:    map[string][]*krm.Object{},
 	}
 	for _, o := range objects {
 		f.add(o)
@@ -139,7 +139,7 @@ func (f *Facts) add(o *krm.Object) {
 	case "cstor.openebs.io/CStorVolumeReplica":
 		f.replicas[Key{o.Namespace, o.Label(LabelPoolInstance)}]++
 	case "poolwright.io/Inventory":
-		f.empty[o.Name] = len(o.Node.Seq("items")) == 0
+		f.wholes[o.Name] = append(f.wholes[o.Name], o)
 	}
 }
 
@@ -153,10 +153,16 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 	})
 }
 
-// Tells reports whether the facts tell of a kind at all: there is an object of it,
-// or an Inventory of none, which a snapshot names after the plural of the kind.
-func (f *Facts) Tells(group, kind string) bool {
-	return len(f.kinds[krm.ID{Group: group, Kind: kind}]) > 0 || f.empty[plural(kind)]
+// Tells reports whether the facts tell of a kind in a namespace at all: there is an
+// object of it, or an Inventory of none. A snapshot names an Inventory after the plural
+// of its kind, and says if it is about one namespace only.
+func (f *Facts) Tells(group, kind, namespace string) bool {
+	known := len(f.kinds[krm.ID{Group: group, Kind: kind}]) > 0
+	wholes := f.wholes[plural(kind)]
+	return known && len(wholes) == 0 || slices.ContainsFunc(wholes, func(o *krm.Object) bool {
+		scope := o.Annotation(krm.AnnotationScope)
+		return (scope == "" || scope == namespace) && (known || len(o.Node.Seq("items")) == 0)
+	})
 }
 
 // plural is the plural of a kind as resources are named.

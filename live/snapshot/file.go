@@ -20,22 +20,28 @@ const (
 	JSON Format = "json"
 )
 
-// Header is everything of a file of an inventory that comes before its items.
-// Name is the plural of the kind. A file that begins like this is one that was
-// written here.
-func Header(name string, f Format) string {
+// header is everything of the file of a kind that comes before its items. The
+// Inventory has the name of its plural.
+func (k *Kind) header(f Format) string {
+	scope := ""
 	if f == JSON {
-		return fmt.Sprintf(`{"apiVersion":"poolwright.io/v1alpha1","kind":"Inventory","metadata":{"name":%q,"labels":{%q:%q},"annotations":{%q:"true"}},"items":[`,
-			name, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig)
+		if k.Scope != "" {
+			scope = fmt.Sprintf(`,%q:%q`, krm.AnnotationScope, k.Scope)
+		}
+		return fmt.Sprintf(`{"apiVersion":"poolwright.io/v1alpha1","kind":"Inventory","metadata":{"name":%q,"labels":{%q:%q},"annotations":{%q:"true"%s}},"items":[`,
+			k.Plural, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)
 	}
-	return fmt.Sprintf("apiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata:\n  name: %s\n  labels:\n    %s: %s\n  annotations:\n    %s: \"true\"\nitems:",
-		name, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig)
+	if k.Scope != "" {
+		scope = fmt.Sprintf("\n    %s: %q", krm.AnnotationScope, k.Scope)
+	}
+	return fmt.Sprintf("apiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata:\n  name: %s\n  labels:\n    %s: %s\n  annotations:\n    %s: \"true\"%s\nitems:",
+		k.Plural, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)
 }
 
 // Write writes the file of a kind: all its objects in one Inventory.
 func (k *Kind) Write(w io.Writer, f Format) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	out.WriteString(Header(k.Plural, f)) // Flush gives the first error
+	out.WriteString(k.header(f)) // Flush gives the first error
 	if f == JSON {
 		k.writeJSON(out)
 	} else {

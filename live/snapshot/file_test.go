@@ -3,10 +3,12 @@ package snapshot
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -55,15 +57,43 @@ func TestWrite(t *testing.T) {
 	})
 }
 
-// That there is no object of a kind is a fact, and that the kind is not there is none.
+// That there is no object of a kind is a fact, and that the kind is not there is none,
+// nor what was not looked at.
 func TestNone(t *testing.T) {
-	s := Snapshot{Kinds: []Kind{{Resource: cluster.Resource{
-		Group: "cstor.openebs.io", Version: "v1", Kind: "CStorVolumeReplica", Plural: "cstorvolumereplicas", Namespaced: true,
-	}}}}
-	for _, objects := range [][]*krm.Object{s.Objects(), Facts(s.Kinds[0].Resource, nil)} {
-		facts := inventory.New(objects)
-		if !facts.Tells("cstor.openebs.io", "CStorVolumeReplica") || facts.Tells("cstor.openebs.io", "CStorPoolInstance") {
+	const group, kind = "cstor.openebs.io", "CStorVolumeReplica"
+	k := Kind{Resource: cluster.Resource{Group: group, Version: "v1", Kind: kind, Plural: "cstorvolumereplicas", Namespaced: true}}
+	told := func(objects []*krm.Object, namespace string) bool {
+		return inventory.New(objects).Tells(group, kind, namespace)
+	}
+	for _, objects := range [][]*krm.Object{(&Snapshot{Kinds: []Kind{k}}).Objects(), Facts(k.Resource, nil)} {
+		if !told(objects, "openebs") || inventory.New(objects).Tells(group, "CStorPoolInstance", "openebs") {
 			t.Errorf("%v", objects)
+		}
+	}
+	k.Scope = "openebs"
+	for _, items := range [][]item{nil, {{json: `{"apiVersion":"cstor.openebs.io/v1","kind":"CStorVolumeReplica","metadata":{"name":"v","namespace":"openebs"}}`}}} {
+		k.items = items
+		for _, f := range []Format{YAML, JSON} {
+			var file bytes.Buffer
+			if err := k.Write(&file, f); err != nil {
+				t.Fatal(err)
+			}
+			objects, err := krm.Parse(&document.Source{Data: file.Bytes()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			facts, findings := fn.Facts(objects, true)
+			if len(findings) > 0 || !told(facts, "openebs") || told(facts, "other") {
+				t.Errorf("%d items: %v\n%s", len(items), findings, file.Bytes())
+			}
+			whole := strings.Replace(file.String(), krm.AnnotationScope, "n", 1)
+			if objects, err = krm.Parse(&document.Source{Data: []byte(whole)}); err != nil {
+				t.Fatal(err)
+			}
+			facts, _ = fn.Facts(objects, true)
+			if !told(facts, "other") {
+				t.Errorf("%d items: the whole cluster does not tell of a namespace\n%s", len(items), whole)
+			}
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (s *Snapshot) Objects() []*krm.Object {
 	for i := range s.Kinds {
 		k := &s.Kinds[i]
 		if k.Len() == 0 {
-			objects = append(objects, krm.NewObject(nil, mustParse([]byte(Header(k.Plural, JSON)+"]}"))))
+			objects = append(objects, krm.NewObject(nil, mustParse([]byte(k.header(JSON)+"]}"))))
 		}
 		objects = append(objects, k.Objects()...)
 	}
@@ -65,6 +65,7 @@ func (s *Snapshot) Len() int {
 // Kind is one kind with its objects.
 type Kind struct {
 	cluster.Resource
+	Scope string // the only namespace that was looked at; "" for all of them
 	items []item // sorted by namespace and name
 }
 
@@ -123,7 +124,11 @@ func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error)
 			s.Absent = append(s.Absent, id)
 			continue
 		}
-		s.Kinds = append(s.Kinds, Kind{Resource: r})
+		taken := Kind{Resource: r}
+		if r.Namespaced {
+			taken.Scope = c.Namespace
+		}
+		s.Kinds = append(s.Kinds, taken)
 		masks = append(masks, parseMask(k.fields))
 	}
 	t := &taking{cluster: c, options: o}
