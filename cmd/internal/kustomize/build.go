@@ -141,14 +141,15 @@ func (b *builder) apart(dir string, atEnd bool) error {
 		steps = append(steps, step{function: &function{}})
 	}
 	whole := &types.Kustomization{TypeMeta: k.TypeMeta, MetaData: k.MetaData, OpenAPI: k.OpenAPI}
-	for _, s := range steps {
+	for i, s := range steps {
 		var folder string
 		if s.function == nil {
 			if folder, err = b.component(s); err != nil {
 				return err
 			}
 		} else {
-			if folder, err = b.call(s.function, dir, name, whole); err != nil || finding.Failed(b.findings) {
+			last := dir == b.top && i == len(steps)-1
+			if folder, err = b.call(s.function, dir, name, whole, last); err != nil || finding.Failed(b.findings) {
 				return err
 			}
 		}
@@ -173,8 +174,8 @@ func (b *builder) component(s step) (string, error) {
 
 // call builds the steps before the function, calls it, and makes what it did a
 // step: a component that adds, changes and removes. It returns "" if that is
-// nothing.
-func (b *builder) call(f *function, dir, name string, before *types.Kustomization) (string, error) {
+// nothing. The last step is the end of the build.
+func (b *builder) call(f *function, dir, name string, before *types.Kustomization, last bool) (string, error) {
 	sofar := *before
 	keep := b.disk.folder(dir)
 	if err := b.disk.writeKustomization(keep, kustomizationNames()[0], keepLocalConfig()); err != nil {
@@ -206,7 +207,7 @@ func (b *builder) call(f *function, dir, name string, before *types.Kustomizatio
 	if finding.Failed(b.findings) {
 		return "", nil
 	}
-	effect, added := difference(items, list.Items)
+	effect, added := difference(items, list.Items, last)
 	if effect == nil {
 		return "", nil
 	}

@@ -18,8 +18,10 @@ const addedFile = "added.yaml"
 
 // difference says what a function did as a component does it: resources that
 // are added, and patches for what was changed or removed. It is nil if that is
-// nothing.
-func difference(before, after []*krm.Object) (effect *types.Kustomization, added []byte) {
+// nothing. As the last step of a build it leaves out what is local-config: kustomize
+// would only drop it, and takes minutes for thousands of objects.
+func difference(before, after []*krm.Object, last bool) (effect *types.Kustomization, added []byte) {
+	dropped := func(o *krm.Object) bool { return last && o.Annotation(krm.AnnotationLocalConfig) == "true" }
 	effect = emptyStep()
 	old := map[identity]*krm.Object{}
 	for _, o := range before {
@@ -32,6 +34,7 @@ func difference(before, after []*krm.Object) (effect *types.Kustomization, added
 		kept[id] = true
 		was, known := old[id]
 		switch {
+		case dropped(o) && (!known || dropped(was)):
 		case !known:
 			if text.Len() > 0 {
 				text.WriteString("---\n")
@@ -44,7 +47,7 @@ func difference(before, after []*krm.Object) (effect *types.Kustomization, added
 		}
 	}
 	for _, o := range before {
-		if !kept[identify(o)] {
+		if !kept[identify(o)] && !dropped(o) {
 			effect.Patches = append(effect.Patches, types.Patch{Target: only(o), Patch: fmt.Sprintf(
 				"$patch: delete\napiVersion: %s\nkind: %s\nmetadata:\n  name: %q\n", o.APIVersion, o.Kind, o.Name)})
 		}
