@@ -216,18 +216,19 @@ func (c *cluster) checkRemoved(old, pools []*pool) {
 			continue
 		}
 		removed = append(removed, p.hostname)
-		switch instance := instances[p.hostname]; {
+		instance, replicas := instances[p.hostname], 0
+		if instance != nil {
+			replicas = c.facts.Replicas(c.namespace(), instance.Name)
+		}
+		switch {
+		case replicas > 0:
+			c.report(finding.Error, "pool-in-use", "",
+				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %d volume replicas; move them first", p.hostname, instance.Name, replicas)
 		case instance == nil && len(instances) > 0:
 			c.report(finding.Warning, "no-instance", "",
 				"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.hostname)
 		case !seen:
 			unseen = append(unseen, p.hostname)
-		case instance == nil: // no pool of it lives
-		default:
-			if n := c.facts.Replicas(c.namespace(), instance.Name); n > 0 {
-				c.report(finding.Error, "pool-in-use", "",
-					"the pool on %s (CStorPoolInstance %s) cannot go: it holds %d volume replicas; move them first", p.hostname, instance.Name, n)
-			}
 		}
 	}
 	if len(unseen) > 0 {

@@ -186,6 +186,7 @@ func TestRemovedPools(t *testing.T) {
 		return fmt.Sprintf("{apiVersion: poolwright.io/v1alpha1, kind: Inventory, metadata: {name: %s}, items: []}\n---\n", plural)
 	}
 	empty := instance("n1") + instance("n2") + none("cstorvolumereplicas")
+	elsewhere := strings.Replace(none("cstorvolumereplicas"), "replicas}", "replicas, annotations: {poolwright.io/namespace: elsewhere}}", 1)
 	tests := []struct{ name, facts, old, now, severity, want string }{
 		{"empty", empty, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "", ""},
 		{"nothing is live", none("cstorpoolinstances") + none("cstorvolumereplicas"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "", ""},
@@ -193,6 +194,8 @@ func TestRemovedPools(t *testing.T) {
 		{"instances unknown", replica, "n1 stripe a1; n2 stripe a2; n3 stripe a3", "n1 stripe a1", "warning", "the pool on n2, n3 goes, and the inventory does not tell"},
 		{"all unknown", none("volumegroups"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning", "the inventory does not tell"},
 		{"with replicas", instance("n1") + instance("n2") + replica, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "error", "CStorPoolInstance prod-n2) cannot go: it holds 1 volume replicas"},
+		{"with replicas, and a snapshot of another namespace", instance("n1") + instance("n2") + replica + elsewhere, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "error", "CStorPoolInstance prod-n2) cannot go: it holds 1 volume replicas"},
+		{"a snapshot of another namespace", instance("n1") + instance("n2") + elsewhere, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning", "the inventory does not tell"},
 		{"replicas elsewhere", instance("n1") + instance("n2") + replica, "n1 stripe a1; n2 stripe a2", "n2 stripe a2", "", ""},
 		{"without instance", instance("n1"), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning", "has no CStorPoolInstance yet"},
 		{"one goes, one comes", empty, "n1 stripe a1; n2 stripe a2", "n1 stripe a1; n3 stripe a3", "warning", "the pool on n2 goes and the pool on n3 comes in one edit"},

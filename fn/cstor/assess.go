@@ -191,10 +191,10 @@ func (a assessment) replicasOn(hostname string) string {
 		}
 	}
 	switch {
+	case replicas > 0:
+		return fmt.Sprintf("%s on it", place.Count(replicas, "volume replica"))
 	case instances == 0, !a.facts.Tells(cstorGroup, replicaKind, a.Ref.Namespace):
 		return "the inventory does not tell whether volume replicas are on it"
-	case replicas == 0:
-		return "the inventory knows of no volume replica on it"
 	}
-	return fmt.Sprintf("%s on it", place.Count(replicas, "volume replica"))
+	return "the inventory knows of no volume replica on it"
 }

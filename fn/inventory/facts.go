@@ -48,7 +48,7 @@ type Facts struct {
 	replicas  map[Key]int             // by pool instance
 	objects   map[krm.ID]*krm.Object
 	kinds     map[krm.ID][]*krm.Object // by group and kind
-	wholes    map[string][]*krm.Object // Inventories, by name
+	wholes    map[string][]*krm.Object // Inventories, by the plural of the kind in them
 }
 
 // New indexes facts.
@@ -139,7 +139,11 @@ func (f *Facts) add(o *krm.Object) {
 	case "cstor.openebs.io/CStorVolumeReplica":
 		f.replicas[Key{o.Namespace, o.Label(LabelPoolInstance)}]++
 	case "poolwright.io/Inventory":
-		f.wholes[o.Name] = append(f.wholes[o.Name], o)
+		name := o.Name
+		if items := o.Node.Seq("items"); len(items) > 0 {
+			name = plural(items[0].Str("kind")) // kustomize may have changed the name
+		}
+		f.wholes[name] = append(f.wholes[name], o)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/schema/document"
@@ -135,8 +134,8 @@ func groupVersions(groups []document.Node) []schema.GroupVersion {
 	return all
 }
 
-// addVersions asks for the kinds of each version. What an API server says instead is
-// kept for its group; not to reach it is an error.
+// addVersions asks for the kinds of each version. Why a version does not tell is kept
+// for its group.
 func (c *Cluster) addVersions(ctx context.Context, served *Served, versions []schema.GroupVersion) error {
 	const atOnce = 8
 	bodies, errs := make([][]byte, len(versions)), make([]error, len(versions))
@@ -146,29 +145,41 @@ func (c *Cluster) addVersions(ctx context.Context, served *Served, versions []sc
 		readers.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
+			ctx, cancel := context.WithTimeout(ctx, requestTimeout/3)
+			defer cancel()
 			bodies[i], errs[i] = c.get(ctx, versionPath(gv.Group, gv.Version), plainJSON, nil)
 		})
 	}
 	readers.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for i, gv := range versions {
-		var list *document.Node
-		var status apierrors.APIStatus
 		err := errs[i]
 		if err == nil {
-			list, err = parse(bodies[i])
-		} else if !errors.As(err, &status) {
-			return err
+			err = served.addVersion(gv, bodies[i])
 		}
 		if err != nil {
 			served.failed[gv.Group] = err
-			continue
 		}
-		resources := list.Seq("resources")
-		for j := range resources {
-			r := &resources[j]
-			namespaced, _ := r.Get("namespaced").Bool()
-			served.add(r, Resource{Group: gv.Group, Version: gv.Version, Kind: r.Str("kind"), Plural: r.Str("name"), Namespaced: namespaced})
-		}
+	}
+	return nil
+}
+
+// addVersion adds the kinds of a version.
+func (s *Served) addVersion(gv schema.GroupVersion, body []byte) error {
+	list, err := parse(body)
+	switch {
+	case err != nil:
+		return err
+	case list.Str("kind") != "APIResourceList":
+		return fmt.Errorf("%s answers with something else than a list of resources", gv)
+	}
+	resources := list.Seq("resources")
+	for i := range resources {
+		r := &resources[i]
+		namespaced, _ := r.Get("namespaced").Bool()
+		s.add(r, Resource{Group: gv.Group, Version: gv.Version, Kind: r.Str("kind"), Plural: r.Str("name"), Namespaced: namespaced})
 	}
 	return nil
 }

@@ -152,6 +152,18 @@ func TestVersions(t *testing.T) {
 			"/apis":      `{"kind": "APIGroupList", "groups": [{"name": "g", "versions": [{"version": "v1"}]}]}`,
 			"/apis/g/v1": `<html>`,
 		}, "g/A", Resource{}, "the kinds of g cannot be told"},
+		"a group that answers with something else": {map[string]string{
+			"/api":       `{"kind": "APIVersions", "versions": ["v1"]}`,
+			"/apis":      `{"kind": "APIGroupList", "groups": [{"name": "g", "versions": [{"version": "v1"}]}]}`,
+			"/api/v1":    `{"kind": "APIResourceList", "resources": [{"name": "nodes", "kind": "Node", "verbs": ["list"]}]}`,
+			"/apis/g/v1": `{"kind": "Status", "status": "Failure", "code": 503}`,
+		}, "g/A", Resource{}, "the kinds of g cannot be told: g/v1 answers with something else than a list of resources"},
+		"a group that breaks off": {map[string]string{
+			"/api":       `{"kind": "APIVersions", "versions": ["v1"]}`,
+			"/apis":      `{"kind": "APIGroupList", "groups": [{"name": "g", "versions": [{"version": "v1"}]}]}`,
+			"/api/v1":    `{"kind": "APIResourceList", "resources": [{"name": "nodes", "kind": "Node", "verbs": ["list"]}]}`,
+			"/apis/g/v1": "break",
+		}, "/Node", Resource{"", "v1", "Node", "nodes", false}, ""},
 		"a core group that does not answer": {map[string]string{
 			"/api":  `{"kind": "APIVersions", "versions": ["v1"]}`,
 			"/apis": `{"kind": "APIGroupList"}`,
@@ -174,6 +186,9 @@ func TestVersions(t *testing.T) {
 			if !found {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				answer = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "ServiceUnavailable", "code": 503}`
+			}
+			if answer == "break" {
+				w.Header().Set("Content-Length", "1000")
 			}
 			fmt.Fprint(w, answer)
 		}))

@@ -18,10 +18,10 @@ const addedFile = "added.yaml"
 
 // difference says what a function did as a component does it: resources that
 // are added, and patches for what was changed or removed. It is nil if that is
-// nothing. As the last step of a build it leaves out what is local-config: kustomize
-// would only drop it, and takes minutes for thousands of objects.
+// nothing. As the last step of a build it adds nothing that is local-config: kustomize
+// would drop it, and takes minutes for thousands of objects. What was there before may
+// be read by a var.
 func difference(before, after []*krm.Object, last bool) (effect *types.Kustomization, added []byte) {
-	dropped := func(o *krm.Object) bool { return last && o.Annotation(krm.AnnotationLocalConfig) == "true" }
 	effect = emptyStep()
 	old := map[identity]*krm.Object{}
 	for _, o := range before {
@@ -34,7 +34,7 @@ func difference(before, after []*krm.Object, last bool) (effect *types.Kustomiza
 		kept[id] = true
 		was, known := old[id]
 		switch {
-		case dropped(o) && (!known || dropped(was)):
+		case !known && last && o.Annotation(krm.AnnotationLocalConfig) == "true":
 		case !known:
 			if text.Len() > 0 {
 				text.WriteString("---\n")
@@ -47,7 +47,7 @@ func difference(before, after []*krm.Object, last bool) (effect *types.Kustomiza
 		}
 	}
 	for _, o := range before {
-		if !kept[identify(o)] && !dropped(o) {
+		if !kept[identify(o)] {
 			effect.Patches = append(effect.Patches, types.Patch{Target: only(o), Patch: fmt.Sprintf(
 				"$patch: delete\napiVersion: %s\nkind: %s\nmetadata:\n  name: %q\n", o.APIVersion, o.Kind, o.Name)})
 		}
