@@ -34,7 +34,7 @@ type assessment struct {
 	*change.Change
 	facts *inventory.Facts
 	// Of a CStorPoolCluster:
-	others map[string]string // whose each block device is that another one names
+	others map[string]string // what names each block device that is not for this one
 	hosts  map[string]*pool  // where it is changed, its pools so far
 	disks  []string          // and all block devices in them
 }
@@ -69,7 +69,7 @@ func (a assessment) claim() {
 			a.judge(change.Disruptive, f, "the driver changes the volume to class %s while it is used; where the cluster or the driver cannot do that, it is refused", f.New.Str())
 		case f.Under("spec"):
 			a.judge(change.Disruptive, f, "the API server refuses it: a claim cannot change %s, and the sync stops here", f.Path)
-		case f.Shape == "metadata.annotations["+selectedNode+"]":
+		case f.Shape == "metadata.annotations["+inventory.AnnotationSelectedNode+"]":
 			if known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name); known != nil && known.Bound {
 				a.judge(change.Safe, f, "it is bound, and its volume stays where it is")
 				continue
@@ -122,14 +122,15 @@ func (a assessment) attachment() {
 // poolCluster judges a CStorPoolCluster.
 func (a assessment) poolCluster() {
 	a.others = map[string]string{}
-	for _, o := range a.facts.PoolClusters() {
-		if o.Namespace != a.Ref.Namespace || o.Name == a.Ref.Name {
+	own := func(cluster inventory.Key) bool {
+		return cluster == inventory.Key{Namespace: a.Ref.Namespace, Name: a.Ref.Name}
+	}
+	for _, o := range otherPools(a.facts, own, nil) {
+		if o.Namespace != a.Ref.Namespace {
 			continue
 		}
-		for _, p := range readPools(o.Node) {
-			for _, name := range p.devices() {
-				a.others[name] = o.Name
-			}
+		for _, name := range disksOf(o) {
+			a.others[name] = o.Ref.String()
 		}
 	}
 	switch a.Action {

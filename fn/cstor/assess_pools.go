@@ -77,7 +77,7 @@ func (a assessment) inUse(names []string) string {
 	}
 	for _, name := range names {
 		if other := a.others[name]; other != "" {
-			return name + " is in the pool cluster " + other + lost
+			return name + " is in " + other + lost
 		}
 		device := a.facts.Device(a.Ref.Namespace, name)
 		if device == nil {

@@ -161,42 +161,51 @@ func readGroups(items []document.Node) [][]string {
 	return groups
 }
 
-// otherPools lists the CStorPoolClusters that are not for the specs, live or held
-// by others, and the instances of such.
-func otherPools(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []*krm.Object {
-	own := map[inventory.Key]bool{}
-	for _, s := range specs {
-		own[inventory.Key{Namespace: s.Object.Namespace, Name: s.Object.Name}] = true
-	}
+// otherPools lists the CStorPoolClusters that are not our own, live or held by others,
+// and the instances of such.
+func otherPools(facts *inventory.Facts, own func(inventory.Key) bool, held []*krm.Object) []*krm.Object {
 	others := slices.DeleteFunc(append(facts.PoolClusters(), held...), func(o *krm.Object) bool {
-		return o.Kind == poolClusterKind && own[inventory.Key{Namespace: o.Namespace, Name: o.Name}]
+		return o.Kind == poolClusterKind && own(key(o))
 	})
-	for _, i := range facts.OtherPoolInstances(func(cluster inventory.Key) bool { return own[cluster] }) {
+	for _, i := range facts.OtherPoolInstances(own) {
 		others = append(others, i.Object)
 	}
 	return others
 }
 
+// ownPools tells the CStorPoolClusters of the specs.
+func ownPools(specs []*system.Spec) func(inventory.Key) bool {
+	own := map[inventory.Key]bool{}
+	for _, s := range specs {
+		own[key(s.Object)] = true
+	}
+	return func(cluster inventory.Key) bool { return own[cluster] }
+}
+
 // takeHeld takes the block devices that the pools and storage sets of others hold.
 func takeHeld(disks *place.Disks, held []*krm.Object) {
 	for _, o := range held {
-		switch o.Kind {
-		case poolClusterKind:
-			for _, p := range readPools(o.Node) {
-				for _, name := range p.devices() {
-					disks.Take(o.Namespace, name, o.Ref.String())
-				}
-			}
-		case instanceKind:
-			for _, field := range []string{"dataRaidGroups", "writeCacheRaidGroups"} {
-				for _, name := range flatten(readGroups(o.Node.Seq("spec", field))) {
-					disks.Take(o.Namespace, name, o.Ref.String())
-				}
-			}
-		case setKind:
-			for _, d := range o.Node.Seq("spec", "blockDevices") {
-				disks.Take(o.Namespace, d.Str("name"), o.Ref.String())
-			}
+		for _, name := range disksOf(o) {
+			disks.Take(o.Namespace, name, o.Ref.String())
 		}
 	}
+}
+
+// disksOf lists the block devices that a CStorPoolCluster, one of its instances or a
+// storage set names.
+func disksOf(o *krm.Object) []string {
+	var names []string
+	switch o.Kind {
+	case poolClusterKind:
+		for _, p := range readPools(o.Node) {
+			names = append(names, p.devices()...)
+		}
+	case instanceKind:
+		return readPool(o.Node.Get("spec")).devices()
+	case setKind:
+		for _, d := range o.Node.Seq("spec", "blockDevices") {
+			names = append(names, d.Str("name"))
+		}
+	}
+	return names
 }

@@ -23,7 +23,7 @@ import (
 // chooses in turn.
 func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []system.Output {
 	disks := place.NewDisks(facts)
-	takeHeld(disks, otherPools(facts, specs, held))
+	takeHeld(disks, otherPools(facts, ownPools(specs), held))
 	links := sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) })
 	clusters := make([]*cluster, len(specs))
 	for i, spec := range specs {

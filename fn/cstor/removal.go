@@ -3,6 +3,7 @@ package cstor
 import (
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
@@ -56,7 +57,7 @@ func (c *cluster) releaseSurplus() {
 		if o.Kind != claimKind || pooled[o.Name] {
 			continue
 		}
-		if !c.holdsData(o) || c.consents(o.Annotation(selectedNode)) {
+		if !c.holdsData(o) || c.consents(o.Annotation(inventory.AnnotationSelectedNode)) {
 			c.out.Released[id] = true
 			c.out.Released[c.attachmentID(o.Name)] = true
 		}
@@ -95,7 +96,7 @@ func (c *cluster) pooledVolumes() int {
 func nodeOfVolume(o *krm.Object) string {
 	switch o.Kind {
 	case claimKind:
-		return o.Annotation(selectedNode)
+		return o.Annotation(inventory.AnnotationSelectedNode)
 	case attachmentKind:
 		return o.Node.Str("spec", "nodeName")
 	}

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	selectedNode   = "volume.kubernetes.io/selected-node"
 	storageGroup   = "storage.k8s.io"
 	storageVersion = storageGroup + "/v1"
 )
@@ -125,7 +124,7 @@ func (c *cluster) renderVolume(m *member, v *volume) {
 		d.F("resources", d.Object(d.F("requests", d.Object(d.F("storage", d.Text(v.capacity)))))),
 	)))
 	// With a WaitForFirstConsumer class and no pod, this is what lets it bind.
-	claim.SetAnnotation(selectedNode, m.name)
+	claim.SetAnnotation(inventory.AnnotationSelectedNode, m.name)
 	c.add(gitops.Object{File: "persistentvolumeclaim.yaml", Stateful: true, Stage: claimStage, Object: claim})
 
 	if v.pvName == "" {

@@ -399,7 +399,7 @@ func (s *standing) nodeOf(storage string) string {
 		return o.Node.Str("spec", "nodeName")
 	}
 	if o := s.before.objects[s.claimID(storage)]; o != nil {
-		return o.Annotation(selectedNode)
+		return o.Annotation(inventory.AnnotationSelectedNode)
 	}
 	return ""
 }

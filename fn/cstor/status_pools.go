@@ -125,7 +125,7 @@ func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) 
 	for _, r := range facts.Objects(cstorGroup, replicaKind) {
 		name := r.Label(inventory.LabelPoolInstance)
 		instance := krm.ID{Group: cstorGroup, Kind: instanceKind, Namespace: r.Namespace, Name: name}
-		if r.Namespace == poolCluster.Namespace && r.Annotation(annotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, poolCluster.Name+"-") {
+		if r.Namespace == poolCluster.Namespace && r.Annotation(inventory.AnnotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, poolCluster.Name+"-") {
 			return name, true
 		}
 	}

@@ -29,8 +29,7 @@ const (
 	deviceGroup     = "openebs.io"
 	deviceVersion   = deviceGroup + "/v1alpha1"
 
-	labelReplicaVolume    = "cstorvolume.openebs.io/name"
-	annotationReplicaHost = "cstorpoolinstance.openebs.io/hostname"
+	labelReplicaVolume = "cstorvolume.openebs.io/name"
 )
 
 // Tree implements system.Mapper. Downwards it goes from the claim over volume,
@@ -335,7 +334,7 @@ func (f *forest) replica(o *krm.Object) *health.Tree {
 		return under(t, f.pool(i))
 	}
 	why := "the replica names it"
-	if host := o.Annotation(annotationReplicaHost); host != "" {
+	if host := o.Annotation(inventory.AnnotationReplicaHost); host != "" {
 		why += ", on host " + host
 	}
 	return under(t, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: instanceKind, Namespace: instance.Namespace, Name: instance.Name}, why))
@@ -348,7 +347,7 @@ func (f *forest) replicaAlone(o *krm.Object) *health.Tree {
 // pool is a pool with its disks.
 func (f *forest) pool(o *krm.Object) *health.Tree {
 	t := f.poolAlone(o)
-	for _, name := range f.disksOf(o) {
+	for _, name := range disksOf(o) {
 		t.Children = append(t.Children, f.device(o.Namespace, name))
 	}
 	return t
@@ -357,7 +356,7 @@ func (f *forest) pool(o *krm.Object) *health.Tree {
 func (f *forest) poolAlone(o *krm.Object) *health.Tree {
 	p := poolProblem(o)
 	t := &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: p.Phase}
-	where, down := f.host(hostOf(o))
+	where, down := f.host(inventory.PoolHost(o))
 	if down != "" {
 		t.Phase = health.Error // whatever the pool manager said last
 	}

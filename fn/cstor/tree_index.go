@@ -68,7 +68,7 @@ func newForest(facts *inventory.Facts) *forest {
 		if cluster := clusterOf(o); cluster != (inventory.Key{}) {
 			clusters[cluster] = true
 		}
-		for _, name := range f.disksOf(o) {
+		for _, name := range disksOf(o) {
 			disk := inventory.Key{Namespace: o.Namespace, Name: name}
 			f.holders[disk] = append(f.holders[disk], o)
 		}
@@ -356,7 +356,7 @@ func (f *forest) onHost(t *health.Tree, hostname string) *health.Tree {
 	}
 	var pools, lost []*krm.Object
 	for _, o := range f.facts.Objects(cstorGroup, instanceKind) {
-		if hostOf(o) == hostname {
+		if inventory.PoolHost(o) == hostname {
 			pools = append(pools, o)
 			lost = append(lost, f.replicasOn[key(o)]...)
 		}
@@ -364,7 +364,7 @@ func (f *forest) onHost(t *health.Tree, hostname string) *health.Tree {
 	pooled := map[inventory.Key]bool{}
 	for _, o := range pools {
 		under(t, f.poolAndVolumes(o, lost, "without this node"))
-		for _, name := range f.disksOf(o) {
+		for _, name := range disksOf(o) {
 			pooled[inventory.Key{Namespace: o.Namespace, Name: name}] = true
 		}
 	}
@@ -385,11 +385,6 @@ func (f *forest) onHost(t *health.Tree, hostname string) *health.Tree {
 	return t
 }
 
-// disksOf lists the block devices of a pool.
-func (f *forest) disksOf(o *krm.Object) []string {
-	return append(flatten(readGroups(o.Node.Seq("spec", "dataRaidGroups"))), flatten(readGroups(o.Node.Seq("spec", "writeCacheRaidGroups")))...)
-}
-
 // devicesOf lists the block devices that a cloud disk became. Most drivers have
 // names for their disks that hold without the attachment, too.
 func (f *forest) devicesOf(pv *krm.Object) []*inventory.BlockDevice {
@@ -407,11 +402,6 @@ func (f *forest) devicesOf(pv *krm.Object) []*inventory.BlockDevice {
 		hostname = n.Hostname
 	}
 	return f.links().find(linksOf(v.Driver, v, f.facts.Attachment(pv.Name, node)), hostname)
-}
-
-// hostOf is the host that a pool is on.
-func hostOf(pool *krm.Object) string {
-	return cmp.Or(pool.Label(inventory.LabelHostname), pool.Node.Str("spec", "hostName"))
 }
 
 func key(o *krm.Object) inventory.Key { return inventory.Key{Namespace: o.Namespace, Name: o.Name} }

@@ -22,6 +22,9 @@ const (
 	LabelPoolInstance    = "cstorpoolinstance.openebs.io/name"
 	LabelBlockDeviceTag  = "openebs.io/block-device-tag"
 	AnnotationAllowedTag = "openebs.io/allowed-bd-tags"
+	// On a volume replica, the host of its pool; on a claim, the node that it is for.
+	AnnotationReplicaHost  = "cstorpoolinstance.openebs.io/hostname"
+	AnnotationSelectedNode = "volume.kubernetes.io/selected-node"
 )
 
 // Key names a namespaced object.
@@ -133,7 +136,7 @@ func (f *Facts) add(o *krm.Object) {
 	case "cstor.openebs.io/CStorPoolCluster":
 		f.pools[key] = o
 	case "cstor.openebs.io/CStorPoolInstance":
-		i := &PoolInstance{Object: o, Name: o.Name, Hostname: cmp.Or(o.Label(LabelHostname), o.Node.Str("spec", "hostName"))}
+		i := &PoolInstance{Object: o, Name: o.Name, Hostname: PoolHost(o)}
 		cluster := Key{o.Namespace, o.Label(LabelPoolCluster)}
 		f.instances[cluster] = append(f.instances[cluster], i)
 	case "cstor.openebs.io/CStorVolumeReplica":
@@ -237,6 +240,11 @@ func (f *Facts) OtherPoolInstances(own func(Key) bool) []*PoolInstance {
 		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return others
+}
+
+// PoolHost is the hostname of the node that a CStorPoolInstance is on.
+func PoolHost(o *krm.Object) string {
+	return cmp.Or(o.Label(LabelHostname), o.Node.Str("spec", "hostName"))
 }
 
 // ClaimedBy counts the devices that are claimed by a pool cluster.

@@ -1,6 +1,7 @@
 // Package system says what a storage system is to Poolwright: one value that
-// renders, judges, reports and maps. Everything around it (reading, completing, protecting,
-// reconciling with what was rendered before) is the same for all and lies in fn.
+// renders, judges, reports and maps. Everything around it (reading, completing,
+// protecting, reconciling with what was rendered before) is the same for all and lies
+// in fn.
 package system
 
 import (

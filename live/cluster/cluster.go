@@ -18,10 +18,10 @@ type Options struct {
 	Namespace  string // "" for all
 }
 
-// requestTimeout bounds one request, so that a server that hangs is not waited
+// RequestTimeout bounds one request, so that a server that hangs is not waited
 // for without end. An API server gives up by itself after as long, unless told
 // otherwise; a page of the largest lists takes a few seconds.
-const requestTimeout = time.Minute
+const RequestTimeout = time.Minute
 
 // retries is how often a request is made again, a second later or when the API
 // server says, because it was too busy or the connection broke.
@@ -86,7 +86,7 @@ const plainJSON = "application/json"
 // get makes one request, for an answer of the type that is accepted, and returns the
 // body.
 func (c *Cluster) get(ctx context.Context, path, accept string, query map[string]string) ([]byte, error) {
-	r := c.requests.Get().AbsPath(path).Timeout(requestTimeout).MaxRetries(retries).SetHeader("Accept", accept)
+	r := c.requests.Get().AbsPath(path).Timeout(RequestTimeout).MaxRetries(retries).SetHeader("Accept", accept)
 	for key, value := range query {
 		if value != "" {
 			r = r.Param(key, value)

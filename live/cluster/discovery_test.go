@@ -176,6 +176,9 @@ func TestVersions(t *testing.T) {
 			"/api":  `{"kind": "APIVersions", "versions": []}`,
 			"/apis": `{"kind": "APIGroupList", "groups": []}`,
 		}, "", Resource{}, "is not the answer of a Kubernetes API server"},
+		"no core group": {map[string]string{
+			"/apis": `{"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "g"}, "versions": [{"version": "v1", "resources": [{"resource": "as", "responseKind": {"kind": "A"}, "verbs": ["list"]}]}]}]}`,
+		}, "", Resource{}, "cannot ask the API server which kinds it serves: "},
 		"half of it": {map[string]string{
 			"/api": `{"kind": "APIVersions", "versions": ["v1"]}`,
 		}, "", Resource{}, "cannot ask the API server which kinds it serves: "},

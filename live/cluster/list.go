@@ -16,8 +16,8 @@ import (
 const pageSize = 500
 
 // List reads all objects of a resource page by page, and hands over the items of
-// each page, which say what they are as the API server does for single objects. What is kept of them must be copied: they are parts of the text of
-// the whole page. If a page has expired, which takes an API server minutes,
+// each page, which say what they are as single objects do. What is kept of them must
+// be copied: they are parts of the text of the whole page. If a page has expired, which takes an API server minutes,
 // restart is called and the list begins again: a mixture of two states is never
 // handed over as one.
 func (c *Cluster) List(ctx context.Context, r Resource, selector string, page func(items []document.Node) error, restart func()) error {

@@ -34,7 +34,7 @@ func (c *Cluster) DryRunApply(ctx context.Context, r Resource, namespace, name, 
 // object makes one request, and reads the object that comes back, and the
 // warnings beside it.
 func object(ctx context.Context, request *rest.Request) (*document.Node, []string, error) {
-	result := request.Timeout(requestTimeout).SetHeader("Accept", plainJSON).Do(ctx)
+	result := request.Timeout(RequestTimeout).SetHeader("Accept", plainJSON).Do(ctx)
 	var warnings []string
 	for _, w := range result.Warnings() {
 		warnings = append(warnings, w.Text)

@@ -24,10 +24,6 @@ const fieldManager = "poolwright-status"
 // maxMessage is how long a message may be, in bytes, as the definitions have it.
 const maxMessage = 32768
 
-// requestTimeout bounds one request, so that a server that hangs does not keep the
-// watch from going on.
-const requestTimeout = time.Minute
-
 // ErrLost says that the API server could not be reached.
 var ErrLost = errors.New("the API server is lost")
 
@@ -122,7 +118,7 @@ func (w *Writer) write(ctx context.Context, o *Object, st *health.Status, now ti
 	if err := u.UnmarshalJSON(document.AppendJSON(nil, &body)); err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cluster.RequestTimeout)
 	defer cancel()
 	client := w.cluster.Dynamic().Resource(o.Resource.GVR()).Namespace(o.Object.Namespace)
 	var answer apierrors.APIStatus

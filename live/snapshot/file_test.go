@@ -86,6 +86,15 @@ func TestNone(t *testing.T) {
 			if len(findings) > 0 || !told(facts, "openebs") || told(facts, "other") {
 				t.Errorf("%d items: %v\n%s", len(items), findings, file.Bytes())
 			}
+			// kustomize may have renamed it. Then what is in it tells what it is of.
+			renamed, err := krm.Parse(&document.Source{Data: bytes.Replace(file.Bytes(), []byte(k.Plural), []byte("p-"+k.Plural), 1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			facts, _ = fn.Facts(renamed, true)
+			if told(facts, "openebs") != (len(items) > 0) || told(facts, "other") {
+				t.Errorf("%d items, renamed", len(items))
+			}
 			whole := strings.Replace(file.String(), krm.AnnotationScope, "n", 1)
 			if objects, err = krm.Parse(&document.Source{Data: []byte(whole)}); err != nil {
 				t.Fatal(err)

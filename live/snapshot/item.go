@@ -82,9 +82,7 @@ func (s *slimmer) metadata(meta *document.Node) document.Node {
 
 func (s *slimmer) keepsAnnotation(key string) bool {
 	switch key {
-	case inventory.AnnotationAllowedTag, // of a pool cluster
-		"cstorpoolinstance.openebs.io/hostname", // of a volume replica: where its pool was
-		"volume.kubernetes.io/selected-node":    // of a claim: for which node it is
+	case inventory.AnnotationAllowedTag, inventory.AnnotationReplicaHost, inventory.AnnotationSelectedNode:
 		return true
 	}
 	return strings.HasPrefix(key, "poolwright.io/") || slices.Contains(s.annotations, key)

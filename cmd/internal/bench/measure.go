@@ -20,6 +20,15 @@ import (
 // how many bytes it allocated.
 const AllocatedPrefix = "allocated: "
 
+// Exit ends a command.
+func Exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
 // Job is one thing to measure.
 type Job struct {
 	Name  string

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/internal/tool"
 )
 
 // open makes a terminal of a width, and returns what a program writes to, and what
@@ -18,7 +19,7 @@ func open(t *testing.T, columns uint16) (program, screen *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no terminal to test with: %v", err)
+		tool.Missing(t, fmt.Sprintf("no terminal to test with: %v", err))
 	}
 	t.Cleanup(func() { screen.Close() })
 	fd := int(screen.Fd())
@@ -33,7 +34,7 @@ func open(t *testing.T, columns uint16) (program, screen *os.File) {
 		t.Fatal(err)
 	}
 	if program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Skipf("no terminal to test with: %v", err)
+		tool.Missing(t, fmt.Sprintf("no terminal to test with: %v", err))
 	}
 	t.Cleanup(func() { program.Close() })
 	return program, screen

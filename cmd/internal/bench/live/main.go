@@ -19,21 +19,13 @@ import (
 
 func main() {
 	if len(os.Args) == 4 && os.Args[1] == "populate" {
-		exit(populate(os.Args[2], os.Args[3]))
+		bench.Exit(populate(os.Args[2], os.Args[3]))
 	}
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is printed")
 	nodes := flag.Int("nodes", 1000, "nodes of the cluster, with 24 disks each")
 	bin := flag.String("bin", "bin", "the folder of poolwright and the programs of the control plane")
 	flag.Parse()
-	exit(run(*runs, *nodes, *bin))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	bench.Exit(run(*runs, *nodes, *bin))
 }
 
 func run(runs, nodes int, bin string) error {

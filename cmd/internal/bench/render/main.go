@@ -17,9 +17,9 @@ func main() {
 	if len(os.Args) == 4 {
 		switch os.Args[1] {
 		case "as-json":
-			exit(copyAsJSON(os.Args[2], os.Args[3]))
+			bench.Exit(copyAsJSON(os.Args[2], os.Args[3]))
 		case "in-process":
-			exit(inProcess(os.Args[2], os.Args[3]))
+			bench.Exit(inProcess(os.Args[2], os.Args[3]))
 		}
 	}
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is printed")
@@ -27,15 +27,7 @@ func main() {
 	poolwright := flag.String("poolwright", "bin/poolwright", "the binary to measure")
 	kustomize := flag.String("kustomize", "bin/kustomize", "the kustomize binary; left out where it is missing")
 	flag.Parse()
-	exit(run(*runs, *largest, *poolwright, *kustomize))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	bench.Exit(run(*runs, *largest, *poolwright, *kustomize))
 }
 
 // sizes are those that the README reports.
