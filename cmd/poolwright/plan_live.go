@@ -44,7 +44,7 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 		return err
 	}
 	// The snapshot of the package may be old: what is at risk is what lives.
-	facts, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: fn.RiskFacts()})
+	facts, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: fn.RiskFacts(), Served: result.Served})
 	if err != nil {
 		return err
 	}

@@ -199,14 +199,17 @@ func (v statusView) of(namespace string) statusView {
 func takeStatus(ctx context.Context, s streams, f statusFlags, at subject) (statusView, error) {
 	done := terminal.Progress(s.err, "reading "+at.cluster.String())
 	defer done()
+	served, err := at.cluster.Served(ctx)
+	if err != nil {
+		return statusView{}, err
+	}
 	var ours []*own.Object
 	if f.cluster {
-		var err error
-		if ours, err = own.Read(ctx, at.cluster); err != nil {
+		if ours, err = own.Read(ctx, at.cluster, served); err != nil {
 			return statusView{}, err
 		}
 	}
-	options := snapshot.Options{Kinds: fn.StatusKinds()}
+	options := snapshot.Options{Kinds: fn.StatusKinds(), Served: served}
 	options.Keep(append(fn.Specs(at.pkg.Objects), own.Specs(ours)...))
 	taken, err := snapshot.Take(ctx, at.cluster, options)
 	if err != nil {

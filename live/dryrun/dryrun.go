@@ -48,6 +48,7 @@ type Result struct {
 	// objects nor in Options.Owners: of another package, or of a spec that is gone.
 	Others   []*krm.Object
 	Findings []finding.Finding
+	Served   *cluster.Served // what the cluster serves
 }
 
 // parallel bounds the requests that are under way.

@@ -10,7 +10,7 @@ import (
 
 // result sorts the answers into what is there and what would be.
 func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
-	result := &Result{}
+	result := &Result{Served: r.served}
 	absent, warned := map[string][]*krm.Object{}, map[string][]*krm.Object{}
 	for i, w := range wanted {
 		a := &answers[i]

@@ -21,11 +21,7 @@ type Object struct {
 
 // Read reads the objects of all own kinds that the cluster has. Without a kind of
 // spec it is an error: there is nothing to be found.
-func Read(ctx context.Context, c *cluster.Cluster) ([]*Object, error) {
-	served, err := c.Served(ctx)
-	if err != nil {
-		return nil, err
-	}
+func Read(ctx context.Context, c *cluster.Cluster, served *cluster.Served) ([]*Object, error) {
 	resources, err := Resources(served)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ type Options struct {
 	// and Fields are: dotted paths such as status.nodeInfo.architecture. See Keep.
 	Annotations []string
 	Fields      []string
+	// Served is what the cluster serves, if that is known; else it is asked for.
+	Served *cluster.Served
 	// Progress is told how many objects of a kind there are so far. It may be
 	// called by several goroutines at once, and may be nil.
 	Progress func(kind string, objects int)
@@ -105,9 +107,12 @@ func mustParse(text []byte) *document.Node {
 // Take reads the cluster. If the permission to read some kinds is missing, the
 // error is a *DeniedError that names all of them.
 func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error) {
-	served, err := c.Served(ctx)
-	if err != nil {
-		return nil, err
+	served := o.Served
+	if served == nil {
+		var err error
+		if served, err = c.Served(ctx); err != nil {
+			return nil, err
+		}
 	}
 	s := &Snapshot{}
 	var masks []mask

@@ -417,11 +417,15 @@ func writesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := own.Read(t.Context(), c)
+	served, err := c.Served(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := snapshot.Options{Kinds: fn.StatusKinds()}
+	objects, err := own.Read(t.Context(), c, served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := snapshot.Options{Kinds: fn.StatusKinds(), Served: served}
 	for _, o := range objects {
 		options.Keep([]*krm.Object{o.Object})
 	}
