@@ -93,7 +93,7 @@ func (d *driver) attach(ctx context.Context) error {
 	}
 	for _, a := range attachments.Items {
 		volume, _, _ := unstructured.NestedString(a.Object, "spec", "source", "persistentVolumeName")
-		if attached, _, _ := unstructured.NestedBool(a.Object, "status", "attached"); attached || !ours[volume] {
+		if !ours[volume] || working(&a) {
 			continue
 		}
 		said := map[string]any{"attached": true}
@@ -124,11 +124,11 @@ func (d *driver) operate(ctx context.Context) error {
 		return err
 	}
 	for _, c := range clusters.Items {
-		pools, _, _ := unstructured.NestedSlice(c.Object, "spec", "pools")
-		count := int64(len(pools))
-		if healthy, _, _ := unstructured.NestedInt64(c.Object, "status", "healthyInstances"); healthy == count {
+		if working(&c) {
 			continue
 		}
+		pools, _, _ := unstructured.NestedSlice(c.Object, "spec", "pools")
+		count := int64(len(pools))
 		for _, pool := range pools {
 			if err := d.makePool(ctx, &c, pool); err != nil {
 				return err

@@ -75,7 +75,7 @@ func (o *order) see(object *unstructured.Unstructured, deleted bool) {
 		return
 	}
 	note(o.first)
-	if attached, _, _ := unstructured.NestedBool(object.Object, "status", "attached"); attached || str(object, "status", "phase") == "Bound" {
+	if object.GetKind() != "CStorPoolCluster" && working(object) {
 		note(o.ready)
 	}
 }

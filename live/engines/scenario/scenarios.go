@@ -44,7 +44,6 @@ func commits(t *testing.T, s Suite, c *Cluster, d definitions) {
 		r.sync("the same commit, with statuses")
 		r.healthy("with statuses")
 	}
-	r.claimsBound()
 	order.created("PersistentVolumeClaim", "VolumeAttachment", "CStorPoolCluster")
 
 	objects, before := r.applied("all")
@@ -215,20 +214,31 @@ func (r *run) withoutStorage() {
 
 func (r *run) folder() string { return "cstorclusterconfig." + r.Namespace + ".prod" }
 
-// claimsBound waits for the CSI driver and Kubernetes.
-func (r *run) claimsBound() {
+// atWork waits for the CSI driver, the operator and Kubernetes: kpt fails on the
+// conflict if they write to an object while it lets go of it.
+func (r *run) atWork(objects []*unstructured.Unstructured) {
 	r.t.Helper()
-	for _, o := range of(r.objects(), "PersistentVolumeClaim") {
-		r.await(o.GetName()+" is bound", func() bool {
-			live, err := r.cluster.Get(r.t.Context(), claimKind, o.GetNamespace(), o.GetName())
+	for _, o := range of(objects, data...) {
+		r.await(ID(o)+" is at work", func() bool {
+			live, err := r.cluster.Get(r.t.Context(), o.GroupVersionKind(), o.GetNamespace(), o.GetName())
 			r.check(err)
-			phase := ""
-			if live != nil {
-				phase = str(live, "status", "phase")
-			}
-			return phase == "Bound"
+			return live != nil && working(live)
 		})
 	}
+}
+
+// working reports whether nobody has anything left to write to an object.
+func working(live *unstructured.Unstructured) bool {
+	switch live.GetKind() {
+	case "PersistentVolumeClaim":
+		return str(live, "status", "phase") == "Bound"
+	case "VolumeAttachment":
+		attached, _, _ := unstructured.NestedBool(live.Object, "status", "attached")
+		return attached
+	}
+	pools, _, _ := unstructured.NestedSlice(live.Object, "spec", "pools")
+	healthy, _, _ := unstructured.NestedInt64(live.Object, "status", "healthyInstances")
+	return healthy == int64(len(pools))
 }
 
 func (r *run) await(what string, done func() bool) {

@@ -129,7 +129,8 @@ func (r *run) state(objects []*unstructured.Unstructured) State {
 	return state
 }
 
-// applied holds that everything of the working tree is in the cluster.
+// applied holds that everything of the working tree is in the cluster, and waits
+// until it works.
 func (r *run) applied(what string) (objects []*unstructured.Unstructured, state State) {
 	r.t.Helper()
 	objects = r.objects()
@@ -142,6 +143,7 @@ func (r *run) applied(what string) (objects []*unstructured.Unstructured, state 
 	if r.t.Failed() {
 		r.t.FailNow()
 	}
+	r.atWork(objects)
 	return objects, state
 }
 
