@@ -95,18 +95,40 @@ func NewKustomization(c *scenario.Cluster, s *Source, name string, checks []any)
 // it is healthy.
 func (k *Kustomization) Sync(ctx context.Context, dir string) (scenario.Report, error) {
 	var report scenario.Report
-	artifact, err := k.source.artifact(k.name, dir)
-	if err != nil {
-		return report, err
-	}
 	before, err := k.inventory(ctx)
 	if err != nil {
 		return report, err
 	}
+	revision, asked, err := k.publish(ctx, dir)
+	if err != nil {
+		return report, err
+	}
+	err = k.await(ctx, func(live *unstructured.Unstructured) (bool, string) {
+		applied, _, _ := unstructured.NestedString(live.Object, "status", "lastAppliedRevision")
+		handled, _, _ := unstructured.NestedString(live.Object, "status", "lastHandledReconcileAt")
+		said := ready(live)
+		return applied == revision && handled == asked && strings.HasPrefix(said, "True "), said
+	})
+	if err != nil {
+		return report, err
+	}
+	after, err := k.inventory(ctx)
+	if err != nil {
+		return report, err
+	}
+	return k.report(ctx, before, after)
+}
+
+// publish serves the folder as an artifact, and asks the controller to look at it.
+func (k *Kustomization) publish(ctx context.Context, dir string) (revision, asked string, err error) {
+	artifact, err := k.source.artifact(k.name, dir)
+	if err != nil {
+		return "", "", err
+	}
 	repository := k.object(repositoryKind)
 	repository.Object["spec"] = map[string]any{"interval": "1h", "url": "https://git.example.com/storage.git"}
 	// Asked for, or the same commit would not be looked at again.
-	asked := time.Now().Format(time.RFC3339Nano)
+	asked = time.Now().Format(time.RFC3339Nano)
 	wanted := k.object(kustomizationKind)
 	wanted.SetAnnotations(map[string]string{"reconcile.fluxcd.io/requestedAt": asked})
 	wanted.Object["spec"] = map[string]any{
@@ -121,23 +143,8 @@ func (k *Kustomization) Sync(ctx context.Context, dir string) (scenario.Report, 
 			"lastTransitionTime": artifact["lastUpdateTime"], "observedGeneration": int64(1),
 		}},
 	}
-	if err := errors.Join(k.cluster.Apply(ctx, repository), k.cluster.Apply(ctx, status, "status"), k.cluster.Apply(ctx, wanted)); err != nil {
-		return report, err
-	}
-	err = k.await(ctx, func(live *unstructured.Unstructured) (bool, string) {
-		applied, _, _ := unstructured.NestedString(live.Object, "status", "lastAppliedRevision")
-		handled, _, _ := unstructured.NestedString(live.Object, "status", "lastHandledReconcileAt")
-		said := ready(live)
-		return applied == artifact["revision"] && handled == asked && strings.HasPrefix(said, "True "), said
-	})
-	if err != nil {
-		return report, err
-	}
-	after, err := k.inventory(ctx)
-	if err != nil {
-		return report, err
-	}
-	return k.report(ctx, before, after)
+	revision, _ = artifact["revision"].(string)
+	return revision, asked, errors.Join(k.cluster.Apply(ctx, repository), k.cluster.Apply(ctx, status, "status"), k.cluster.Apply(ctx, wanted))
 }
 
 // Delete deletes the Kustomization, and waits until its finalizer is done.

@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -114,10 +113,15 @@ func folder(t *testing.T, cluster *scenario.Cluster, source *Source) {
 	if err := os.RemoveAll(rendered); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if _, err := k.Sync(ctx, dir); err == nil || !strings.Contains(err.Error(), "kustomization path not found") {
-		t.Fatalf("the folder is gone, and Flux says %v", err)
+	if _, _, err := k.publish(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	err = k.await(t.Context(), func(live *unstructured.Unstructured) (bool, string) {
+		said := ready(live)
+		return strings.Contains(said, "kustomization path not found"), said
+	})
+	if err != nil {
+		t.Fatalf("the folder is gone, and Flux does not mind: %v", err)
 	}
 	live, err := cluster.Get(t.Context(), object.GroupVersionKind(), "default", "folder")
 	if err != nil || live == nil {
