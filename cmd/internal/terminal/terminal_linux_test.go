@@ -45,20 +45,28 @@ func open(t *testing.T, columns uint16) (program, screen *os.File) {
 func TestFollowFitsTheTerminal(t *testing.T) {
 	program, screen := open(t, 40)
 	stop := terminal.Follow(program, func() string { return "asking https://cluster.example.com:6443 about 40 objects" })
-	time.Sleep(1500 * time.Millisecond)
+	defer time.AfterFunc(2*time.Minute, func() { program.Close() }).Stop() // which ends reading in vain
+	const erase = "\r\x1b[K"
+	shown := readTo(t, screen, " s")
 	stop()
-	buffer := make([]byte, 64<<10)
-	n, err := screen.Read(buffer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	updates := strings.Split(string(buffer[:n]), "\r\x1b[K")
-	if len(updates) < 2 {
-		t.Fatalf("%q", updates)
-	}
-	for _, u := range updates[1:] {
+	shown += readTo(t, screen, erase)
+	for _, u := range strings.Split(shown, erase) {
 		if columns := len([]rune(u)); u != "" && (columns != 39 || !strings.HasPrefix(u, "asking https://") || !strings.HasSuffix(u, " s")) {
 			t.Errorf("%d columns: %q", columns, u)
 		}
 	}
+}
+
+// readTo reads from the screen until the text ends with something.
+func readTo(t *testing.T, screen *os.File, end string) string {
+	t.Helper()
+	var text []byte
+	for buffer := make([]byte, 4096); !strings.HasSuffix(string(text), end); {
+		n, err := screen.Read(buffer)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		text = append(text, buffer[:n]...)
+	}
+	return string(text)
 }
