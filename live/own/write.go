@@ -123,19 +123,19 @@ func (w *Writer) write(ctx context.Context, o *Object, st *health.Status, now ti
 	client := w.cluster.Dynamic().Resource(o.Resource.GVR()).Namespace(o.Object.Namespace)
 	var answer apierrors.APIStatus
 	_, err := client.ApplyStatus(ctx, o.Object.Name, u, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	if apierrors.IsNotFound(err) {
+		if _, err = client.Get(ctx, o.Object.Name, metav1.GetOptions{}); err == nil {
+			return false, fmt.Errorf("cannot write the status of %s: its kind has no status subresource; apply the definitions of deploy/crds", o.Object.Ref)
+		}
+	}
 	switch {
 	case err == nil:
 		w.written[uid] = written{meta.Str("resourceVersion"), wanted}
 		return true, nil
 	case !errors.As(err, &answer):
 		return false, fmt.Errorf("%w: %w", ErrLost, w.cluster.Explain(err, "write the status of "+o.Object.Ref.String()))
-	case apierrors.IsConflict(err):
-		return false, nil // made anew: it is seen again as what it is now
-	case apierrors.IsNotFound(err):
-		if _, err := client.Get(ctx, o.Object.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		err = errors.New("its kind has no status subresource; apply the definitions of deploy/crds")
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return false, nil // made anew, and seen again as what it is now; or gone
 	}
 	return false, w.cluster.Explain(err, "write the status of "+o.Object.Ref.String())
 }

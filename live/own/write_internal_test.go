@@ -1,6 +1,11 @@
 package own
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +13,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -139,6 +145,46 @@ func TestLongMessage(t *testing.T) {
 	wanted := wantedStatus(&long, o, nil, time.Time{})
 	if got := wanted.Str("message"); !utf8.ValidString(got) || len(got) != maxMessage-1 {
 		t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
+	}
+}
+
+// TestNotFound holds what a status means that cannot be found to write: the object is gone,
+// or its kind has no status subresource, or that is not known.
+func TestNotFound(t *testing.T) {
+	for code, want := range map[int]string{
+		http.StatusNotFound:            "",
+		http.StatusOK:                  "cannot write the status of CStorClusterConfig openebs/prod: its kind has no status subresource; apply the definitions of deploy/crds",
+		http.StatusInternalServerError: "cannot write the status of CStorClusterConfig openebs/prod: no database",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case r.Method != http.MethodGet:
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
+			case code == http.StatusOK:
+				fmt.Fprint(w, `{"kind": "CStorClusterConfig", "apiVersion": "dao.mayadata.io/v1alpha1"}`)
+			default:
+				w.WriteHeader(code)
+				fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": %d, "message": "no database"}`, code)
+			}
+		}))
+		kubeconfig := filepath.Join(t.TempDir(), "config")
+		text := fmt.Sprintf(`{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL)
+		if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := cluster.Connect(cluster.Options{Kubeconfig: kubeconfig})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := config(t)
+		resource := cluster.Resource{Group: "dao.mayadata.io", Version: "v1alpha1", Kind: o.Kind, Plural: "cstorclusterconfigs", Namespaced: true}
+		n, err := NewWriter(c).Write(t.Context(), []*Object{{Object: o, Resource: resource}}, []health.Status{{Spec: o.Ref, Phase: health.OK}}, time.Time{})
+		server.Close()
+		if n != 0 || (want == "") != (err == nil) || err != nil && err.Error() != want {
+			t.Errorf("%d: %d written, %v", code, n, err)
+		}
 	}
 }
 
