@@ -23,11 +23,7 @@ import (
 // and what to do about it.
 func (c *Cluster) Explain(err error, doing string) error {
 	var status apierrors.APIStatus
-	var network *net.OpError
-	var request *url.Error
 	var syntax *json.SyntaxError
-	var authority x509.UnknownAuthorityError
-	var certificate *tls.CertificateVerificationError
 	switch {
 	case err == nil:
 		return nil
@@ -45,6 +41,25 @@ func (c *Cluster) Explain(err error, doing string) error {
 		return fmt.Errorf("cannot %s: %s is asked without TLS, and answers with TLS only: write https:// in the kubeconfig", doing, c.Server)
 	case errors.As(err, &status):
 		return fmt.Errorf("cannot %s: %w", doing, err)
+	}
+	return unanswered{c.explainConnection(err, doing)}
+}
+
+// unanswered is the error of a request that nothing answered.
+type unanswered struct{ error }
+
+func (u unanswered) Unwrap() error { return u.error }
+
+// IsUnanswered reports whether an error that was explained is of the connection, and
+// not an answer.
+func IsUnanswered(err error) bool { return errors.As(err, new(unanswered)) }
+
+func (c *Cluster) explainConnection(err error, doing string) error {
+	var network *net.OpError
+	var request *url.Error
+	var authority x509.UnknownAuthorityError
+	var certificate *tls.CertificateVerificationError
+	switch {
 	case errors.As(err, &network) && network.Op == "dial":
 		return fmt.Errorf("cannot %s: no API server answers at %s: %w; is the cluster up, and the kubeconfig right?", doing, c.Server, network)
 	case errors.As(err, &authority):

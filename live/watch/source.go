@@ -32,6 +32,7 @@ type source struct {
 	informer cache.Controller
 	cancel   context.CancelFunc
 	stopped  atomic.Bool
+	missing  bool // from what the last discovery told of
 }
 
 // kept is what the informer holds of an object.
@@ -63,13 +64,18 @@ func newSource(w *watcher, r cluster.Resource, ours bool) (*source, error) {
 		ListerWatcher: s.listerWatcher(),
 		ObjectType:    &unstructured.Unstructured{},
 		Transform:     s.keep,
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { w.poke() },
-			UpdateFunc: func(old, now any) { s.compare(old, now) },
-			DeleteFunc: func(any) { w.poke() },
-		},
+		Handler:       s.handler(),
 	})
 	return s, nil
+}
+
+// handler wakes the watcher.
+func (s *source) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { s.watcher.poke() },
+		UpdateFunc: s.compare,
+		DeleteFunc: func(any) { s.watcher.poke() },
+	}
 }
 
 // compare pokes only for what is kept: most updates are heartbeats.
@@ -124,7 +130,7 @@ func (s *source) heard(ctx context.Context, err error) {
 	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		// The kind is gone, which the next discovery finds out, or what we know is
 		// too old and is read anew.
-	case err != nil && !s.informer.HasSynced() && (apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)):
+	case err != nil && !s.watcher.looked.Load() && (apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)):
 		select {
 		case s.watcher.fatal <- s.watcher.cluster.Explain(err, "watch "+s.resource.String()):
 		default:

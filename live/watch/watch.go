@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -61,6 +64,7 @@ type watcher struct {
 	options Options
 	kept    snapshot.Options // which more fields are kept now
 	partial bool             // kinds were dropped, and not taken up again yet
+	looked  atomic.Bool      // at everything, once
 	sources map[cluster.Resource]*source
 	running sync.WaitGroup
 	changed chan struct{} // something did
@@ -138,6 +142,7 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 		w.rediscover(ctx)
 		return nil
 	}
+	w.looked.Store(true)
 	return look(ours, facts)
 }
 
@@ -158,8 +163,8 @@ func (w *watcher) keep(specs []*krm.Object) (changed bool) {
 	return true
 }
 
-// rediscover discovers while the watches run. An error is told once; an API server
-// that is lost is told by the watches.
+// rediscover discovers while the watches run. An error is told once; of an API server
+// that is lost the watches tell, which may find out after this.
 func (w *watcher) rediscover(ctx context.Context) {
 	err := w.discover(ctx)
 	w.mu.Lock()
@@ -167,7 +172,7 @@ func (w *watcher) rediscover(ctx context.Context) {
 	switch {
 	case err == nil:
 		w.said = ""
-	case ctx.Err() == nil && !w.lost && err.Error() != w.said:
+	case ctx.Err() == nil && !w.lost && !cluster.IsUnanswered(err) && err.Error() != w.said:
 		w.said = err.Error()
 		w.options.Notice(w.said + "; trying again soon")
 	}
@@ -212,14 +217,27 @@ func (w *watcher) discover(ctx context.Context) error {
 		w.sources[r] = s
 		s.start(ctx)
 	}
-	for r := range w.sources {
-		if _, served := wanted[r]; !served {
+	w.dropMissing(wanted)
+	w.partial = false
+	return nil
+}
+
+// dropMissing drops the kinds that are not wanted the second time in a row: an API server
+// that has just started does not tell of all kinds yet. A kind that is served in another
+// version is dropped at once, or its objects would be there twice.
+func (w *watcher) dropMissing(wanted map[cluster.Resource]bool) {
+	kinds := map[schema.GroupKind]bool{}
+	for r := range wanted {
+		kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = true
+	}
+	for r, s := range w.sources {
+		_, found := wanted[r]
+		if !found && (s.missing || kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}]) {
 			w.drop(r)
 			w.poke()
 		}
+		s.missing = !found
 	}
-	w.partial = false
-	return nil
 }
 
 func (w *watcher) drop(r cluster.Resource) {

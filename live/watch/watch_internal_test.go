@@ -1,10 +1,17 @@
 package watch
 
 import (
+	"context"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -42,16 +49,18 @@ func TestSelectorsWithoutServer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if notices != 1 || looks != 0 {
-		t.Errorf("%d notices and %d looks, want one and none", notices, looks)
+	if notices != 0 || looks != 0 {
+		t.Errorf("%d notices and %d looks, want none", notices, looks)
 	}
 }
 
 // TestKindsCannotBeTold holds that the reason why kinds are not followed is told once
-// while it lasts, and not where the watches have told that the API server is lost.
+// while it lasts, and not where the watches tell that the API server is lost.
 func TestKindsCannotBeTold(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
 	notices := 0
-	w := &watcher{cluster: nowhere(t), options: Options{Notice: func(string) { notices++ }}}
+	w := &watcher{cluster: at(t, server.URL), options: Options{Notice: func(string) { notices++ }}}
 	for _, step := range []struct {
 		lost bool
 		want int
@@ -62,6 +71,103 @@ func TestKindsCannotBeTold(t *testing.T) {
 			t.Errorf("%d notices instead of %d", notices, step.want)
 		}
 	}
+	w.cluster = nowhere(t)
+	w.rediscover(t.Context())
+	if notices != 1 {
+		t.Error("told of a server that does not answer")
+	}
+}
+
+// TestMissingTwice holds that a kind is followed until it is missing twice in a row, or
+// served in another version.
+func TestMissingTwice(t *testing.T) {
+	version := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		const group = `{"metadata": {"name": %q}, "versions": [{"version": %q, "resources": [{"resource": %q, "responseKind": {"kind": %q}, "verbs": ["list"]}]}]}`
+		groups := ""
+		switch {
+		case r.URL.Path == "/api":
+			groups = fmt.Sprintf(group, "", "v1", "nodes", "Node")
+		case r.URL.Path == "/apis" && version != "":
+			groups = fmt.Sprintf(group, "cstor.openebs.io", version, "cstorpoolclusters", "CStorPoolCluster")
+		}
+		fmt.Fprintf(w, `{"kind": "APIGroupDiscoveryList", "items": [%s]}`, groups)
+	}))
+	defer server.Close()
+	w := &watcher{
+		cluster: at(t, server.URL), options: Options{Kinds: []krm.ID{{Group: "cstor.openebs.io", Kind: "CStorPoolCluster"}}, Notice: func(string) {}},
+		sources: map[cluster.Resource]*source{}, failing: map[*source]bool{}, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer w.running.Wait()
+	defer cancel()
+	for _, step := range []struct{ served, followed string }{
+		{"v1beta1", "v1beta1"}, {"", "v1beta1"}, {"v1beta1", "v1beta1"}, {"v1", "v1"}, {"", "v1"}, {"", ""},
+	} {
+		version = step.served
+		if err := w.discover(ctx); err != nil {
+			t.Fatal(err)
+		}
+		followed := ""
+		for r := range w.sources {
+			followed += r.Version
+		}
+		if followed != step.followed {
+			t.Errorf("%q is followed instead of %q", followed, step.followed)
+		}
+	}
+}
+
+// TestForbidden holds that what may not be read ends the first reading, and is waited
+// for later.
+func TestForbidden(t *testing.T) {
+	notices := 0
+	w := &watcher{
+		cluster: nowhere(t), options: Options{Notice: func(string) { notices++ }},
+		failing: map[*source]bool{}, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
+	}
+	s, err := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
+	s.heard(t.Context(), forbidden)
+	if len(w.fatal) != 1 || notices != 0 {
+		t.Errorf("%d ends and %d notices of the first reading", len(w.fatal), notices)
+	}
+	<-w.fatal
+	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	s.heard(t.Context(), forbidden)
+	if len(w.fatal) != 0 || notices != 1 {
+		t.Errorf("%d ends and %d notices later", len(w.fatal), notices)
+	}
+}
+
+// TestWakes holds which events a look is taken for.
+func TestWakes(t *testing.T) {
+	w := &watcher{cluster: nowhere(t), changed: make(chan struct{}, 1)}
+	s, err := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wakes := func(what string, want int) {
+		if len(w.changed) != want {
+			t.Errorf("%s: woken %d times instead of %d", what, len(w.changed), want)
+		}
+		w.changed = make(chan struct{}, 1)
+	}
+	handler, a, b := s.handler(), &kept{text: "a"}, &kept{text: "b"}
+	handler.OnAdd(a, false)
+	wakes("added", 1)
+	handler.OnUpdate(a, b)
+	wakes("updated", 1)
+	handler.OnUpdate(a, &kept{text: "a"})
+	wakes("updated in nothing that is kept", 0)
+	handler.OnDelete(a)
+	wakes("deleted", 1)
 }
 
 // TestHeardAfterDrop holds that a kind that is followed no more is not waited for,
@@ -89,8 +195,13 @@ func TestHeardAfterDrop(t *testing.T) {
 // nowhere is a cluster whose API server does not answer.
 func nowhere(t *testing.T) *cluster.Cluster {
 	t.Helper()
+	return at(t, "http://127.0.0.1:1")
+}
+
+func at(t *testing.T, server string) *cluster.Cluster {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "config")
-	const config = `{"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}], "current-context": "c"}`
+	config := fmt.Sprintf(`{"clusters": [{"name": "c", "cluster": {"server": %q}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}], "current-context": "c"}`, server)
 	if err := os.WriteFile(kubeconfig, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
