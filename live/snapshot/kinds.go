@@ -1,7 +1,5 @@
 package snapshot
 
-import "github.com/poolwright/poolwright/fn/krm"
-
 // Of conditions, neither when they were last looked at nor when they were last
 // written: both change all the time, and say nothing.
 const condition = "{type status reason message lastTransitionTime}"
@@ -50,13 +48,4 @@ var kinds = []kind{
 	{"ceph.rook.io", "CephCluster", "spec{cephVersion{image} dataDirHostPath external{enable} mon{count} storage{useAllNodes useAllDevices " + disks + " nodes{name " + disks + "}" +
 		" storageClassDeviceSets{name count}}} status{phase state ceph{health}}"},
 	{"cdi.kubevirt.io", "CDI", "status{phase}"},
-}
-
-// Kinds lists the kinds that are read.
-func Kinds() []krm.ID {
-	ids := make([]krm.ID, len(kinds))
-	for i, k := range kinds {
-		ids[i] = krm.ID{Group: k.group, Kind: k.kind}
-	}
-	return ids
 }
