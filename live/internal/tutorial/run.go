@@ -115,7 +115,7 @@ func (s *Shell) run(ctx context.Context, commands, state string) (out string, co
 	if ctx.Err() != nil {
 		return string(printed), 0, fmt.Errorf("still running after %s", blockTimeout)
 	}
-	if err != nil && !errors.As(err, &exited) {
+	if err != nil && !errors.As(err, &exited) && !errors.Is(err, exec.ErrWaitDelay) {
 		return string(printed), 0, err
 	}
 	left, err := os.ReadFile(state)

@@ -97,3 +97,12 @@ func TestExitOfABlock(t *testing.T) {
 		t.Errorf("%q, %d, %v", out, code, err)
 	}
 }
+
+// TestLeftBehind holds that a block ends although a child of it holds what it prints to.
+func TestLeftBehind(t *testing.T) {
+	s := Shell{Dir: t.TempDir(), Env: os.Environ()}
+	out, code, err := s.run(t.Context(), "echo before\nsleep 20 &\n", filepath.Join(t.TempDir(), "state"))
+	if err != nil || code != 0 || out != "before\n" {
+		t.Errorf("%q, %d, %v", out, code, err)
+	}
+}
