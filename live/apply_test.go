@@ -3,7 +3,6 @@ package live_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/internal/tool"
@@ -38,9 +39,11 @@ func TestExamplesApply(t *testing.T) {
 		for _, o := range read(t, file) {
 			if o.Kind == "CustomResourceDefinition" {
 				apply(t, o)
-				awaitEstablished(t, o.Name)
 			}
 		}
+	}
+	if err := plane.AwaitServed(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	applied := 0
 	for _, pattern := range []string{"../examples/*/rendered/*/*.yaml", "../examples/cstor-cloud/commits/*/rendered/*/*.yaml"} {
@@ -86,21 +89,7 @@ func parse(t *testing.T, name string, data []byte) []*krm.Object {
 	return objects
 }
 
-// plurals of the kinds that are applied here.
-var plurals = map[string]string{
-	"Namespace":                "namespaces",
-	"CustomResourceDefinition": "customresourcedefinitions",
-	"PersistentVolumeClaim":    "persistentvolumeclaims",
-	"VolumeAttachment":         "volumeattachments",
-	"CStorPoolCluster":         "cstorpoolclusters",
-}
-
-func resource(t *testing.T, o *krm.Object) string {
-	t.Helper()
-	plural, known := plurals[o.Kind]
-	if !known {
-		t.Fatalf("%s is not known here", o.Ref)
-	}
+func resource(o *krm.Object) string {
 	url := plane.URL + "/apis/" + o.APIVersion
 	if o.Group() == "" {
 		url = plane.URL + "/api/" + o.APIVersion
@@ -108,14 +97,15 @@ func resource(t *testing.T, o *krm.Object) string {
 	if o.Namespace != "" {
 		url += "/namespaces/" + o.Namespace
 	}
-	return url + "/" + plural + "/" + o.Name
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: o.Kind})
+	return url + "/" + plural.Resource + "/" + o.Name
 }
 
 // apply does a strict server-side apply, and returns what was stored.
 func apply(t *testing.T, o *krm.Object) *document.Node {
 	t.Helper()
 	body := document.AppendJSON(nil, o.Node)
-	request, err := http.NewRequest(http.MethodPatch, resource(t, o)+"?fieldManager=poolwright-test&fieldValidation=Strict&force=true", bytes.NewReader(body))
+	request, err := http.NewRequest(http.MethodPatch, resource(o)+"?fieldManager=poolwright-test&fieldValidation=Strict&force=true", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,33 +133,6 @@ func do(t *testing.T, request *http.Request) (int, http.Header, []byte) {
 		t.Fatal(err)
 	}
 	return response.StatusCode, response.Header, answer
-}
-
-func awaitEstablished(t *testing.T, name string) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for time.Now().Before(deadline) {
-		request, err := http.NewRequest(http.MethodGet, plane.URL+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, answer := do(t, request)
-		var crd struct {
-			Status struct {
-				Conditions []struct{ Type, Status string }
-			}
-		}
-		if err := json.Unmarshal(answer, &crd); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range crd.Status.Conditions {
-			if c.Type == "Established" && c.Status == "True" {
-				return
-			}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatalf("%s is not established", name)
 }
 
 // lost names the first field that is not in the stored object as it was sent.

@@ -4,7 +4,9 @@ package crds_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/controlplane"
@@ -60,7 +61,7 @@ func install() error {
 		if a.status >= http.StatusMultipleChoices || len(a.warnings) > 0 {
 			return fmt.Errorf("%s: %d %s %s", file, a.status, a.warnings, a.body)
 		}
-		if err := awaitServed(path); err != nil {
+		if err := errors.Join(plane.AwaitServed(context.Background()), healthy(path)); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -73,34 +74,26 @@ func install() error {
 	return nil
 }
 
-func awaitServed(path string) error {
+// healthy says which condition of a definition is not as it should be.
+func healthy(path string) error {
+	a, err := send(http.MethodGet, path, asJSON, nil)
+	if err != nil {
+		return err
+	}
 	var crd struct {
 		Status struct {
-			Conditions []struct{ Type, Status, Reason, Message string }
+			Conditions []struct{ Type, Reason, Message string }
 		}
 	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		a, err := send(http.MethodGet, path, asJSON, nil)
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(a.body, &crd); err != nil {
-			return err
-		}
-		established := false
-		for _, c := range crd.Status.Conditions {
-			switch c.Type {
-			case "NamesAccepted", "Established":
-				established = c.Type == "Established" && c.Status == "True"
-			default:
-				return fmt.Errorf("condition %s: %s: %s", c.Type, c.Reason, c.Message)
-			}
-		}
-		if established {
-			return nil
+	if err := json.Unmarshal(a.body, &crd); err != nil {
+		return err
+	}
+	for _, c := range crd.Status.Conditions {
+		if c.Type != "NamesAccepted" && c.Type != "Established" {
+			return fmt.Errorf("condition %s: %s: %s", c.Type, c.Reason, c.Message)
 		}
 	}
-	return fmt.Errorf("is not served: %v", crd.Status.Conditions)
+	return nil
 }
 
 // answer is what the API server says to one request.

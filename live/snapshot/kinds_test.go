@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema"
@@ -52,7 +55,8 @@ func TestRoles(t *testing.T) {
 			}
 		}
 		for _, k := range c.kinds {
-			wanted = append(wanted, plural(k.Kind)+"."+k.Group)
+			plural, _ := meta.UnsafeGuessKindToResource(kubernetes.GroupVersionKind{Kind: k.Kind})
+			wanted = append(wanted, plural.Resource+"."+k.Group)
 		}
 		slices.Sort(allowed)
 		slices.Sort(wanted)
@@ -104,16 +108,4 @@ func words(n *document.Node, field string) []string {
 		texts = append(texts, item.Value)
 	}
 	return texts
-}
-
-// plural is how the kinds that are read are called in the plural.
-func plural(kind string) string {
-	p := strings.ToLower(kind)
-	switch {
-	case strings.HasSuffix(p, "y"):
-		return strings.TrimSuffix(p, "y") + "ies"
-	case strings.HasSuffix(p, "s"):
-		return p + "es"
-	}
-	return p + "s"
 }

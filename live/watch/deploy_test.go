@@ -15,6 +15,7 @@ func deploy(t *testing.T, k *kube) {
 	for _, file := range []string{"namespace.yaml", "rbac.yaml", "deployment.yaml"} {
 		k.apply(t, read(t, filepath.Join("../../deploy/status", file)))
 	}
+	settled(t, plane.AwaitAllowed)
 	if warned := k.warnings.all[before:]; len(warned) > 0 {
 		t.Errorf("deploy/status: warned of: %v", warned)
 	}

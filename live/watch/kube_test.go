@@ -2,7 +2,7 @@ package watch_test
 
 import (
 	"bytes"
-	"fmt"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -60,18 +60,9 @@ func newKube(t *testing.T) *kube {
 
 var _ rest.WarningHandler = &warnings{}
 
-// plural of the kinds that are applied here. Those of our own end in s.
-func plural(kind string) string {
-	switch kind {
-	case "StorageClass":
-		return "storageclasses"
-	}
-	return strings.ToLower(kind) + "s"
-}
-
 func (k *kube) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	gv, _ := schema.ParseGroupVersion(o.GetAPIVersion())
-	r := k.Resource(gv.WithResource(plural(o.GetKind())))
+	plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	r := k.Resource(plural)
 	if o.GetNamespace() != "" {
 		return r.Namespace(o.GetNamespace())
 	}
@@ -156,12 +147,16 @@ func (k *kube) define(t *testing.T, files ...string) {
 			if _, err := k.of(o).Patch(t.Context(), o.GetName(), "application/apply-patch+yaml", data, metav1.PatchOptions{FieldManager: "test"}); err != nil {
 				t.Fatal(err)
 			}
-			await(t, o.GetName()+" is established", func() bool {
-				live, err := k.of(o).Get(t.Context(), o.GetName(), metav1.GetOptions{})
-				return err == nil && strings.Contains(fmt.Sprint(live.Object["status"]), "type:Established") &&
-					strings.Contains(fmt.Sprint(live.Object["status"]), "status:True type:Established")
-			})
 		}
+	}
+	settled(t, plane.AwaitServed)
+}
+
+// settled waits until the API server acts on what it was given.
+func settled(t *testing.T, await func(context.Context) error) {
+	t.Helper()
+	if err := await(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -176,11 +171,7 @@ func ownDefinitions(t *testing.T) []string {
 
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	awaitFor(t, 20*time.Second, what, holds)
-}
-
-func awaitFor(t *testing.T, patience time.Duration, what string, holds func() bool) {
-	t.Helper()
+	const patience = 2 * time.Minute // far above what it takes on a busy machine
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if holds() {
 			return
@@ -253,7 +244,7 @@ var blanks = regexp.MustCompile(" +")
 // the columns are does not matter.
 func (r *running) prints(text string) {
 	r.t.Helper()
-	awaitFor(r.t, 60*time.Second, "printed: "+text, func() bool {
+	await(r.t, "printed: "+text, func() bool {
 		i := strings.Index(blanks.ReplaceAllString(r.out.String(), " ")[r.read:], text)
 		if i >= 0 {
 			r.read += i + len(text)
@@ -265,7 +256,7 @@ func (r *running) prints(text string) {
 // says waits in the same way for what is said on the standard error.
 func (r *running) says(text string) {
 	r.t.Helper()
-	awaitFor(r.t, 60*time.Second, "said: "+text, func() bool {
+	await(r.t, "said: "+text, func() bool {
 		i := strings.Index(r.talk.String()[r.heard:], text)
 		if i >= 0 {
 			r.heard += i + len(text)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os/exec"
 	"strings"
-	"time"
 )
 
 // Namespace is where the storage of the tutorials is.
@@ -19,23 +18,7 @@ const Namespace = "openebs"
 // manager, and the operators of cStor.
 type Cluster struct {
 	Kubeconfig string
-}
-
-// Definitions applies files of definitions, and the namespace.
-func (c Cluster) Definitions(files ...string) error {
-	for _, file := range files {
-		if err := c.kubectl(nil, nil, "apply", "--server-side", "-f", file); err != nil {
-			return err
-		}
-	}
-	// kubectl wait fails at once on a definition that has no status yet.
-	var err error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if err = c.kubectl(nil, nil, "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"); err == nil {
-			return c.Namespace(Namespace)
-		}
-	}
-	return err
+	Kubectl    string // the program
 }
 
 // Namespace makes a namespace.
@@ -236,7 +219,7 @@ func (c Cluster) kubectl(in object, out any, args ...string) error {
 }
 
 func (c Cluster) run(in io.Reader, out any, args ...string) error {
-	cmd := exec.Command("kubectl", append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
+	cmd := exec.Command(c.Kubectl, append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &stdout, &stderr
 	if err := cmd.Run(); err != nil {

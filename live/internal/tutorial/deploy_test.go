@@ -21,7 +21,7 @@ func TestDeploy(t *testing.T) {
 	}
 	kubectl := func(t *testing.T, args ...string) string {
 		t.Helper()
-		cmd := exec.Command("kubectl", append([]string{"--kubeconfig", cluster.Kubeconfig}, args...)...)
+		cmd := exec.Command(cluster.Kubectl, append([]string{"--kubeconfig", cluster.Kubeconfig}, args...)...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -1,6 +1,7 @@
 package tutorial
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,13 +49,19 @@ func StartCluster(t *testing.T, root string, definitions []string, tools ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, program := range append(tools, "kubectl") {
+	for _, program := range tools {
 		tool.Need(t, program)
 	}
+	kubectl := tool.Need(t, "kubectl")
 	files := tool.Upstream(t, append([]string{"openebs-cstor.yaml", "openebs-ndm.yaml"}, definitions...)...)
 	plane := controlplane.ForTest(t)
-	cluster := Cluster{Kubeconfig: plane.Kubeconfig}
-	if err := cluster.Definitions(files...); err != nil {
+	cluster := Cluster{Kubeconfig: plane.Kubeconfig, Kubectl: kubectl}
+	for _, file := range files {
+		if err := cluster.kubectl(nil, nil, "apply", "--server-side", "-f", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(plane.AwaitServed(t.Context()), cluster.Namespace(Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	return cluster, root
