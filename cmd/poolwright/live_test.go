@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -20,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -34,8 +36,8 @@ import (
 //	apply FILE...         create or change objects; they are removed after the script
 //	proxy CONFIG MODE     write a kubeconfig for a server in front of the real one, that hands out lists two
 //	                      objects a page, and with the second page of block devices: cut ends the connection
-//	                      in the middle, expire says that the list has expired (once), stall never answers,
-//	                      pass does nothing
+//	                      in the middle, expire says that the list has expired (once), stall creates
+//	                      CONFIG.asked and never answers, pass does nothing
 func TestLiveScripts(t *testing.T) {
 	plane := controlplane.ForTest(t)
 	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
@@ -99,12 +101,16 @@ type liveScripts struct {
 
 func (l *liveScripts) setup(env *testscript.Env) error {
 	env.Defer(func() {
+		var failed error
 		for _, undo := range l.applied {
-			if err := undo(context.Background()); err != nil && !apierrors.IsNotFound(err) {
-				panic(err)
+			if err := undo(context.Background()); !apierrors.IsNotFound(err) {
+				failed = errors.Join(failed, err)
 			}
 		}
 		l.applied = nil
+		if failed != nil {
+			env.T().Fatal(failed)
+		}
 	})
 	env.Setenv("KUBECONFIG", l.plane.Kubeconfig)
 	env.Setenv("SERVER", l.plane.URL)
@@ -122,8 +128,8 @@ func (l *liveScripts) applyCommand(ts *testscript.TestScript, _ bool, args []str
 	}
 }
 
-// apply creates or changes objects server-side. A definition is served once it
-// returns.
+// apply creates or changes objects server-side. Once it returns, a definition is served,
+// and what a role allows is.
 func (l *liveScripts) apply(ctx context.Context, data []byte) error {
 	objects, err := krm.Parse(&document.Source{Data: data})
 	if err != nil {
@@ -151,56 +157,78 @@ func (l *liveScripts) apply(ctx context.Context, data []byte) error {
 			if err := client.Delete(ctx, o.Name, metav1.DeleteOptions{}); err != nil {
 				return err
 			}
-			return l.awaitGone(ctx, o)
+			return l.awaitGone(ctx, client, o)
 		})
+		if err := l.settle(ctx, o.Kind); err != nil {
+			return fmt.Errorf("%s: %w", o.Ref, err)
+		}
 	}
 	return nil
 }
 
-// awaitGone waits until what a definition defines is served no more.
-func (l *liveScripts) awaitGone(ctx context.Context, o *krm.Object) error {
-	if o.Kind != "CustomResourceDefinition" {
-		return nil
+// settle waits until the API server acts on what was applied.
+func (l *liveScripts) settle(ctx context.Context, kind string) error {
+	switch kind {
+	case "CustomResourceDefinition":
+		return l.plane.AwaitServed(ctx)
+	case "ClusterRole", "ClusterRoleBinding":
+		return l.plane.AwaitAllowed(ctx)
 	}
-	for range 100 {
-		served, err := l.cluster.Served(ctx)
-		if err != nil {
-			return err
-		}
-		if _, found, _ := served.Find(o.Node.Str("spec", "group"), o.Node.Str("spec", "names", "kind")); !found {
-			return nil
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return fmt.Errorf("%s is still served", o.Ref)
+	return nil
 }
 
-// find waits for a kind that was defined just before.
-func (l *liveScripts) find(ctx context.Context, o *krm.Object) (cluster.Resource, error) {
-	for range 100 {
-		served, err := l.cluster.Served(ctx)
-		if err != nil {
-			return cluster.Resource{}, err
+// awaitGone waits until the finalizers of an object are done.
+func (l *liveScripts) awaitGone(ctx context.Context, client dynamic.ResourceInterface, o *krm.Object) error {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if gone, err := l.gone(ctx, client, o); gone || err != nil {
+			return err
 		}
-		if r, found, _ := served.Find(o.Group(), o.Kind); found {
-			return r, nil
-		}
-		time.Sleep(100 * time.Millisecond)
 	}
-	return cluster.Resource{}, fmt.Errorf("%s is not served", o.Ref)
+	return fmt.Errorf("%s is not gone", o.Ref)
+}
+
+// gone reports whether an object is, and what it defines.
+func (l *liveScripts) gone(ctx context.Context, client dynamic.ResourceInterface, o *krm.Object) (bool, error) {
+	if _, err := client.Get(ctx, o.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return false, err
+	}
+	if o.Kind != "CustomResourceDefinition" {
+		return true, nil
+	}
+	served, err := l.cluster.Served(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, found, err := served.Find(o.Node.Str("spec", "group"), o.Node.Str("spec", "names", "kind"))
+	return !found && err == nil, nil
+}
+
+func (l *liveScripts) find(ctx context.Context, o *krm.Object) (cluster.Resource, error) {
+	served, err := l.cluster.Served(ctx)
+	if err != nil {
+		return cluster.Resource{}, err
+	}
+	r, found, err := served.Find(o.Group(), o.Kind)
+	if err == nil && !found {
+		err = fmt.Errorf("%s is not served", o.Ref)
+	}
+	return r, err
 }
 
 func (l *liveScripts) proxyCommand(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: proxy CONFIG cut|expire|stall|pass")
 	}
-	server := httptest.NewServer(l.proxy(args[1]))
-	ts.Defer(server.CloseClientConnections)
+	server := httptest.NewServer(l.proxy(args[1], ts.MkAbs(args[0]+".asked")))
+	ts.Defer(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
 	config := fmt.Sprintf(`{clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c}}], current-context: c}`, server.URL)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(config), 0o600))
 }
 
-func (l *liveScripts) proxy(mode string) http.Handler {
+func (l *liveScripts) proxy(mode, asked string) http.Handler {
 	target, err := url.Parse(l.plane.URL)
 	if err != nil {
 		panic(err)
@@ -237,6 +265,9 @@ func (l *liveScripts) proxy(mode string) http.Handler {
 			}
 			forward.ServeHTTP(w, r)
 		case "stall":
+			if err := os.WriteFile(asked, nil, 0o600); err != nil {
+				panic(err)
+			}
 			<-r.Context().Done()
 		default:
 			forward.ServeHTTP(w, r)
