@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -59,16 +58,16 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		if err = cluster.Serves(t.Context(), kustomizationKind, repositoryKind); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
+	if err := plane.AwaitServed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The controller lives on after the test.
+	tmp := filepath.Join(plane.Dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o777); err != nil {
+		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", plane.Kubeconfig)
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("TMPDIR", tmp)
 	err = plane.Run(filepath.Join(suite.Root, "bin"), "kustomize-controller", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--kube-api-qps=500", "--kube-api-burst=1000")
 	switch {
 	case errors.Is(err, controlplane.ErrNotBuilt):
@@ -126,5 +125,8 @@ func folder(t *testing.T, cluster *scenario.Cluster, source *Source) {
 	live, err := cluster.Get(t.Context(), object.GroupVersionKind(), "default", "folder")
 	if err != nil || live == nil {
 		t.Fatalf("what was in the folder is gone too (%v)", err)
+	}
+	if _, err := k.Delete(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -36,11 +36,11 @@ func TestPackage(t *testing.T) {
 }
 
 func TestProgram(t *testing.T) {
-	tool.Need(t, "kpt")
+	kpt := tool.Need(t, "kpt")
 	s := suite
 	s.Name, s.Brief = "program", true
 	s.New = func(t *testing.T, name string) scenario.Engine {
-		p, err := NewProgram(t.Context(), plane.Kubeconfig, name, t.TempDir())
+		p, err := NewProgram(t.Context(), kpt, plane.Kubeconfig, name, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,6 +53,9 @@ func New(kubeconfig, name, cache string) (*Package, error) {
 	return &Package{factory: factory, info: inventory.WrapInventoryInfoObj(record), client: client}, nil
 }
 
+// patience is for how long kpt waits, far above what it takes on a busy machine.
+const patience = 2 * time.Minute
+
 // errUnreconciled is that what was applied is not as it should be in time.
 var errUnreconciled = errors.New("not reconciled")
 
@@ -85,8 +88,8 @@ func (p *Package) apply(ctx context.Context, dir string) (scenario.Report, error
 	}
 	return follow(applier.Run(ctx, p.info, objects, apply.ApplierOptions{
 		ServerSideOptions: common.ServerSideOptions{ServerSideApply: true, ForceConflicts: true, FieldManager: "kpt"},
-		ReconcileTimeout:  30 * time.Second,
-		PruneTimeout:      30 * time.Second,
+		ReconcileTimeout:  patience,
+		PruneTimeout:      patience,
 		// --inventory-policy adopt: what was detached comes back.
 		InventoryPolicy: inventory.PolicyAdoptIfNoInventory,
 	}))
@@ -98,7 +101,7 @@ func (p *Package) Delete(ctx context.Context) (scenario.Report, error) {
 	if err != nil {
 		return scenario.Report{}, err
 	}
-	return follow(destroyer.Run(ctx, p.info, apply.DestroyerOptions{DeleteTimeout: 30 * time.Second}))
+	return follow(destroyer.Run(ctx, p.info, apply.DestroyerOptions{DeleteTimeout: patience}))
 }
 
 // follow reads the events to their end.

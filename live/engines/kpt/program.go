@@ -13,8 +13,9 @@ import (
 	"github.com/poolwright/poolwright/live/engines/scenario"
 )
 
-// Program is a package that the kpt on this machine applies.
+// Program is a package that a kpt program applies.
 type Program struct {
+	program    string // its path
 	kubeconfig string
 	dir        string // of the package: a copy of the working tree, with a Kptfile
 	kptfile    []byte // with its inventory
@@ -22,8 +23,8 @@ type Program struct {
 }
 
 // NewProgram makes a package in dir, with an inventory in the namespace default.
-func NewProgram(ctx context.Context, kubeconfig, name, dir string) (*Program, error) {
-	p := &Program{kubeconfig: kubeconfig, dir: dir}
+func NewProgram(ctx context.Context, program, kubeconfig, name, dir string) (*Program, error) {
+	p := &Program{program: program, kubeconfig: kubeconfig, dir: dir}
 	kptfile := filepath.Join(dir, "Kptfile")
 	if err := os.WriteFile(kptfile, fmt.Appendf(nil, "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: %s}\n", name), 0o666); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (p *Program) Sync(ctx context.Context, dir string) (scenario.Report, error)
 			return scenario.Report{}, err
 		}
 	}
-	out, err := p.kpt(ctx, "live", "apply", "--output", "json", "--server-side", "--force-conflicts", "--inventory-policy", "adopt", "--reconcile-timeout", "30s", "--prune-timeout", "30s", p.dir)
+	out, err := p.kpt(ctx, "live", "apply", "--output", "json", "--server-side", "--force-conflicts", "--inventory-policy", "adopt", "--reconcile-timeout", patience.String(), "--prune-timeout", patience.String(), p.dir)
 	return p.read(out), err
 }
 
@@ -71,7 +72,7 @@ func (p *Program) Delete(ctx context.Context) (scenario.Report, error) {
 }
 
 func (p *Program) kpt(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "kpt", args...)
+	cmd := exec.CommandContext(ctx, p.program, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -136,20 +136,3 @@ func (c *Cluster) Delete(ctx context.Context, o *unstructured.Unstructured) erro
 	}
 	return r.Delete(ctx, o.GetName(), metav1.DeleteOptions{})
 }
-
-// Serves reports which of the kinds is not there yet.
-func (c *Cluster) Serves(ctx context.Context, kinds ...schema.GroupVersionKind) error {
-	for _, kind := range kinds {
-		r, err := c.resource(kind, "default")
-		if err == nil && r == nil {
-			err = fmt.Errorf("%s is not served", kind)
-		}
-		if err == nil {
-			_, err = r.List(ctx, metav1.ListOptions{Limit: 1})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -3,6 +3,8 @@ package scenario
 import (
 	"context"
 	"testing"
+
+	"github.com/poolwright/poolwright/live/controlplane"
 )
 
 // Engine applies what Git holds, with pruning on.
@@ -38,7 +40,7 @@ type Judge interface {
 // Suite says how the engine under test behaves where engines differ.
 type Suite struct {
 	Root       string // of the repository
-	Kubeconfig string
+	Plane      *controlplane.ControlPlane
 	Poolwright string // the program
 	Name       string // tells this engine from another one in the same cluster
 	New        func(t *testing.T, name string) Engine

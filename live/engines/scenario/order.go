@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,30 +29,54 @@ type order struct {
 	gone  map[string]int64
 }
 
-// watchOrder begins to look at claims, attachments and pools.
+// watchOrder looks at claims, attachments and pools from now on.
 func (r *run) watchOrder() *order {
+	r.t.Helper()
 	o := &order{r: r, first: map[string]int64{}, ready: map[string]int64{}, gone: map[string]int64{}}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.t.Cleanup(cancel)
 	for _, kind := range []schema.GroupVersionKind{claimKind, attachmentKind, poolKind} {
-		go o.follow(ctx, kind)
+		version, err := o.list(ctx, kind)
+		r.check(err)
+		go o.follow(ctx, kind, version)
 	}
 	return o
 }
 
+// list sees what is there, and returns the revision from which a watch misses nothing;
+// "" if the kind is not there yet.
+func (o *order) list(ctx context.Context, kind schema.GroupVersionKind) (version string, err error) {
+	client, err := o.r.cluster.resource(kind, o.r.Namespace)
+	if err != nil || client == nil {
+		return "", err
+	}
+	list, err := client.List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for i := range list.Items {
+		o.see(&list.Items[i], false)
+	}
+	return list.GetResourceVersion(), nil
+}
+
 // follow watches a kind, again and again until it is there.
-func (o *order) follow(ctx context.Context, kind schema.GroupVersionKind) {
+func (o *order) follow(ctx context.Context, kind schema.GroupVersionKind, version string) {
 	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		client, err := o.r.cluster.resource(kind, o.r.Namespace)
 		if err != nil || client == nil {
 			continue
 		}
-		w, err := client.Watch(ctx, metav1.ListOptions{})
+		w, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 		if err != nil {
 			continue
 		}
 		for event := range w.ResultChan() {
 			if object, ok := event.Object.(*unstructured.Unstructured); ok {
+				version = object.GetResourceVersion()
 				o.see(object, event.Type == watch.Deleted)
 			}
 		}
@@ -78,12 +103,6 @@ func (o *order) see(object *unstructured.Unstructured, deleted bool) {
 	if object.GetKind() != "CStorPoolCluster" && working(object) {
 		note(o.ready)
 	}
-}
-
-// seen waits until the watches are on.
-func (o *order) seen(objects []*unstructured.Unstructured) {
-	o.r.t.Helper()
-	o.hold(o.first, "was seen", of(objects, data...), nil)
 }
 
 // created holds that all objects of a kind came before all of the next.

@@ -17,9 +17,9 @@ func removal(t *testing.T, s Suite, c *Cluster) {
 	for _, program := range []string{"git", "kubectl"} {
 		tool.Need(t, program)
 	}
-	r := start(t, s, c, "removal", "confirm")
-	r.Namespace = "openebs" // as the page says
-	r.playDriver()
+	git := newGit(t, s, "removal", "confirm")
+	git.Namespace = "openebs" // as the page says
+	r := begin(git, c)
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": r.Namespace}}}
 	r.check(c.Apply(t.Context(), namespace))
 	r.write("platform.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: platform, namespace: openebs}\n")
@@ -31,7 +31,7 @@ func removal(t *testing.T, s Suite, c *Cluster) {
 	}
 	tutorial.Run(t, filepath.Join(s.Root, "docs/removal.md"), tutorial.Options{
 		Dir: r.Dir,
-		Env: append(r.author(), "KUBECONFIG="+s.Kubeconfig, "PATH="+filepath.Dir(s.Poolwright)+":"+os.Getenv("PATH")),
+		Env: append(r.author(), "KUBECONFIG="+s.Plane.Kubeconfig, "PATH="+filepath.Dir(s.Poolwright)+":"+filepath.Join(tool.Root(t), "bin")+":"+os.Getenv("PATH")),
 		Meanwhile: map[string]func(tutorial.Shell) error{
 			"sync": func(tutorial.Shell) error {
 				r.sync("the protection is dropped")

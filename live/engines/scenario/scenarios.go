@@ -133,7 +133,6 @@ func unprotected(t *testing.T, s Suite, c *Cluster) {
 	r.sync("it is back")
 	r.applied("it is back")
 	order := r.watchOrder()
-	order.seen(objects)
 	r.withoutStorage()
 	r.sync("all that was rendered is deleted from Git")
 	r.gone("all that was rendered is deleted from Git", of(objects, data...))
@@ -249,7 +248,7 @@ func (r *run) await(what string, done func() bool) {
 // awaitSaying is await where what is missing is known only at the end.
 func (r *run) awaitSaying(what func() string, done func() bool) {
 	r.t.Helper()
-	const patience = time.Minute // far above what it takes on a busy machine
+	const patience = 2 * time.Minute // far above what it takes on a busy machine
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%s, and it is not so: %s", patience, what())
@@ -287,5 +286,5 @@ func (r *run) install(d definitions) {
 			r.check(r.cluster.Apply(r.t.Context(), o))
 		}
 	}
-	r.await("the definitions are served", func() bool { return r.cluster.Serves(r.t.Context(), poolKind) == nil })
+	r.check(r.suite.Plane.AwaitServed(r.t.Context()))
 }

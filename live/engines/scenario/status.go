@@ -29,7 +29,7 @@ func (r *run) machines(stage int, kind string) {
 // does.
 func (r *run) writeStatuses() {
 	r.t.Helper()
-	cmd := exec.CommandContext(r.t.Context(), r.suite.Poolwright, "status", "--cluster", "--watch", "--write", "--output=json", "--kubeconfig", r.suite.Kubeconfig)
+	cmd := exec.CommandContext(r.t.Context(), r.suite.Poolwright, "status", "--cluster", "--watch", "--write", "--output=json", "--kubeconfig", r.suite.Plane.Kubeconfig)
 	var talk strings.Builder
 	cmd.Stderr = &talk
 	r.check(cmd.Start())

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // Run puts an engine through everything.
 func Run(t *testing.T, s Suite) {
-	cluster, err := Connect(s.Kubeconfig)
+	cluster, err := Connect(s.Plane.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,12 @@ type run struct {
 
 func start(t *testing.T, s Suite, c *Cluster, name, protection string) *run {
 	t.Helper()
-	r := &run{Git: newGit(t, s, name, protection), engine: s.New(t, s.Name+"-"+name), cluster: c}
+	return begin(newGit(t, s, name, protection), c)
+}
+
+func begin(g *Git, c *Cluster) *run {
+	g.t.Helper()
+	r := &run{Git: g, engine: g.suite.New(g.t, g.name), cluster: c}
 	r.playDriver()
 	return r
 }
@@ -159,17 +165,10 @@ func (r *run) survives(what string, objects []*unstructured.Unstructured, before
 func (r *run) gone(what string, objects []*unstructured.Unstructured) {
 	r.t.Helper()
 	var left State
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if left = r.state(objects); len(left) == 0 {
-			return
-		}
-	}
-	var ids []string
-	for id := range left {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	r.t.Fatalf("%s: still there: %s", what, strings.Join(ids, ", "))
+	r.awaitSaying(func() string { return what + "; still there: " + strings.Join(slices.Sorted(maps.Keys(left)), ", ") }, func() bool {
+		left = r.state(objects)
+		return len(left) == 0
+	})
 }
 
 // absent waits until objects whose deletion has begun are gone, so that they can
