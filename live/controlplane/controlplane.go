@@ -180,16 +180,9 @@ func (c *ControlPlane) await(client *http.Client, url string) error {
 	p := c.processes[len(c.processes)-1]
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
 	for {
-		if resp, err := client.Do(request); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
+		if answers(ctx, client, url) {
+			return nil
 		}
 		select {
 		case <-p.ended:
@@ -199,6 +192,22 @@ func (c *ControlPlane) await(client *http.Client, url string) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// answers asks once. Whoever has taken the port may never answer.
+func answers(ctx context.Context, client *http.Client, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
 }
 
 func (p *process) tail() string {
