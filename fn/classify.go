@@ -3,13 +3,13 @@ package fn
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -82,10 +82,15 @@ func classify(p Package, systems []system.System, known []schema.Kind) *classifi
 func (c *classified) add(o *krm.Object, fact bool) {
 	inventory := o.Group() == ownGroup && o.Kind == inventoryKind
 	fact = fact || inventory || isFact(o)
-	if inventory || o.APIVersion == "v1" && o.Kind == "List" {
+	if inventory || isList(o) {
 		items := o.Node.Seq("items")
 		for i := range items {
-			c.add(o.Item(&items[i]), fact)
+			item := o.Item(&items[i])
+			if item.APIVersion == "" || item.Kind == "" {
+				c.report(item, "no-kind", "", "is item %d of the %s, and has no apiVersion or no kind, so that nobody knows what it is; take it anew, or mend it", i, o.Kind)
+				continue
+			}
+			c.add(item, fact)
 		}
 		if inventory {
 			c.facts = append(c.facts, o) // it tells that there is none of a kind, or of which namespace it is
@@ -121,6 +126,12 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		c.others[o.ID()] = o
 		c.checkKind(o)
 	}
+}
+
+// isList reports whether an object is a List, or one of a kind, such as a NodeList.
+func isList(o *krm.Object) bool {
+	items := o.Node.Get("items")
+	return strings.HasSuffix(o.Kind, "List") && items != nil && items.Kind == document.Seq
 }
 
 func (c *classified) isSpec(o *krm.Object) bool {
@@ -200,10 +211,14 @@ func (c *classified) report(o *krm.Object, rule, field, format string, args ...a
 }
 
 func isFact(o *krm.Object) bool {
-	folders, _ := splitPath(o.Path)
-	return o.Annotation(krm.AnnotationInventory) == "true" ||
-		slices.Contains(folders, "inventory") ||
-		neverRendered(o)
+	return o.Annotation(krm.AnnotationInventory) == "true" || InInventory(o.Path) || neverRendered(o)
+}
+
+// InInventory reports whether a path, with slashes, lies below a folder named
+// inventory: what is there is a fact.
+func InInventory(path string) bool {
+	folders, _ := splitPath(path)
+	return slices.Contains(folders, "inventory")
 }
 
 func splitPath(path string) (folders []string, file string) {
@@ -230,18 +245,4 @@ func (c *classified) ownersWithoutSpec() []string {
 		present[o.OwnerKey()] = true
 	}
 	return slices.DeleteFunc(slices.Clone(c.owners), func(owner string) bool { return present[owner] })
-}
-
-// held lists the manifests that none of the specs here renders, sorted: what
-// people wrote themselves, and the output of specs that are not seen. What they
-// use is not free.
-func (c *classified) held() []*krm.Object {
-	held := slices.Collect(maps.Values(c.others))
-	for _, owner := range c.ownersWithoutSpec() {
-		held = append(held, c.lock[owner]...)
-	}
-	slices.SortFunc(held, func(a, b *krm.Object) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	return held
 }

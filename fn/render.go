@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -103,16 +104,16 @@ func (pkg *prepared) render() Result {
 	facts := inventory.New(pkg.facts)
 	result.Facts = facts
 	r := newReconciler(pkg.classified, facts)
-	held := pkg.held()
+	selected, left := pkg.selected()
+	for _, spec := range left {
+		r.keepAll(spec.Object, spec.Before)
+	}
+	held := pkg.held(left)
 	for _, s := range systems() {
-		specs := specsOf(pkg.specs, s.Describe().Kind)
+		specs := specsOf(selected, s.Describe().Kind)
 		outputs := s.Render(facts, specs, held)
 		for i, spec := range specs {
 			out := &outputs[i]
-			if !pkg.policy.renders(spec.Object) {
-				r.keepAll(spec.Object, spec.Before)
-				continue
-			}
 			result.Findings = append(result.Findings, out.Findings...)
 			result.Choices = append(result.Choices, out.Choices...)
 			if finding.Failed(out.Findings) {
@@ -168,6 +169,36 @@ func (p policy) renders(o *krm.Object) bool {
 		}
 	}
 	return false
+}
+
+// selected tells the specs that the RenderConfig selects from those that it leaves as
+// they are.
+func (pkg *prepared) selected() (selected, left []*system.Spec) {
+	for _, spec := range pkg.specs {
+		if pkg.policy.renders(spec.Object) {
+			selected = append(selected, spec)
+		} else {
+			left = append(left, spec)
+		}
+	}
+	return selected, left
+}
+
+// held lists the manifests that no spec renders now, sorted: what people wrote
+// themselves, and the output of specs that are left as they are or not seen. What
+// they use is not free.
+func (pkg *prepared) held(left []*system.Spec) []*krm.Object {
+	held := slices.Collect(maps.Values(pkg.others))
+	for _, owner := range pkg.ownersWithoutSpec() {
+		held = append(held, pkg.lock[owner]...)
+	}
+	for _, spec := range left {
+		held = append(held, spec.Before...)
+	}
+	slices.SortFunc(held, func(a, b *krm.Object) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return held
 }
 
 func (pkg *prepared) completePolicy() policy {

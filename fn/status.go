@@ -12,30 +12,33 @@ import (
 )
 
 // Status says how what each spec of a package asks for fares, in the order of the
-// specs. The facts are those of the package, or live ones in their place where
-// live is not nil. The findings are the errors that are not about any one spec.
-func Status(p Package, live []*krm.Object) ([]health.Status, []finding.Finding) {
-	if live != nil {
+// specs. The facts are those of the package, unless there are others. The findings are
+// the errors that are not about any one spec.
+func Status(p Package, facts *inventory.Facts) ([]health.Status, []finding.Finding) {
+	if facts != nil {
 		p.Objects = slices.DeleteFunc(slices.Clone(p.Objects), func(o *krm.Object) bool {
 			return o.Group() == ownGroup && o.Kind == inventoryKind || isFact(o)
 		})
 	}
 	pkg := prepare(p)
-	if live != nil {
-		pkg.facts = live
+	if facts == nil {
+		facts = inventory.New(pkg.facts)
 	}
-	facts := inventory.New(pkg.facts)
 	statuses, rest := pkg.invalid()
-	held := pkg.held()
+	selected, left := pkg.selected()
+	held := pkg.held(left)
 	for _, s := range systems() {
-		specs := slices.DeleteFunc(specsOf(pkg.specs, s.Describe().Kind), func(spec *system.Spec) bool {
-			return slices.ContainsFunc(statuses, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
-		})
+		valid := func(specs []*system.Spec) []*system.Spec {
+			return slices.DeleteFunc(specsOf(specs, s.Describe().Kind), func(spec *system.Spec) bool {
+				return slices.ContainsFunc(statuses, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
+			})
+		}
+		specs := valid(selected)
 		for i, out := range s.Render(facts, specs, held) {
-			if !pkg.policy.renders(specs[i].Object) {
-				out = system.Output{} // its output stays as it is
-			}
 			statuses = append(statuses, s.Status(facts, specs[i], out))
+		}
+		for _, spec := range valid(left) {
+			statuses = append(statuses, s.Status(facts, spec, system.Output{}))
 		}
 	}
 	health.Sort(statuses)

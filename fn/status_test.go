@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -227,7 +228,7 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Package{Objects: parse(t, apply(t, c.site.spec, c.spec)), Output: parse(t, apply(t, c.site.rendered(t), c.lock))}
-			statuses, rest := Status(p, parse(t, apply(t, c.site.facts, c.facts)))
+			statuses, rest := Status(p, inventory.NewLive(parse(t, apply(t, c.site.facts, c.facts))))
 			if len(statuses) != 1 || len(rest) > 0 {
 				t.Fatalf("%d statuses, %v", len(statuses), rest)
 			}
@@ -253,7 +254,7 @@ func TestStatus(t *testing.T) {
 
 // TestStatusOfPackages holds what is told of a package as a whole.
 func TestStatusOfPackages(t *testing.T) {
-	facts := func() []*krm.Object { return parse(t, local.facts) }
+	facts := func() *inventory.Facts { return inventory.NewLive(parse(t, local.facts)) }
 	second := apply(t, local.spec, []edit{{"", "name: prod", "name: zulu"}})
 
 	t.Run("in the order of the names", func(t *testing.T) {

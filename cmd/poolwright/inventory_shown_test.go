@@ -133,7 +133,7 @@ func shows(t *testing.T, whole []*krm.Object, take func(*testing.T, []*krm.Objec
 	output := rendered(fn.Render(fn.Package{Objects: inInventory(whole)}))
 	var b strings.Builder
 	for _, lock := range [][]*krm.Object{output, take(t, output)} {
-		statuses, _ := fn.Status(fn.Package{Objects: fn.Specs(whole), Output: lock}, facts)
+		statuses, _ := fn.Status(fn.Package{Objects: fn.Specs(whole), Output: lock}, inventory.NewLive(facts))
 		b.WriteString(asLines(t, statuses))
 	}
 	b.WriteString(asLines(t, fn.Tree(facts, krm.ID{})))

@@ -48,7 +48,7 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 	if err != nil {
 		return err
 	}
-	p.facts = inventory.New(facts.Objects())
+	p.facts = inventory.NewLive(facts.Objects())
 	p.findings = append(p.findings, result.Findings...)
 	old := result.Old
 	switch {

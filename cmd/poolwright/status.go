@@ -16,6 +16,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
@@ -153,7 +154,7 @@ func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error 
 		}
 	}
 	if f.from != fromLive {
-		facts, err := snapshotAt(s, f.from)
+		facts, err := factsAt(s, f.from)
 		if err != nil {
 			return err
 		}
@@ -224,11 +225,20 @@ func (at subject) look(ours []*own.Object, facts []*krm.Object, f statusFlags) s
 	if f.cluster {
 		pkg = own.Package(ours, facts)
 	}
-	statuses, rest := fn.Status(pkg, facts)
+	statuses, rest := fn.Status(pkg, inventory.NewLive(facts))
 	return statusView{ours, statuses, rest}.of(f.namespace)
 }
 
-// snapshotAt reads the facts that --from names; nil stands for the package's own.
+// factsAt are the facts that --from names; nil stands for the package's own.
+func factsAt(s streams, from string) (*inventory.Facts, error) {
+	objects, err := snapshotAt(s, from)
+	if err != nil || objects == nil {
+		return nil, err
+	}
+	return inventory.New(objects), nil
+}
+
+// snapshotAt reads the objects that --from names; nil stands for the package's own.
 func snapshotAt(s streams, from string) ([]*krm.Object, error) {
 	if from == fromInventory {
 		return nil, nil

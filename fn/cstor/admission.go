@@ -166,6 +166,9 @@ func refusedChanges(old, pools []*pool) []string {
 			continue
 		}
 		for _, group := range o.data {
+			if len(group) == 0 {
+				continue // nothing can be lost of it
+			}
 			if problem := refusedGroupChange(p.raidType, group, p.data); problem != "" {
 				problems = append(problems, fmt.Sprintf("pool on %s: %s", p.hostname, problem))
 			}

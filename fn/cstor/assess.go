@@ -34,9 +34,10 @@ type assessment struct {
 	*change.Change
 	facts *inventory.Facts
 	// Of a CStorPoolCluster:
-	others map[string]string // what names each block device that is not for this one
-	hosts  map[string]*pool  // where it is changed, its pools so far
-	disks  []string          // and all block devices in them
+	others   map[string]string                   // what names each block device that is not for this one
+	occupied func(*inventory.BlockDevice) string // see occupancy
+	hosts    map[string]*pool                    // where it is changed, its pools so far
+	disks    []string                            // and all block devices in them
 }
 
 func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
@@ -133,19 +134,26 @@ func (a assessment) poolCluster() {
 			a.others[name] = o.Ref.String()
 		}
 	}
+	a.occupied = occupancy(a.facts, a.Ref.Namespace, a.Ref.Name)
 	switch a.Action {
 	case change.Create:
 		pools := readPools(a.New.Node)
 		var devices []string
 		for _, p := range pools {
 			devices = append(devices, p.devices()...)
+			if risk, problem := a.problem(p.hostname, p.devices()); problem != "" {
+				a.Judge(risk, "", problem)
+			}
 		}
-		if taken := a.inUse(devices); taken != "" {
-			a.Judge(change.Destructive, "", taken)
+		if len(a.Reasons) > 0 {
 			return
 		}
 		if left := len(a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name)); left > 0 {
 			a.Judge(change.Disruptive, "", place.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
+			return
+		}
+		if lost := a.claimedOutside(devices); len(lost) > 0 {
+			a.Judge(change.Destructive, "", place.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; add cstorpoolclusters to the inventory")
 			return
 		}
 		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", place.Count(len(pools), "new pool"), a.counted(devices)))

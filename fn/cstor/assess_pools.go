@@ -55,10 +55,11 @@ func isFilledIn(f *change.Field) bool {
 
 // groupAdded judges a RAID group that is new in a pool that stays.
 func (a assessment) groupAdded(f *change.Field) {
-	taken := a.inUse(flatten(readGroups([]d.Node{*f.New})))
-	switch raidType := a.poolOf(f.Path).raidType; {
-	case taken != "":
-		a.judge(change.Destructive, f, "%s", taken)
+	p := a.poolOf(f.Path)
+	risk, problem := a.problem(p.hostname, flatten(readGroups([]d.Node{*f.New})))
+	switch raidType := p.raidType; {
+	case problem != "":
+		a.judge(risk, f, "%s", problem)
 	case raidType == "":
 		a.judge(change.Destructive, f, "%s", unheardOf)
 	case raidType == stripe:
@@ -68,29 +69,57 @@ func (a assessment) groupAdded(f *change.Field) {
 	}
 }
 
-// inUse says which disks that a pool is to have newly are in this pool cluster or in
-// another already, or claimed for something else.
-func (a assessment) inUse(names []string) string {
-	const lost = ": the webhook refuses it, or else what is on it is lost"
+// problem says why disks cannot be newly in the pool of a host, and what comes of it;
+// "" if they can.
+func (a assessment) problem(hostname string, names []string) (change.Risk, string) {
+	const lost, refused = ": the webhook refuses it, or else what is on it is lost", ": the webhook refuses it, and the sync stops here"
 	if pooled := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(a.disks, name) }); len(pooled) > 0 {
-		return place.Names(pooled) + " is in use in the pool cluster already" + lost
+		return change.Destructive, place.Names(pooled) + " is in use in the pool cluster already" + lost
 	}
+	risk, text := change.Safe, ""
 	for _, name := range names {
-		if other := a.others[name]; other != "" {
-			return name + " is in " + other + lost
-		}
 		device := a.facts.Device(a.Ref.Namespace, name)
-		if device == nil {
-			continue
-		}
-		switch claim := a.facts.ClaimOf(device); {
-		case claim != nil && claim.PoolCluster != a.Ref.Name:
-			return name + " is claimed by " + cmp.Or(claim.PoolCluster, claim.Name) + lost
-		case claim == nil && device.ClaimState == "Claimed":
-			return name + " is claimed, and the claim is not in the inventory" + lost
+		switch {
+		case a.others[name] != "":
+			return change.Destructive, name + " is in " + a.others[name] + lost
+		case device == nil && len(a.facts.Devices) > 0:
+			risk, text = change.Disruptive, name+" is not among the block devices"+refused
+		case device == nil:
+		case a.occupied(device) != "":
+			return change.Destructive, name + " " + strings.TrimPrefix(a.occupied(device), "it ") + lost
+		case device.State != "Active":
+			risk, text = change.Disruptive, name+" is "+cmp.Or(device.State, "in an unknown state")+", not Active"+refused
+		case hostname != "" && device.Hostname != "" && device.Hostname != hostname:
+			risk, text = change.Disruptive, name+" is on host "+device.Hostname+", not "+hostname+refused
 		}
 	}
-	return ""
+	return risk, text
+}
+
+// occupancy says of devices what they may hold that a pool cluster which gets them newly
+// would destroy, or "".
+func occupancy(facts *inventory.Facts, namespace, name string) func(*inventory.BlockDevice) string {
+	disks := place.NewDisks(facts)
+	volumes := volumesOn(facts, func() linkIndex { return newLinkIndex(facts.Devices) })
+	return func(d *inventory.BlockDevice) string {
+		v := volumes[d]
+		if v != nil && v.Claim.Namespace == namespace && strings.HasPrefix(v.Claim.Name, name+"-") {
+			v = nil // one that was rendered for it
+		}
+		return cmp.Or(isVolume(v), disks.Occupied(d, place.Wanted{Namespace: namespace, Cluster: name}))
+	}
+}
+
+// claimedOutside lists the disks that the pool cluster has claimed and that are not
+// among these.
+func (a assessment) claimedOutside(names []string) []string {
+	var outside []string
+	for _, d := range a.facts.Devices {
+		if claim := a.facts.ClaimOf(d); claim != nil && claim.PoolCluster == a.Ref.Name && d.Namespace == a.Ref.Namespace && !slices.Contains(names, d.Name) {
+			outside = append(outside, d.Name)
+		}
+	}
+	return outside
 }
 
 // counted counts disks, which are free only if the inventory knows that of each.
@@ -171,7 +200,9 @@ func (a assessment) poolsAddedAndRemoved() {
 		}
 	}
 	for _, p := range removed {
-		i := slices.IndexFunc(added, func(q pooled) bool { return sameDisks(p.pool, q.pool) })
+		i := slices.IndexFunc(added, func(q pooled) bool {
+			return len(p.devices()) > 0 && p.raidType == q.raidType && sameDisks(p.pool, q.pool)
+		})
 		if i >= 0 {
 			a.judge(change.Disruptive, p.field, "%s", moves)
 			a.judge(change.Disruptive, added[i].field, "%s", moves)
@@ -184,25 +215,12 @@ func (a assessment) poolsAddedAndRemoved() {
 		}
 	}
 	for _, p := range added {
-		if taken := a.inUse(p.devices()); taken != "" {
-			a.judge(change.Destructive, p.field, "%s", taken)
+		if risk, problem := a.problem(p.hostname, p.devices()); problem != "" {
+			a.judge(risk, p.field, "%s", problem)
 			continue
 		}
 		a.judge(change.Safe, p.field, "a new pool on %s, of %s; the others go on", p.hostname, a.counted(p.devices()))
 	}
-}
-
-// sameDisks reports whether two pools are one: the same disks in the same groups.
-func sameDisks(a, b *pool) bool {
-	names := func(groups [][]string) []string {
-		var sorted []string
-		for _, group := range groups {
-			sorted = append(sorted, strings.Join(slices.Sorted(slices.Values(group)), ","))
-		}
-		slices.Sort(sorted)
-		return sorted
-	}
-	return a.raidType == b.raidType && len(a.devices()) > 0 && slices.Equal(names(a.data), names(b.data)) && slices.Equal(names(a.cache), names(b.cache))
 }
 
 // poolOf is the pool, as it was, in which a field lies; without a RAID type if it
@@ -255,9 +273,10 @@ func (a assessment) groups() {
 
 // group judges the disks that come into a RAID group of a pool and go out of it.
 func (a assessment) group(p *pool, in, out []string) (change.Risk, string) {
-	switch taken := a.inUse(in); {
-	case taken != "":
-		return change.Destructive, taken
+	risk, problem := a.problem(p.hostname, in)
+	switch {
+	case risk == change.Destructive, problem != "" && len(out) == 0:
+		return risk, problem
 	case len(out) == 0 && p.raidType == stripe:
 		return change.Safe, "the pool grows by " + place.Names(in) + " while it is used"
 	case len(out) == 0:
@@ -271,6 +290,9 @@ func (a assessment) group(p *pool, in, out []string) (change.Risk, string) {
 	case len(in) != 1:
 		return change.Destructive, "block device " + out[0] + " cannot be taken out of its RAID group, only be replaced with one other"
 	}
-	risk, text := a.replacement(p, out[0])
-	return risk, "block device " + out[0] + " is replaced with " + in[0] + ": " + text
+	loss, text := a.replacement(p, out[0])
+	if problem != "" {
+		text += "; but " + problem
+	}
+	return loss, "block device " + out[0] + " is replaced with " + in[0] + ": " + text
 }

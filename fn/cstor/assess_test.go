@@ -94,6 +94,12 @@ func claimed(disk, cluster string) string {
 		"apiVersion: openebs.io/v1alpha1\nkind: BlockDeviceClaim\nmetadata: {name: bdc-" + disk + ", namespace: openebs, labels: {openebs.io/cstor-pool-cluster: " + cluster + "}}\nspec: {blockDeviceName: " + disk + "}\n"
 }
 
+// bound is disk a1 as a PersistentVolume.
+func bound(namespace, claim string) string {
+	return strings.Replace(unclaimed("a1"), "status:", "spec: {devlinks: [{kind: by-id, links: [/dev/disk/by-id/virtio-v1]}]}\nstatus:", 1) +
+		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-1}\nspec: {csi: {driver: csi.example.com, volumeHandle: v1}, claimRef: {namespace: " + namespace + ", name: " + claim + "}}\n---\n"
+}
+
 const expandable = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nallowVolumeExpansion: true\n"
 
 func TestAssess(t *testing.T) {
@@ -109,7 +115,16 @@ func TestAssess(t *testing.T) {
 		{"new pools", assessedPools, "", "", change.Safe, "makes 2 new pools of 7 block devices"},
 		{"new pools of free disks", assessedPools, "", unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), change.Safe, "makes 2 new pools of 7 free block devices"},
 		{"new pools of disks that are being cleaned", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Unclaimed", "Released", 1), change.Safe, "makes 2 new pools of 7 block devices"},
-		{"new pools of disks of their own", assessedPools, "", claimed("a1", "prod"), change.Safe, "makes 2 new pools of 7 block devices"},
+		{"new pools of disks of their own", assessedPools, "", claimed("a1", "prod") + "---\n" + unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Safe, "makes 2 new pools of 7 block devices"},
+		{"new pools beside disks of their own", assessedPools, "", claimed("x1", "prod") + "---\n" + unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), change.Destructive, "x1 is claimed by it and is in none of these pools"},
+		{"new pools of a disk that is mounted", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {filesystem: {fsType: ext4, mountPoint: /data}}\nstatus:", 1), change.Destructive, "a1 has a filesystem: ext4: the webhook refuses it, or else what is on it is lost"},
+		{"new pools of a disk with partitions", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {partitioned: \"Yes\"}\nstatus:", 1), change.Destructive, "a1 has partitions"},
+		{"new pools of a part of a disk", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {parentDevice: /dev/sda}\nstatus:", 1), change.Destructive, "a1 is a part of /dev/sda"},
+		{"new pools of a disk that is a volume", assessedPools, "", bound("shop", "cart"), change.Destructive, "a1 is PersistentVolume pv-1 of claim shop/cart"},
+		{"new pools of a disk that is a volume of theirs", assessedPools, "", bound("openebs", "prod-n1-0") + unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Safe, "makes 2 new pools"},
+		{"new pools of a disk that is not there", assessedPools, "", unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Disruptive, "a1 is not among the block devices: the webhook refuses it"},
+		{"new pools of a dead disk", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Active", "Inactive", 1), change.Disruptive, "a1 is Inactive, not Active: the webhook refuses it"},
+		{"new pools of a disk of another host", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "namespace: openebs", "namespace: openebs, labels: {kubernetes.io/hostname: n9}", 1), change.Disruptive, "a1 is on host n9, not n1: the webhook refuses it"},
 		{"new pools of disks of another", assessedPools, "", claimed("a1", "other"), change.Destructive, "a1 is claimed by other: the webhook refuses it, or else what is on it is lost"},
 		{"new pools of disks that another names", assessedPools, "", unclaimed("a1") + strings.Replace(assessedPools, "name: prod", "name: other", 1), change.Destructive, "is in CStorPoolCluster openebs/other: the webhook refuses it"},
 		{"new pools of disks that another of another namespace names", assessedPools, "", strings.Replace(assessedPools, "namespace: openebs", "namespace: elsewhere", 1), change.Safe, "makes 2 new pools"},

@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -50,6 +51,23 @@ type pool struct {
 }
 
 func (p *pool) devices() []string { return append(flatten(p.data), flatten(p.cache)...) }
+
+// sameDisks reports whether two pools have the same disks in the same groups.
+func sameDisks(a, b *pool) bool {
+	joined := func(groups [][]string) []string {
+		var names []string
+		for _, group := range groups {
+			names = append(names, strings.Join(slices.Sorted(slices.Values(group)), ","))
+		}
+		return names
+	}
+	return sameNames(joined(a.data), joined(b.data)) && sameNames(joined(a.cache), joined(b.cache))
+}
+
+// sameNames compares names in any order.
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
 
 func flatten(groups [][]string) []string { return slices.Concat(groups...) }
 

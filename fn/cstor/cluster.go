@@ -25,10 +25,11 @@ func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.O
 	disks := place.NewDisks(facts)
 	takeHeld(disks, otherPools(facts, ownPools(specs), held))
 	links := sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) })
+	volumesOn := sync.OnceValue(func() map[*inventory.BlockDevice]*inventory.Volume { return volumesOn(facts, links) })
 	clusters := make([]*cluster, len(specs))
 	for i, spec := range specs {
 		clusters[i] = newCluster(spec, facts, disks)
-		clusters[i].links = links
+		clusters[i].links, clusters[i].volumesOn = links, volumesOn
 		clusters[i].checkClasses(held)
 	}
 	for _, c := range clusters {
@@ -50,18 +51,19 @@ func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.O
 // cluster is one CStorClusterConfig on its way.
 type cluster struct {
 	*system.Spec
-	cfg     config
-	facts   *inventory.Facts
-	disks   *place.Disks
-	links   func() linkIndex // of all devices, for cloud disks; shared
-	before  before
-	members []*member
-	pooled  map[string]bool          // devices of the pools that it had before
-	matched map[string]string        // device -> the Storage that it is
-	lacking bool                     // fewer nodes than wanted can supply their disks
-	live    map[string]*pool         // see livePools
-	volumes map[string][]*krm.Object // see volumesOf
-	out     system.Output
+	cfg       config
+	facts     *inventory.Facts
+	disks     *place.Disks
+	links     func() linkIndex                                    // of all devices, for cloud disks; shared
+	volumesOn func() map[*inventory.BlockDevice]*inventory.Volume // which devices are volumes; shared
+	before    before
+	members   []*member
+	pooled    map[string]bool          // devices of the pools that it had before
+	matched   map[string]string        // device -> the Storage that it is
+	lacking   bool                     // fewer nodes than wanted can supply their disks
+	live      map[string]*pool         // see livePools
+	volumes   map[string][]*krm.Object // see volumesOf
+	out       system.Output
 }
 
 // member is a node of the cluster, its disks, and what they wait for.
@@ -140,6 +142,7 @@ func (c *cluster) reserve() {
 			}
 		}
 	}
+	c.reserveLive()
 	// A pool says which disks it has; a storage set knows more only of disks that
 	// are not in a pool. Those matter for disks of the nodes.
 	if c.cfg.external() && (c.cfg.Spec.PoolConfig.WriteCache == nil || c.cfg.cacheExternal()) {
@@ -158,10 +161,29 @@ func (c *cluster) reserve() {
 	}
 }
 
+// reserveLive takes what its live pools have and the lock does not know: whatever the
+// lock says, data is there.
+func (c *cluster) reserveLive() {
+	var live []*krm.Object
+	if cluster := c.facts.PoolCluster(c.namespace(), c.name()); cluster != nil {
+		live = append(live, cluster)
+	}
+	for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
+		live = append(live, i.Object)
+	}
+	for _, o := range live {
+		for _, name := range disksOf(o) {
+			if !c.pooled[name] {
+				c.disks.Take(o.Namespace, name, "the live "+o.Ref.String())
+			}
+		}
+	}
+}
+
 // compareLive warns where the cluster has what the lock does not know. What the
 // lock has more is only not applied yet.
 func (c *cluster) compareLive(live *krm.Object) {
-	if live == nil || c.before.adopted {
+	if live == nil || c.before.adopted || c.before.cluster == nil {
 		return
 	}
 	rendered := byHost(c.before.pools)
@@ -180,11 +202,21 @@ func (c *cluster) compareLive(live *krm.Object) {
 			}
 		}
 	}
+	if host := regrouped(c.before.cluster, live); host != "" {
+		c.report(finding.Warning, "lock-differs", "",
+			"the live CStorPoolCluster has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", host)
+	}
 }
 
 // place decides about nodes and disks.
 func (c *cluster) place() {
 	c.checkUnchanged()
+	if local := c.cfg.Spec.DiskConfig.Local; local != nil {
+		c.checkFields("spec.diskConfig.local.blockDeviceSelector", local.BlockDeviceSelector.SelectorTerms)
+	}
+	if w := c.cfg.Spec.PoolConfig.WriteCache; w != nil && w.Local != nil {
+		c.checkFields("spec.poolConfig.writeCache.local.blockDeviceSelector", w.Local.BlockDeviceSelector.SelectorTerms)
+	}
 	if finding.Failed(c.out.Findings) {
 		return
 	}

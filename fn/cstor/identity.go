@@ -50,6 +50,34 @@ func linksOf(driver string, v *inventory.Volume, a *inventory.Attachment) links 
 	return links{names: names}
 }
 
+// volumesOn says which devices are PersistentVolumes, whoever attached them.
+func volumesOn(facts *inventory.Facts, links func() linkIndex) map[*inventory.BlockDevice]*inventory.Volume {
+	all, volumes := facts.Volumes(), map[*inventory.BlockDevice]*inventory.Volume{}
+	if len(all) == 0 {
+		return volumes
+	}
+	index := links()
+	note := func(v *inventory.Volume, devices []*inventory.BlockDevice) {
+		for _, d := range devices {
+			if volumes[d] == nil {
+				volumes[d] = v
+			}
+		}
+	}
+	for _, v := range all {
+		note(v, index.find(linksOf(v.Driver, v, nil), ""))
+		for _, node := range facts.AttachedTo(v.Name) {
+			if n := facts.Node(node); n != nil {
+				note(v, index.find(linksOf(v.Driver, v, facts.Attachment(v.Name, node)), n.Hostname))
+			}
+		}
+		if _, id, found := strings.Cut(v.Path, "/by-id/"); found {
+			note(v, index[id])
+		}
+	}
+	return volumes
+}
+
 // linkIndex finds devices by the names in their links.
 type linkIndex map[string][]*inventory.BlockDevice
 

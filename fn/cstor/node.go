@@ -75,6 +75,12 @@ func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 				c.drop(m, dropped, "it is missing from the inventory, and its removal is allowed")
 				continue
 			}
+			if now := c.renamed(m); now != "" {
+				c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now+" now")
+				c.report(finding.Warning, "node-renamed", "",
+					"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go", m.name, now, m.hostname)
+				break
+			}
 			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
 		case !place.MatchesAny(terms, m.node.Object):
 			if consent || c.planOnly(m) {
@@ -93,6 +99,25 @@ func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 		c.members = append(c.members, m)
 	}
 	return dropped
+}
+
+// renamed is the name of the one node that selects the pool of a missing one now, or "".
+func (c *cluster) renamed(m *member) string {
+	if nodes := c.facts.Host(m.hostname); m.before != nil && len(nodes) == 1 && !c.before.known[nodes[0].Name] {
+		return nodes[0].Name
+	}
+	return ""
+}
+
+// refuseHost refuses a host for a new pool where one of this cluster is already.
+func (c *cluster) refuseHost(hostname string, pools map[string]*pool) string {
+	switch {
+	case pools[hostname] != nil:
+		return "the pool of node " + pools[hostname].node + " is on its host"
+	case c.livePools()[hostname] != nil:
+		return "the live CStorPoolCluster has a pool on it that the rendered one lacks"
+	}
+	return ""
 }
 
 func (c *cluster) newMember(name string) *member {
@@ -153,11 +178,12 @@ func (c *cluster) allowedNodes(terms []place.Term, dropped map[string]bool) (all
 	for _, m := range c.members {
 		member[m.name] = true
 	}
+	pools := byHost(c.before.pools)
 	for _, n := range c.facts.Nodes {
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := cmp.Or(place.RefuseHostname(n, c.facts), place.RefusePods(n, c.cfg.tolerations))
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n.Hostname, pools), place.RefusePods(n, c.cfg.tolerations))
 		if !place.MatchesAny(terms, n.Object) {
 			reason = "it is not selected by " + selectorField
 		}

@@ -1,11 +1,16 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // wanted is what every device of the cluster must meet, of whatever size.
@@ -40,7 +45,7 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 		if c.pooled[d.Name] && d.Namespace == c.namespace() {
 			continue
 		}
-		if reason := elsewhere(d, node); reason != "" {
+		if reason := cmp.Or(elsewhere(d, node), isVolume(c.volumesOn()[d])); reason != "" {
 			s.refused = append(s.refused, refusal{d, reason})
 			continue
 		}
@@ -65,12 +70,47 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 	return s
 }
 
+// checkFields refuses a term that excludes by a field of which no device has ever heard,
+// and which is named much like one that they have: it would select all of them.
+func (c *cluster) checkFields(field string, terms []place.Term) {
+	for _, key := range place.Excluded(terms) {
+		path := strings.Split(key, ".")
+		parent, name := path[:len(path)-1], path[len(path)-1]
+		siblings := map[string]bool{}
+		for _, d := range c.facts.Devices {
+			if of := d.Object.Node.Get(parent...); of != nil {
+				for i := range of.Fields {
+					siblings[of.Fields[i].Key] = true
+				}
+			}
+			if siblings[name] {
+				break
+			}
+		}
+		if like := schema.DidYouMean(name, slices.Sorted(maps.Keys(siblings))); !siblings[name] && like != "" {
+			c.report(finding.Error, "unknown-field", field, "excludes by matchFields %s, which no block device of the inventory has%s", key, like)
+		}
+	}
+}
+
 // elsewhere refuses a device whose two statements of its node disagree.
 func elsewhere(d *inventory.BlockDevice, node *inventory.Node) string {
 	if node == nil || d.NodeName == "" || d.NodeName == node.Name || d.NodeName == node.Hostname {
 		return ""
 	}
 	return fmt.Sprintf("its hostname label says node %s and spec.nodeAttributes.nodeName says %s", node.Name, d.NodeName)
+}
+
+// isVolume refuses a device that is a PersistentVolume: what is on it is somebody's, or
+// will be.
+func isVolume(v *inventory.Volume) string {
+	switch {
+	case v == nil:
+		return ""
+	case v.Claim.Name == "":
+		return "it is PersistentVolume " + v.Name
+	}
+	return fmt.Sprintf("it is PersistentVolume %s of claim %s/%s", v.Name, v.Claim.Namespace, v.Claim.Name)
 }
 
 // cacheSelects reports whether the write cache asks for such a device.

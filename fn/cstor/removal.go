@@ -5,6 +5,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // planOnly reports whether a node is only planned: it has no pool, neither
@@ -54,13 +55,26 @@ func (c *cluster) release(node string) {
 func (c *cluster) releaseSurplus() {
 	pooled := c.pooledNames()
 	for id, o := range c.before.objects {
-		if o.Kind != claimKind || pooled[o.Name] {
+		if o.Kind != claimKind || pooled[o.Name] || c.inPool(o) {
 			continue
 		}
 		if !c.holdsData(o) || c.consents(o.Annotation(inventory.AnnotationSelectedNode)) {
 			c.out.Released[id] = true
 			c.out.Released[c.attachmentID(o.Name)] = true
 		}
+	}
+}
+
+// warnOfIdleConsent tells of consent to remove what stays: it would do its work later,
+// when nobody thinks of it.
+func (c *cluster) warnOfIdleConsent() {
+	for _, m := range c.members {
+		released := func(o *krm.Object) bool { return c.out.Released[o.ID()] }
+		if m.before == nil || !c.Consent.Covers(setKind, storageSetName(c.name(), m.name)) || slices.ContainsFunc(c.volumesOf(m.name), released) {
+			continue
+		}
+		c.report(finding.Warning, "consent-idle", "",
+			"node %s keeps its pool, whose removal is allowed: it would go as soon as the node is missing or no longer selected; until that is wanted, take out %s", m.name, c.consentFor(m.name))
 	}
 }
 
@@ -77,6 +91,26 @@ func (c *cluster) pooledNames() map[string]bool {
 		}
 	}
 	return names
+}
+
+// inPool reports whether the volume of a claim is a disk of an earlier pool, whatever
+// its name says: a spare that took the place of another is.
+func (c *cluster) inPool(claim *krm.Object) bool {
+	if storage := c.before.objects[c.storageID(claim.Name)]; storage != nil && c.pooled[storage.Annotation(krm.AnnotationBlockDevice)] {
+		return true
+	}
+	node, pvName := nodeOfVolume(claim), ""
+	if live := c.facts.VolumeClaim(claim.Namespace, claim.Name); live != nil {
+		pvName = live.VolumeName
+	}
+	pv := c.facts.Volume(pvName)
+	if pv == nil {
+		return false
+	}
+	hostname := c.before.sets[node].Str("spec", "node", "hostname")
+	return slices.ContainsFunc(c.links().find(linksOf(pv.Driver, pv, c.facts.Attachment(pvName, node)), hostname), func(d *inventory.BlockDevice) bool {
+		return c.pooled[d.Name] && d.Namespace == c.namespace()
+	})
 }
 
 // pooledVolumes counts the data disks of earlier pools that are cloud disks.

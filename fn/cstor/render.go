@@ -36,6 +36,7 @@ func (c *cluster) render() {
 	}
 	c.renderPoolCluster()
 	c.releaseSurplus()
+	c.warnOfIdleConsent()
 }
 
 func (c *cluster) add(o gitops.Object) { c.out.Objects = append(c.out.Objects, o) }

@@ -94,7 +94,8 @@ func (s *standing) checkRendered() {
 		})
 		return
 	}
-	rendered, applied := 0, 0
+	// Its pools and claims tell of what was applied, too.
+	rendered, applied := 0, len(s.instances)+s.facts.ClaimedBy(s.namespace(), s.name())
 	for _, o := range s.Before {
 		if o.Group() == daoGroup {
 			continue

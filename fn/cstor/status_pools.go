@@ -2,7 +2,6 @@ package cstor
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +21,9 @@ func (s *standing) checkPoolCluster() {
 	}
 	rendered := s.before.cluster // or the live one
 	switch claimed := s.facts.ClaimedBy(s.namespace(), s.name()); {
+	case s.live == nil && (len(s.instances) > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace()):
+		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
+			s.name(), place.Count(len(s.instances), "pool"), place.Count(claimed, "block device"))
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0):
 		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; apply the rendered one again",
 			s.name(), place.Count(len(s.instances), "pool"), place.Count(claimed, "block device"))
@@ -32,6 +34,8 @@ func (s *standing) checkPoolCluster() {
 		add(health.Error, "PoolClusterDeleting", parseTime(s.live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", s.name())
 	case s.live.Owner() != "" && s.live.Owner() != s.Object.OwnerKey():
 		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name(), s.live.Owner())
+	case regrouped(rendered, s.live) != "":
+		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", s.name(), regrouped(rendered, s.live))
 	case !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
 		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name(), differs(rendered, s.live))
 	}
@@ -40,7 +44,8 @@ func (s *standing) checkPoolCluster() {
 		case rendered == nil:
 			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
 				place.Count(len(readPools(wanted[0].Node)), "pool"))
-		case !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")):
+		case !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")),
+			!s.before.adopted && !within(rendered.Node.Get("spec"), wanted[0].Node.Get("spec")):
 			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
 				s.name(), differs(wanted[0], rendered))
 		}
@@ -67,7 +72,7 @@ func differs(wanted, have *krm.Object) string {
 		switch {
 		case before == nil:
 			return "the pool on " + p.hostname + " is new"
-		case !slices.Equal(slices.Sorted(slices.Values(p.devices())), slices.Sorted(slices.Values(before.devices()))):
+		case !sameNames(p.devices(), before.devices()):
 			return "the pool on " + p.hostname + " has other disks"
 		}
 	}
@@ -79,11 +84,23 @@ func differs(wanted, have *krm.Object) string {
 	return "the pools are the same, and their settings are not"
 }
 
+// regrouped is the host of a pool of which two pool clusters have the same disks in
+// other RAID groups, or "".
+func regrouped(a, b *krm.Object) string {
+	others := byHost(readPools(b.Node))
+	for _, p := range readPools(a.Node) {
+		if o := others[p.hostname]; o != nil && sameNames(p.devices(), o.devices()) && !sameDisks(p, o) {
+			return p.hostname
+		}
+	}
+	return ""
+}
+
 // checkPools looks at the pools, and takes the operator's word where all look well
 // to us.
 func (s *standing) checkPools() {
 	step := s.report.Step("pool")
-	wanted := map[string]bool{}
+	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, instanceKind, s.namespace())
 	for _, p := range s.before.pools {
 		step.Count()
 		wanted[p.hostname] = true
@@ -93,7 +110,9 @@ func (s *standing) checkPools() {
 		instance := s.instanceOn(p.hostname)
 		if instance == nil {
 			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(s.live)}
-			if name, gone := vanished(s.facts, s.live, p.hostname); gone {
+			if name, gone := vanished(s.facts, s.live, p.hostname); gone && !told {
+				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not told of by the inventory (add cstorpoolinstances to it)", Node: p.node}
+			} else if gone {
 				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.node}
 			}
 			step.Add(problem)

@@ -22,8 +22,8 @@ func (System) Describe() system.Description {
 			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: instanceKind}, {Group: cstorGroup, Kind: replicaKind},
 		},
 		RiskFacts: []krm.ID{
-			{Kind: claimKind},
-			{Group: storageGroup, Kind: classKind},
+			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind},
+			{Group: storageGroup, Kind: attachmentKind}, {Group: storageGroup, Kind: classKind},
 			{Group: deviceGroup, Kind: deviceKind},
 			{Group: deviceGroup, Kind: deviceClaimKind},
 			{Group: cstorGroup, Kind: poolClusterKind},

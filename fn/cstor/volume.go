@@ -178,6 +178,13 @@ func (c *cluster) see(m *member, v *volume) {
 		c.choose(c.storageRef(v.name), m.name, v.role, place.Awaited, awaited(v))
 		return
 	}
+	if v.role == spare && c.pooled[d.Name] {
+		c.report(finding.Warning, "spare-used", "spec.poolConfig.spare",
+			"Storage %s is block device %s, which has taken the place of another in a pool; raise spare by one for a new one", v.name, d.Name)
+		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Kept, "it has taken the place of another in the pool")
+		v.device = d.Name
+		return
+	}
 	if reason := c.disks.Refuse(d, c.wanted()); reason != "" {
 		c.report(finding.Warning, "device-refused", "", "Storage %s is block device %s, which cannot be used: %s", v.name, d.Name, reason)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Refused, reason)

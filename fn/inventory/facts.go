@@ -30,8 +30,6 @@ const (
 // Key names a namespaced object.
 type Key struct{ Namespace, Name string }
 
-type attachmentKey struct{ volume, node string }
-
 // Facts is what exists, indexed. Slices are sorted by namespace and name.
 type Facts struct {
 	Nodes   []*Node
@@ -42,16 +40,24 @@ type Facts struct {
 	devices   map[Key]*BlockDevice
 	byHost    map[string][]*BlockDevice
 	claims    map[Key]*Claim
-	claimOf   map[Key]*Claim // by block device
+	claimsOf  map[Key][]*Claim // by block device
 	pvcs      map[Key]*VolumeClaim
 	volumes   map[string]*Volume
-	attached  map[attachmentKey]*Attachment
+	attached  map[string]map[string]*Attachment // by volume and node
 	pools     map[Key]*krm.Object
 	instances map[Key][]*PoolInstance // by pool cluster
 	replicas  map[Key]int             // by pool instance
 	objects   map[krm.ID]*krm.Object
 	kinds     map[krm.ID][]*krm.Object // by group and kind
 	wholes    map[string][]*krm.Object // Inventories, by the plural of the kind in them
+	live      bool                     // read from a cluster, not from files
+}
+
+// NewLive indexes what a cluster has now: what is not among it is not there.
+func NewLive(objects []*krm.Object) *Facts {
+	f := New(objects)
+	f.live = true
+	return f
 }
 
 // New indexes facts.
@@ -62,10 +68,10 @@ func New(objects []*krm.Object) *Facts {
 		devices:   map[Key]*BlockDevice{},
 		byHost:    map[string][]*BlockDevice{},
 		claims:    map[Key]*Claim{},
-		claimOf:   map[Key]*Claim{},
+		claimsOf:  map[Key][]*Claim{},
 		pvcs:      map[Key]*VolumeClaim{},
 		volumes:   map[string]*Volume{},
-		attached:  map[attachmentKey]*Attachment{},
+		attached:  map[string]map[string]*Attachment{},
 		pools:     map[Key]*krm.Object{},
 		instances: map[Key][]*PoolInstance{},
 		replicas:  map[Key]int{},
@@ -76,7 +82,11 @@ func New(objects []*krm.Object) *Facts {
 	for _, o := range objects {
 		f.add(o)
 	}
-	slices.SortFunc(f.Nodes, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
+	byNodeName := func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortFunc(f.Nodes, byNodeName)
+	for _, nodes := range f.hosts {
+		slices.SortFunc(nodes, byNodeName)
+	}
 	byName := func(a, b *BlockDevice) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	}
@@ -113,7 +123,8 @@ func (f *Facts) add(o *krm.Object) {
 		c := &Claim{Name: o.Name, PoolCluster: o.Label(LabelPoolCluster)}
 		f.claims[key] = c
 		if device := o.Node.Str("spec", "blockDeviceName"); device != "" {
-			f.claimOf[Key{o.Namespace, device}] = c
+			at := Key{o.Namespace, device}
+			f.claimsOf[at] = append(f.claimsOf[at], c)
 		}
 	case "/PersistentVolumeClaim":
 		f.pvcs[key] = &VolumeClaim{
@@ -125,14 +136,19 @@ func (f *Facts) add(o *krm.Object) {
 			Name:   o.Name,
 			Driver: o.Node.Str("spec", "csi", "driver"),
 			Handle: o.Node.Str("spec", "csi", "volumeHandle"),
+			Path:   o.Node.Str("spec", "local", "path"),
+			Claim:  Key{o.Node.Str("spec", "claimRef", "namespace"), o.Node.Str("spec", "claimRef", "name")},
 		}
 	case "storage.k8s.io/VolumeAttachment":
 		a := newAttachment(o)
-		key := attachmentKey{o.Node.Str("spec", "source", "persistentVolumeName"), o.Node.Str("spec", "nodeName")}
-		if f.attached[key].before(a) {
+		volume, node := o.Node.Str("spec", "source", "persistentVolumeName"), o.Node.Str("spec", "nodeName")
+		if f.attached[volume] == nil {
+			f.attached[volume] = map[string]*Attachment{}
+		}
+		if f.attached[volume][node].before(a) {
 			return // the controller may have made one, too
 		}
-		f.attached[key] = a
+		f.attached[volume][node] = a
 	case "cstor.openebs.io/CStorPoolCluster":
 		f.pools[key] = o
 	case "cstor.openebs.io/CStorPoolInstance":
@@ -166,7 +182,7 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 func (f *Facts) Tells(group, kind, namespace string) bool {
 	known := len(f.kinds[krm.ID{Group: group, Kind: kind}]) > 0
 	wholes := f.wholes[plural(kind)]
-	return known && len(wholes) == 0 || slices.ContainsFunc(wholes, func(o *krm.Object) bool {
+	return f.live || known && len(wholes) == 0 || slices.ContainsFunc(wholes, func(o *krm.Object) bool {
 		scope := o.Annotation(krm.AnnotationScope)
 		return (scope == "" || scope == namespace) && (known || len(o.Node.Seq("items")) == 0)
 	})
@@ -198,12 +214,25 @@ func (f *Facts) Device(namespace, name string) *BlockDevice { return f.devices[K
 func (f *Facts) DevicesOn(hostname string) []*BlockDevice { return f.byHost[hostname] }
 
 // ClaimOf returns the claim on a device: the one that the device names, or the
-// one that names the device; nil if neither is in the snapshot.
+// one that names the device; nil if neither is in the snapshot. Several that name it
+// are a claim of nobody.
 func (f *Facts) ClaimOf(d *BlockDevice) *Claim {
 	if d.ClaimName != "" {
 		return f.claims[Key{d.Namespace, d.ClaimName}]
 	}
-	return f.claimOf[Key{d.Namespace, d.Name}]
+	switch claims := f.claimsOf[Key{d.Namespace, d.Name}]; len(claims) {
+	case 0:
+		return nil
+	case 1:
+		return claims[0]
+	default:
+		var names []string
+		for _, c := range claims {
+			names = append(names, c.Name)
+		}
+		slices.Sort(names)
+		return &Claim{Name: strings.Join(names, " and ")}
+	}
 }
 
 // VolumeClaim returns a PersistentVolumeClaim, or nil.
@@ -212,10 +241,16 @@ func (f *Facts) VolumeClaim(namespace, name string) *VolumeClaim { return f.pvcs
 // Volume returns a PersistentVolume, or nil.
 func (f *Facts) Volume(name string) *Volume { return f.volumes[name] }
 
-// Attachment returns the attachment of a volume to a node, or nil.
-func (f *Facts) Attachment(volume, node string) *Attachment {
-	return f.attached[attachmentKey{volume, node}]
+// Volumes lists the PersistentVolumes by name.
+func (f *Facts) Volumes() []*Volume {
+	return slices.SortedFunc(maps.Values(f.volumes), func(a, b *Volume) int { return cmp.Compare(a.Name, b.Name) })
 }
+
+// Attachment returns the attachment of a volume to a node, or nil.
+func (f *Facts) Attachment(volume, node string) *Attachment { return f.attached[volume][node] }
+
+// AttachedTo lists the nodes that a volume is attached to, by name.
+func (f *Facts) AttachedTo(volume string) []string { return slices.Sorted(maps.Keys(f.attached[volume])) }
 
 // PoolCluster returns the live CStorPoolCluster, or nil.
 func (f *Facts) PoolCluster(namespace, name string) *krm.Object { return f.pools[Key{namespace, name}] }
@@ -276,8 +311,11 @@ type VolumeClaim struct {
 }
 
 // Volume is what matters of a PersistentVolume. Driver and Handle are those of
-// its CSI source.
-type Volume struct{ Name, Driver, Handle string }
+// its CSI source, Path is that of a local volume.
+type Volume struct {
+	Name, Driver, Handle, Path string
+	Claim                      Key // that it is bound to, or bound to be
+}
 
 // Attachment is what matters of a VolumeAttachment.
 type Attachment struct {

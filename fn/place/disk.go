@@ -124,6 +124,22 @@ func (d *Disks) Doubt(device *inventory.BlockDevice, want Wanted) string {
 	return device.Fault
 }
 
+// Occupied says what a device may hold that a new user of it would lose, or "" if
+// nothing is known of it.
+func (d *Disks) Occupied(device *inventory.BlockDevice, want Wanted) string {
+	switch {
+	case d.Doubt(device, want) != "":
+		return d.Doubt(device, want)
+	case !whole(device):
+		return "it is a part of " + cmp.Or(device.Parent, "another disk")
+	case device.Partitioned:
+		return "it has partitions"
+	case d.facts.ClaimOf(device) == nil && device.ClaimState == "Claimed":
+		return "it is claimed, and the claim is not in the inventory"
+	}
+	return ""
+}
+
 func (d *Disks) twinOf(device *inventory.BlockDevice) string {
 	return fmt.Sprintf("it has the same serial number or by-id link as %s", d.twins[device].Name)
 }

@@ -58,6 +58,19 @@ func (t Term) matches(o *krm.Object) bool {
 	return true
 }
 
+// Excluded lists the fields by whose absence terms select.
+func Excluded(terms []Term) []string {
+	var keys []string
+	for _, t := range terms {
+		for _, r := range t.MatchFields {
+			if r.Operator == "NotIn" || r.Operator == "DoesNotExist" {
+				keys = append(keys, r.Key)
+			}
+		}
+	}
+	return keys
+}
+
 func (r Requirement) holds(present bool, value string) bool {
 	switch r.Operator {
 	case "In":

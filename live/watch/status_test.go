@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -430,7 +431,7 @@ func writesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	statuses, _ := fn.Status(own.Package(objects, taken.Objects()), taken.Objects())
+	statuses, _ := fn.Status(own.Package(objects, taken.Objects()), inventory.NewLive(taken.Objects()))
 	if n, err := own.NewWriter(c).Write(t.Context(), objects, statuses, time.Now()); n != 0 || err != nil || len(statuses) != 1 {
 		t.Errorf("%d written for %d specs, %v", n, len(statuses), err)
 	}

@@ -230,8 +230,14 @@ func (b *builder) run(dir string, order krusty.ReorderOption) (resmap.ResMap, er
 	return m, nil
 }
 
-func runKustomize(disk filesys.FileSystem, dir string, options *krusty.Options) (resmap.ResMap, error) {
-	m, err := krusty.MakeKustomizer(options).Run(disk, dir)
+// runKustomize runs the library, which panics on some malformed objects.
+func runKustomize(disk filesys.FileSystem, dir string, options *krusty.Options) (m resmap.ResMap, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("kustomize: an object is malformed: its labels or annotations are not a map (%v)", p)
+		}
+	}()
+	m, err = krusty.MakeKustomizer(options).Run(disk, dir)
 	if err != nil {
 		return nil, fmt.Errorf("kustomize: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -55,9 +56,19 @@ func (b *builder) items(m resmap.ResMap, dir string) ([]*krm.Object, error) {
 		if _, known := files[file]; !known {
 			files[file] = b.readFile(file)
 		}
-		items = append(items, locate(o, files[file]))
+		o = locate(o, files[file])
+		if inInventory(b.top, file) {
+			o.SetAnnotation(krm.AnnotationInventory, "true") // items of kustomize have no path that tells
+		}
+		items = append(items, o)
 	}
 	return items, nil
+}
+
+// inInventory reports whether a file of the folder that is built lies in its inventory.
+func inInventory(top, file string) bool {
+	rel, err := filepath.Rel(top, file)
+	return file != "" && err == nil && fn.InInventory(filepath.ToSlash(rel))
 }
 
 // originFile is the file of the disk that a resource comes from, or "".
