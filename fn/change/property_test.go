@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
-	"pgregory.net/rapid"
 )
 
 // drawNode draws a tree of the words and lists that manifests have.

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/poolwright/poolwright/schema/finding"
 	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 var spec = finding.Ref{APIVersion: "example.io/v1", Kind: "Spec", Namespace: "a", Name: "b"}

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // BlockDevice is a disk as the node disk manager sees it (openebs.io/v1alpha1).

@@ -250,7 +250,9 @@ func (f *Facts) Volumes() []*Volume {
 func (f *Facts) Attachment(volume, node string) *Attachment { return f.attached[volume][node] }
 
 // AttachedTo lists the nodes that a volume is attached to, by name.
-func (f *Facts) AttachedTo(volume string) []string { return slices.Sorted(maps.Keys(f.attached[volume])) }
+func (f *Facts) AttachedTo(volume string) []string {
+	return slices.Sorted(maps.Keys(f.attached[volume]))
+}
 
 // PoolCluster returns the live CStorPoolCluster, or nil.
 func (f *Facts) PoolCluster(namespace, name string) *krm.Object { return f.pools[Key{namespace, name}] }

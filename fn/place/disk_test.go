@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/poolwright/poolwright/fn/inventory"
 	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/fn/inventory"
 )
 
 // devices reads "name:gib" or "name:gib:SSD".

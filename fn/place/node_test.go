@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/poolwright/poolwright/fn/inventory"
 	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/fn/inventory"
 )
 
 // nodes reads "name@zone:day"; no day is an unknown age.

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/poolwright/poolwright/live/internal/tutorial"
 	"sigs.k8s.io/yaml"
+
+	"github.com/poolwright/poolwright/live/internal/tutorial"
 )
 
 // TestTutorial runs the commands of the tutorial. What Argo CD does between them is
