@@ -162,7 +162,8 @@ func (c *cluster) reserve() {
 }
 
 // reserveLive takes what its live pools have and the lock does not know: whatever the
-// lock says, data is there.
+// lock says, data is there. Cloud disks are known by their claims, and so come back to
+// their places.
 func (c *cluster) reserveLive() {
 	var live []*krm.Object
 	if cluster := c.facts.PoolCluster(c.namespace(), c.name()); cluster != nil {
@@ -174,7 +175,11 @@ func (c *cluster) reserveLive() {
 	for _, o := range live {
 		for _, name := range disksOf(o) {
 			if !c.pooled[name] {
-				c.disks.Take(o.Namespace, name, "the live "+o.Ref.String())
+				by := "the live " + o.Ref.String()
+				if c.cfg.external() {
+					by = c.Object.Ref.String()
+				}
+				c.disks.Take(o.Namespace, name, by)
 			}
 		}
 	}
