@@ -147,9 +147,14 @@ func (s *Schemas) compile() {
 		panic(fmt.Sprintf("schema: %v", err))
 	}
 	for defs.Next() {
-		if d := readDefinition(defs.Value()); d != nil {
-			s.kinds[d.Kind.Kind] = d
+		d := readDefinition(defs.Value())
+		if d == nil {
+			continue
 		}
+		if s.kinds[d.Kind.Kind] != nil {
+			panic("schema: two definitions of a kind " + d.Kind.Kind + ", of which the group is not asked")
+		}
+		s.kinds[d.Kind.Kind] = d
 	}
 }
 

@@ -191,7 +191,7 @@ func Groups(candidates []*inventory.BlockDevice, groups, size int) []*inventory.
 
 // Smallest orders devices by capacity, then identity.
 func Smallest(a, b *inventory.BlockDevice) int {
-	return cmp.Or(cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(Identity(a), Identity(b)), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(identity(a), identity(b)), cmp.Compare(a.Name, b.Name))
 }
 
 // bestGroup finds the window of sorted devices with the least spread of sizes,
@@ -232,9 +232,9 @@ func bestGroup(sorted []*inventory.BlockDevice, size int, prefer func(name strin
 	return slices.Clone(best)
 }
 
-// Identity is what stays the same when a node is rebooted and disks are renamed:
+// identity is what stays the same when a node is rebooted and disks are renamed:
 // the serial number, else the first by-id link, else the object's name.
-func Identity(d *inventory.BlockDevice) string {
+func identity(d *inventory.BlockDevice) string {
 	if d.Serial != "" {
 		return d.Serial
 	}

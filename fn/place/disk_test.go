@@ -108,7 +108,7 @@ func TestIdentity(t *testing.T) {
 		{inventory.BlockDevice{Name: "n", ByID: []string{"/b", "/a"}}, "/a"},
 		{inventory.BlockDevice{Name: "n"}, "n"},
 	} {
-		if got := Identity(&test.d); got != test.want {
+		if got := identity(&test.d); got != test.want {
 			t.Errorf("%+v: %q", test.d, got)
 		}
 	}

@@ -44,8 +44,8 @@ type Options struct {
 	Program    string
 }
 
-// ErrNoKustomization says that a folder is not for kustomize.
-var ErrNoKustomization = errors.New("no kustomization")
+// errNoKustomization says that a folder is not for kustomize.
+var errNoKustomization = errors.New("no kustomization")
 
 // Build builds the kustomization in dir, and returns the manifests as kustomize
 // prints them. Where a finding is an error, there are none.
@@ -89,9 +89,9 @@ func confirm(disk filesys.FileSystem, dir string) (string, error) {
 	if file != "" {
 		return "", fmt.Errorf("%s is a file, not a folder with a kustomization", dir)
 	}
-	if _, _, err := load(disk, root.String()); errors.Is(err, ErrNoKustomization) {
+	if _, _, err := load(disk, root.String()); errors.Is(err, errNoKustomization) {
 		return "", fmt.Errorf("%w in %s: there is none of %s; a package without one is rendered by \"poolwright render\"",
-			ErrNoKustomization, dir, strings.Join(kustomizationNames(), ", "))
+			errNoKustomization, dir, strings.Join(kustomizationNames(), ", "))
 	} else if err != nil {
 		return "", err
 	}

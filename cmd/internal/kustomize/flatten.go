@@ -30,7 +30,7 @@ func load(disk filesys.FileSystem, dir string) (*types.Kustomization, string, er
 		k.FixKustomization()
 		return &k, name, nil
 	}
-	return nil, "", fmt.Errorf("%w in %s", ErrNoKustomization, dir)
+	return nil, "", fmt.Errorf("%w in %s", errNoKustomization, dir)
 }
 
 // survey finds the local kustomizations in which the function has a place, in
