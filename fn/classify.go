@@ -82,7 +82,7 @@ func classify(p Package, systems []system.System, known []schema.Kind) *classifi
 func (c *classified) add(o *krm.Object, fact bool) {
 	inventory := o.Group() == ownGroup && o.Kind == inventoryKind
 	fact = fact || inventory || isFact(o)
-	if inventory || isList(o) {
+	if inventory || isList(o, fact) {
 		items := o.Node.Seq("items")
 		for i := range items {
 			item := o.Item(&items[i])
@@ -129,9 +129,16 @@ func (c *classified) add(o *krm.Object, fact bool) {
 }
 
 // isList reports whether an object is a List, or one of a kind, such as a NodeList.
-func isList(o *krm.Object) bool {
+// What is no fact and only called so is a person's.
+func isList(o *krm.Object, fact bool) bool {
 	items := o.Node.Get("items")
-	return strings.HasSuffix(o.Kind, "List") && items != nil && items.Kind == document.Seq
+	switch {
+	case o.APIVersion == "v1" && o.Kind == "List":
+		return true
+	case !strings.HasSuffix(o.Kind, "List"), o.Kind == "ResourceList", items == nil, items.Kind != document.Seq:
+		return false
+	}
+	return fact || !slices.ContainsFunc(items.Items, func(n document.Node) bool { return n.Str("apiVersion") == "" || n.Str("kind") == "" })
 }
 
 func (c *classified) isSpec(o *krm.Object) bool {

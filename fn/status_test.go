@@ -273,6 +273,20 @@ func TestStatusOfPackages(t *testing.T) {
 			}
 		}
 	})
+	t.Run("what lives is the lock of the specs in a cluster, whatever operators fill in", func(t *testing.T) {
+		ours := "labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}"
+		live := parse(t, apply(t, local.facts, []edit{{cspc, "namespace: openebs,", "namespace: openebs, " + ours + ","}}))
+		output := parse(t, apply(t, local.rendered(t), []edit{{line: `kind":"CStorPoolCluster`}}))
+		for _, o := range live {
+			if o.Owner() != "" {
+				output = append(output, o)
+			}
+		}
+		statuses, _ := Status(Package{Objects: parse(t, local.spec), Output: output}, inventory.NewLive(live))
+		if len(statuses) != 1 || statuses[0].Phase != health.OK {
+			t.Errorf("%v", statuses)
+		}
+	})
 	t.Run("an error that is about no spec", func(t *testing.T) {
 		statuses, rest := Status(Package{Objects: parse(t, local.spec+`{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {engine: none}}`)}, facts())
 		if len(statuses) != 1 || statuses[0].Phase != health.OK || len(rest) != 1 || rest[0].Object.Kind != "RenderConfig" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -34,10 +35,10 @@ type assessment struct {
 	*change.Change
 	facts *inventory.Facts
 	// Of a CStorPoolCluster:
-	others   map[string]string                   // what names each block device that is not for this one
-	occupied func(*inventory.BlockDevice) string // see occupancy
-	hosts    map[string]*pool                    // where it is changed, its pools so far
-	disks    []string                            // and all block devices in them
+	others map[string]string   // what names each block device that is not for this one
+	twins  func() *place.Disks // found once
+	hosts  map[string]*pool    // where it is changed, its pools so far
+	disks  []string            // and all block devices in them
 }
 
 func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
@@ -134,7 +135,7 @@ func (a assessment) poolCluster() {
 			a.others[name] = o.Ref.String()
 		}
 	}
-	a.occupied = occupancy(a.facts, a.Ref.Namespace, a.Ref.Name)
+	a.twins = sync.OnceValue(func() *place.Disks { return place.NewDisks(a.facts) })
 	switch a.Action {
 	case change.Create:
 		pools := readPools(a.New.Node)
@@ -145,15 +146,14 @@ func (a assessment) poolCluster() {
 				a.Judge(risk, "", problem)
 			}
 		}
+		if lost := a.claimedOutside(devices); len(lost) > 0 {
+			a.Judge(change.Destructive, "", place.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; look at poolwright status first, and see that the inventory has the kind CStorPoolCluster")
+		}
 		if len(a.Reasons) > 0 {
 			return
 		}
 		if left := len(a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name)); left > 0 {
 			a.Judge(change.Disruptive, "", place.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
-			return
-		}
-		if lost := a.claimedOutside(devices); len(lost) > 0 {
-			a.Judge(change.Destructive, "", place.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; add cstorpoolclusters to the inventory")
 			return
 		}
 		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", place.Count(len(pools), "new pool"), a.counted(devices)))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	d "github.com/poolwright/poolwright/schema/document"
 )
@@ -96,18 +97,34 @@ func (a assessment) problem(hostname string, names []string) (change.Risk, strin
 	return risk, text
 }
 
-// occupancy says of devices what they may hold that a pool cluster which gets them newly
-// would destroy, or "".
-func occupancy(facts *inventory.Facts, namespace, name string) func(*inventory.BlockDevice) string {
-	disks := place.NewDisks(facts)
-	volumes := volumesOn(facts, func() linkIndex { return newLinkIndex(facts.Devices) })
-	return func(d *inventory.BlockDevice) string {
-		v := volumes[d]
-		if v != nil && v.Claim.Namespace == namespace && strings.HasPrefix(v.Claim.Name, name+"-") {
-			v = nil // one that was rendered for it
-		}
-		return cmp.Or(isVolume(v), disks.Occupied(d, place.Wanted{Namespace: namespace, Cluster: name}))
+// occupied says what a device may hold that a pool cluster which gets it newly would
+// destroy, or "".
+func (a assessment) occupied(d *inventory.BlockDevice) string {
+	v := a.facts.VolumeOn(d)
+	if v != nil && a.renders(v.Claim, d.Hostname) {
+		v = nil
 	}
+	return cmp.Or(isVolume(v), a.twins().Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
+}
+
+// renders reports whether a claim is one that is rendered for a cloud disk of the pool
+// cluster.
+func (a assessment) renders(claim inventory.Key, hostname string) bool {
+	live := a.facts.Object(krm.ID{Kind: claimKind, Namespace: claim.Namespace, Name: claim.Name})
+	if live != nil && live.Owner() != "" && live.Owner() == a.Owner() {
+		return true
+	}
+	const most = 100 // disks of a role on one node
+	for _, n := range a.facts.Host(hostname) {
+		for _, r := range []role{data, cache, spare} {
+			for i := range most {
+				if claim == (inventory.Key{Namespace: a.Ref.Namespace, Name: storageName(a.Ref.Name, n.Name, r, i)}) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // claimedOutside lists the disks that the pool cluster has claimed and that are not

@@ -96,7 +96,8 @@ func claimed(disk, cluster string) string {
 
 // bound is disk a1 as a PersistentVolume.
 func bound(namespace, claim string) string {
-	return strings.Replace(unclaimed("a1"), "status:", "spec: {devlinks: [{kind: by-id, links: [/dev/disk/by-id/virtio-v1]}]}\nstatus:", 1) +
+	return "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {kubernetes.io/hostname: n1}}\n---\n" +
+		strings.NewReplacer("namespace: openebs", "namespace: openebs, labels: {kubernetes.io/hostname: n1}", "status:", "spec: {devlinks: [{kind: by-id, links: [/dev/disk/by-id/virtio-v1]}]}\nstatus:").Replace(unclaimed("a1")) +
 		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-1}\nspec: {csi: {driver: csi.example.com, volumeHandle: v1}, claimRef: {namespace: " + namespace + ", name: " + claim + "}}\n---\n"
 }
 
@@ -122,6 +123,9 @@ func TestAssess(t *testing.T) {
 		{"new pools of a part of a disk", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {parentDevice: /dev/sda}\nstatus:", 1), change.Destructive, "a1 is a part of /dev/sda"},
 		{"new pools of a disk that is a volume", assessedPools, "", bound("shop", "cart"), change.Destructive, "a1 is PersistentVolume pv-1 of claim shop/cart"},
 		{"new pools of a disk that is a volume of theirs", assessedPools, "", bound("openebs", "prod-n1-0") + unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Safe, "makes 2 new pools"},
+		{"new pools of a disk that is a volume of a person's claim", assessedPools, "", bound("openebs", "prod-registry"), change.Destructive, "a1 is PersistentVolume pv-1 of claim openebs/prod-registry"},
+		{"new pools of a disk of a pool that nobody claims", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {filesystem: {fsType: zfs_member}}\nstatus:", 1), change.Destructive, "a1 has a filesystem: zfs_member"},
+		{"new pools beside instances of others", assessedPools, "", assessedFacts + "---\n" + claimed("x1", "prod"), change.Destructive, "x1 is claimed by it and is in none of these pools"},
 		{"new pools of a disk that is not there", assessedPools, "", unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Disruptive, "a1 is not among the block devices: the webhook refuses it"},
 		{"new pools of a dead disk", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Active", "Inactive", 1), change.Disruptive, "a1 is Inactive, not Active: the webhook refuses it"},
 		{"new pools of a disk of another host", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "namespace: openebs", "namespace: openebs, labels: {kubernetes.io/hostname: n9}", 1), change.Disruptive, "a1 is on host n9, not n1: the webhook refuses it"},
@@ -228,22 +232,22 @@ func TestAssess(t *testing.T) {
 			var old, new []*krm.Object
 			switch c.edit {
 			case "":
-				new = parsed(t, c.object)
+				new = parse(t, c.object)
 			case gone:
-				old = parsed(t, c.object)
+				old = parse(t, c.object)
 			default:
 				text := strings.NewReplacer(strings.Split(c.edit, "\x00")...).Replace(c.object)
 				if text == c.object {
 					t.Fatal("nothing was edited")
 				}
-				old, new = parsed(t, c.object), parsed(t, text)
+				old, new = parse(t, c.object), parse(t, text)
 			}
 			changes := change.Between(old, new)
 			if len(changes) != 1 {
 				t.Fatalf("%d changes", len(changes))
 			}
 			got := changes[0]
-			System{}.Assess(inventory.New(parsed(t, c.facts)), got)
+			System{}.Assess(inventory.New(parse(t, c.facts)), got)
 			if got.Risk != c.risk {
 				t.Errorf("is %s, not %s", got.Risk, c.risk)
 			}
@@ -269,14 +273,14 @@ func TestAssess(t *testing.T) {
 func TestAssessSelector(t *testing.T) {
 	pools := strings.Replace(assessedPools, "hostname: n2}", "hostname: n2, zone: z}", 1)
 	for _, edit := range [][2]string{{"{blockDeviceName: b2}", "{blockDeviceName: x2}"}, {"dataRaidGroupType: stripe", "dataRaidGroupType: raidz"}} {
-		changes := change.Between(parsed(t, pools), parsed(t, strings.Replace(pools, edit[0], edit[1], 1)))
-		System{}.Assess(inventory.New(parsed(t, pooled("", "b1=Active", "b2=Active"))), changes[0])
+		changes := change.Between(parse(t, pools), parse(t, strings.Replace(pools, edit[0], edit[1], 1)))
+		System{}.Assess(inventory.New(parse(t, pooled("", "b1=Active", "b2=Active"))), changes[0])
 		if changes[0].Risk != change.Destructive {
 			t.Errorf("%s: %+v", edit[1], changes[0].Reasons)
 		}
 	}
 	grown := strings.Replace(pools, "{blockDeviceName: b2}]\n", "{blockDeviceName: b2}]\n    - blockDevices: [{blockDeviceName: b3}]\n", 1)
-	changes := change.Between(parsed(t, pools), parsed(t, grown))
+	changes := change.Between(parse(t, pools), parse(t, grown))
 	System{}.Assess(inventory.New(nil), changes[0])
 	if changes[0].Risk != change.Disruptive {
 		t.Errorf("%+v", changes[0].Reasons)
@@ -286,7 +290,7 @@ func TestAssessSelector(t *testing.T) {
 // What no rule knows is left to the caller, who takes it for disruptive.
 func TestAssessUnknown(t *testing.T) {
 	for _, edit := range [][2]string{{"compression: lz4", "brandNew: x"}, {"spec:\n", "spec:\n  brandNew: x\n"}, {"dataRaidGroupType: stripe", "dataRaidGroupType: stripe, resourcesNew: x"}} {
-		changes := change.Between(parsed(t, assessedPools), parsed(t, strings.Replace(assessedPools, edit[0], edit[1], 1)))
+		changes := change.Between(parse(t, assessedPools), parse(t, strings.Replace(assessedPools, edit[0], edit[1], 1)))
 		System{}.Assess(inventory.New(nil), changes[0])
 		for _, r := range changes[0].Reasons {
 			if strings.Contains(r.Field, "New") {
@@ -296,7 +300,7 @@ func TestAssessUnknown(t *testing.T) {
 	}
 }
 
-func parsed(t *testing.T, text string) []*krm.Object {
+func parse(t *testing.T, text string) []*krm.Object {
 	t.Helper()
 	objects, err := krm.Parse(&document.Source{Name: "test", Data: []byte(text)})
 	if err != nil {

@@ -9,7 +9,6 @@ package cstor
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -24,12 +23,9 @@ import (
 func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []system.Output {
 	disks := place.NewDisks(facts)
 	takeHeld(disks, otherPools(facts, ownPools(specs), held))
-	links := sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) })
-	volumesOn := sync.OnceValue(func() map[*inventory.BlockDevice]*inventory.Volume { return volumesOn(facts, links) })
 	clusters := make([]*cluster, len(specs))
 	for i, spec := range specs {
 		clusters[i] = newCluster(spec, facts, disks)
-		clusters[i].links, clusters[i].volumesOn = links, volumesOn
 		clusters[i].checkClasses(held)
 	}
 	for _, c := range clusters {
@@ -51,19 +47,18 @@ func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.O
 // cluster is one CStorClusterConfig on its way.
 type cluster struct {
 	*system.Spec
-	cfg       config
-	facts     *inventory.Facts
-	disks     *place.Disks
-	links     func() linkIndex                                    // of all devices, for cloud disks; shared
-	volumesOn func() map[*inventory.BlockDevice]*inventory.Volume // which devices are volumes; shared
-	before    before
-	members   []*member
-	pooled    map[string]bool          // devices of the pools that it had before
-	matched   map[string]string        // device -> the Storage that it is
-	lacking   bool                     // fewer nodes than wanted can supply their disks
-	live      map[string]*pool         // see livePools
-	volumes   map[string][]*krm.Object // see volumesOf
-	out       system.Output
+	cfg     config
+	facts   *inventory.Facts
+	disks   *place.Disks
+	before  before
+	members []*member
+	pooled  map[string]bool          // devices of the pools that it had before
+	matched map[string]string        // device -> the Storage that it is
+	lacking bool                     // fewer nodes than wanted can supply their disks
+	live    map[string]*pool         // see livePools
+	left    map[string]*pool         // see livePool
+	volumes map[string][]*krm.Object // see volumesOf
+	out     system.Output
 }
 
 // member is a node of the cluster, its disks, and what they wait for.
@@ -94,7 +89,6 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, disks *place.Disks) *
 	}
 	live := facts.PoolCluster(c.namespace(), c.name())
 	c.before = readBefore(spec.Before, live, facts)
-	c.compareLive(live)
 	if n := facts.ClaimedBy(c.namespace(), c.name()); n > 0 && c.before.cluster == nil {
 		c.report(finding.Warning, "pools-unknown", "",
 			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if it lives, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", place.Count(n, "block device"))
@@ -187,7 +181,8 @@ func (c *cluster) reserveLive() {
 
 // compareLive warns where the cluster has what the lock does not know. What the
 // lock has more is only not applied yet.
-func (c *cluster) compareLive(live *krm.Object) {
+func (c *cluster) compareLive() {
+	live := c.facts.PoolCluster(c.namespace(), c.name())
 	if live == nil || c.before.adopted || c.before.cluster == nil {
 		return
 	}
@@ -226,6 +221,7 @@ func (c *cluster) place() {
 		return
 	}
 	c.placeNodes()
+	c.compareLive()
 	for _, m := range c.members {
 		if !c.cfg.external() {
 			c.placeDevices(m)

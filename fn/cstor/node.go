@@ -60,7 +60,7 @@ func (c *cluster) placeNodes() {
 // go, which are not chosen again in the same run.
 func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 	dropped = map[string]bool{}
-	present := func(name string) bool { return c.facts.Node(name) != nil }
+	present := func(name string) bool { return c.facts.Node(name) != nil || c.renamed(name) != nil }
 	if len(c.before.nodes) > 0 && !slices.ContainsFunc(c.before.nodes, present) {
 		c.report(finding.Error, "all-nodes-missing", "",
 			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", place.Names(c.before.nodes))
@@ -75,10 +75,10 @@ func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 				c.drop(m, dropped, "it is missing from the inventory, and its removal is allowed")
 				continue
 			}
-			if now := c.renamed(m); now != "" {
-				c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now+" now")
-				c.report(finding.Warning, "node-renamed", "",
-					"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go", m.name, now, m.hostname)
+			// Volumes are attached to the name: those of a pool that is there stay.
+			if now := c.renamed(name); now != nil {
+				c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
+				c.warnOfName(m, now)
 				break
 			}
 			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
@@ -101,23 +101,56 @@ func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 	return dropped
 }
 
-// renamed is the name of the one node that selects the pool of a missing one now, or "".
-func (c *cluster) renamed(m *member) string {
-	if nodes := c.facts.Host(m.hostname); m.before != nil && len(nodes) == 1 && !c.before.known[nodes[0].Name] {
-		return nodes[0].Name
+// renamed is the one node that has the host of a missing node's pool now, or nil.
+func (c *cluster) renamed(name string) *inventory.Node {
+	p := c.before.pool(name)
+	if p == nil || c.facts.Node(name) != nil {
+		return nil
+	}
+	if nodes := c.facts.Host(p.hostname); len(nodes) == 1 && !c.before.known[nodes[0].Name] {
+		return nodes[0]
+	}
+	return nil
+}
+
+func (c *cluster) warnOfName(m *member, now *inventory.Node) {
+	c.report(finding.Warning, "node-renamed", "",
+		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go", m.name, now.Name, m.hostname)
+}
+
+// refuseHost refuses a host for a new pool where one of this cluster is already that
+// cannot be taken back.
+func (c *cluster) refuseHost(hostname string, pools map[string]*pool) string {
+	switch p := pools[hostname]; {
+	case p != nil:
+		return "the pool of node " + p.node + " is on its host"
+	case c.livePool(hostname) != nil && !c.fits(c.livePool(hostname)):
+		return "a pool of the cluster lives on it that the rendered one lacks, and that is not as the spec wants it"
 	}
 	return ""
 }
 
-// refuseHost refuses a host for a new pool where one of this cluster is already.
-func (c *cluster) refuseHost(hostname string, pools map[string]*pool) string {
-	switch {
-	case pools[hostname] != nil:
-		return "the pool of node " + pools[hostname].node + " is on its host"
-	case c.livePools()[hostname] != nil:
-		return "the live CStorPoolCluster has a pool on it that the rendered one lacks"
+// fits reports whether a live pool is one that the spec could have made.
+func (c *cluster) fits(p *pool) bool {
+	return p.raidType == c.cfg.Spec.PoolConfig.RAIDType && len(p.data) > 0 && len(flatten(p.data)) <= c.cfg.Spec.DiskConfig.MinCount &&
+		!slices.ContainsFunc(p.data, func(group []string) bool {
+			return p.raidType != stripe && len(group) != c.cfg.Spec.DiskConfig.GroupSize
+		})
+}
+
+// takeBack makes a live pool, of which the lock has lost track, that of its node again.
+func (c *cluster) takeBack(m *member) {
+	p := c.livePool(m.hostname)
+	if p == nil {
+		return
 	}
-	return ""
+	m.before, p.node = p, m.name
+	c.before.pools = append(c.before.pools, p)
+	c.before.poolOf[m.name] = p
+	for _, name := range p.devices() {
+		c.pooled[name] = true
+	}
+	c.report(finding.Info, "pool-taken-back", "", "the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it", m.name)
 }
 
 func (c *cluster) newMember(name string) *member {
@@ -129,12 +162,17 @@ func (c *cluster) newMember(name string) *member {
 	case m.node != nil:
 		m.hostname = m.node.Hostname
 	}
+	if m.node == nil && !c.cfg.external() {
+		m.node = c.renamed(name)
+	}
 	return m
 }
 
 // refresh takes over what the snapshot says of a node that stays.
 func (c *cluster) refresh(m *member) {
-	if m.uid != "" && m.node.UID != "" && m.uid != m.node.UID {
+	if m.node.Name != m.name {
+		c.warnOfName(m, m.node)
+	} else if m.uid != "" && m.node.UID != "" && m.uid != m.node.UID {
 		c.report(finding.Warning, "node-recreated", "",
 			"node %s was made anew (uid %s, was %s); its pool is kept, check that its disks are the same", m.name, m.node.UID, m.uid)
 	}
@@ -263,7 +301,7 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 	}
 	var unable []string
 	for _, n := range candidates {
-		if c.cfg.external() {
+		if c.cfg.external() || c.livePool(n.Hostname) != nil {
 			able = append(able, n)
 			continue
 		}
@@ -274,10 +312,19 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 		}
 		able = append(able, n)
 	}
+	// Where a pool lives, one is there for nothing.
+	live := slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool { return c.livePool(n.Hostname) == nil })
+	chosen := place.SpreadNodes(kept, live, min(count, len(live)))
+	for _, p := range chosen {
+		kept = append(kept, p.Node)
+		able = slices.DeleteFunc(able, func(n *inventory.Node) bool { return n == p.Node })
+	}
+	chosen = append(chosen, place.SpreadNodes(kept, able, count-len(chosen))...)
 	picked := map[string]bool{}
-	for _, p := range place.SpreadNodes(kept, able, count) {
+	for _, p := range chosen {
 		m := c.newMember(p.Node.Name)
 		m.uid = p.Node.UID
+		c.takeBack(m)
 		c.members = append(c.members, m)
 		picked[m.name] = true
 		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)

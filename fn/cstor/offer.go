@@ -3,7 +3,6 @@ package cstor
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -45,7 +44,7 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 		if c.pooled[d.Name] && d.Namespace == c.namespace() {
 			continue
 		}
-		if reason := cmp.Or(elsewhere(d, node), isVolume(c.volumesOn()[d])); reason != "" {
+		if reason := cmp.Or(elsewhere(d, node), isVolume(c.facts.VolumeOn(d))); reason != "" {
 			s.refused = append(s.refused, refusal{d, reason})
 			continue
 		}
@@ -70,25 +69,16 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 	return s
 }
 
-// checkFields refuses a term that excludes by a field of which no device has ever heard,
-// and which is named much like one that they have: it would select all of them.
+// checkFields refuses a term that excludes by a field of which nobody has heard: it would
+// select every device.
 func (c *cluster) checkFields(field string, terms []place.Term) {
+	known := inventory.DeviceFields()
 	for _, key := range place.Excluded(terms) {
 		path := strings.Split(key, ".")
-		parent, name := path[:len(path)-1], path[len(path)-1]
-		siblings := map[string]bool{}
-		for _, d := range c.facts.Devices {
-			if of := d.Object.Node.Get(parent...); of != nil {
-				for i := range of.Fields {
-					siblings[of.Fields[i].Key] = true
-				}
-			}
-			if siblings[name] {
-				break
-			}
-		}
-		if like := schema.DidYouMean(name, slices.Sorted(maps.Keys(siblings))); !siblings[name] && like != "" {
-			c.report(finding.Error, "unknown-field", field, "excludes by matchFields %s, which no block device of the inventory has%s", key, like)
+		has := func(d *inventory.BlockDevice) bool { return d.Object.Node.Get(path...) != nil }
+		if path[0] != "metadata" && !slices.Contains(known, key) && !slices.ContainsFunc(c.facts.Devices, has) {
+			c.report(finding.Error, "unknown-field", field,
+				"excludes by matchFields %s, which is no field of a block device%s", key, schema.DidYouMean(key, known))
 		}
 	}
 }

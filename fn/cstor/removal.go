@@ -12,7 +12,7 @@ import (
 // rendered nor live, and none of its volumes was ever bound, so that nothing is
 // lost with it.
 func (c *cluster) planOnly(m *member) bool {
-	if m.before != nil || c.livePools()[m.hostname] != nil {
+	if m.before != nil || c.livePool(m.hostname) != nil {
 		return false
 	}
 	return !slices.ContainsFunc(c.volumesOf(m.name), c.holdsData)
@@ -27,6 +27,23 @@ func (c *cluster) livePools() map[string]*pool {
 		}
 	}
 	return c.live
+}
+
+// livePool is the pool that lives on a host: of the live CStorPoolCluster, or of an
+// instance where that has none (any more).
+func (c *cluster) livePool(hostname string) *pool {
+	if p := c.livePools()[hostname]; p != nil {
+		return p
+	}
+	if c.left == nil {
+		c.left = map[string]*pool{}
+		for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
+			p := readPool(i.Object.Node.Get("spec"))
+			p.hostname = i.Hostname
+			c.left[i.Hostname] = p
+		}
+	}
+	return c.left[hostname]
 }
 
 // volumesOf lists the claims and attachments that were rendered for a node.
@@ -108,7 +125,7 @@ func (c *cluster) inPool(claim *krm.Object) bool {
 		return false
 	}
 	hostname := c.before.sets[node].Str("spec", "node", "hostname")
-	return slices.ContainsFunc(c.links().find(linksOf(pv.Driver, pv, c.facts.Attachment(pvName, node)), hostname), func(d *inventory.BlockDevice) bool {
+	return slices.ContainsFunc(c.facts.DevicesOf(pv, pv.Driver, node, hostname), func(d *inventory.BlockDevice) bool {
 		return c.pooled[d.Name] && d.Namespace == c.namespace()
 	})
 }

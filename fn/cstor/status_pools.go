@@ -45,7 +45,7 @@ func (s *standing) checkPoolCluster() {
 			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
 				place.Count(len(readPools(wanted[0].Node)), "pool"))
 		case !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")),
-			!s.before.adopted && !within(rendered.Node.Get("spec"), wanted[0].Node.Get("spec")):
+			rendered != s.live && !within(rendered.Node.Get("spec"), wanted[0].Node.Get("spec")):
 			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
 				s.name(), differs(wanted[0], rendered))
 		}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -28,7 +27,6 @@ type forest struct {
 	plans      map[inventory.Key][]plannedPool // by block device
 	classes    map[string]inventory.Key        // pool clusters by the storage classes of cStor
 	waiting    []*krm.Object                   // claims of these classes without a volume
-	links      func() linkIndex
 }
 
 // plannedPool is a pool as a pool cluster names it.
@@ -57,7 +55,6 @@ func newForest(facts *inventory.Facts) *forest {
 		classes:    map[string]inventory.Key{},
 		holders:    map[inventory.Key][]*krm.Object{},
 		plans:      map[inventory.Key][]plannedPool{},
-		links:      sync.OnceValue(func() linkIndex { return newLinkIndex(facts.Devices) }),
 	}
 	clusters := map[inventory.Key]bool{}
 	for _, o := range facts.PoolClusters() {
@@ -401,7 +398,7 @@ func (f *forest) devicesOf(pv *krm.Object) []*inventory.BlockDevice {
 	if n := f.facts.Node(node); n != nil {
 		hostname = n.Hostname
 	}
-	return f.links().find(linksOf(v.Driver, v, f.facts.Attachment(pv.Name, node)), hostname)
+	return f.facts.DevicesOf(v, v.Driver, node, hostname)
 }
 
 func key(o *krm.Object) inventory.Key { return inventory.Key{Namespace: o.Namespace, Name: o.Name} }

@@ -178,7 +178,7 @@ func (c *cluster) see(m *member, v *volume) {
 		c.choose(c.storageRef(v.name), m.name, v.role, place.Awaited, awaited(v))
 		return
 	}
-	if v.role == spare && c.pooled[d.Name] {
+	if v.role == spare && v.override == "" && c.pooled[d.Name] {
 		c.report(finding.Warning, "spare-used", "spec.poolConfig.spare",
 			"Storage %s is block device %s, which has taken the place of another in a pool; raise spare by one for a new one", v.name, d.Name)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Kept, "it has taken the place of another in the pool")
@@ -193,6 +193,10 @@ func (c *cluster) see(m *member, v *volume) {
 	if other := c.matched[d.Name]; other != "" || c.pooled[d.Name] {
 		c.storageError(v, "device-twice", "block device %s is already %s; correct the annotation %s of the Storages",
 			d.Name, cmp.Or(strings.TrimSuffix("Storage "+other, "Storage "), "in a pool"), krm.AnnotationBlockDevice)
+		return
+	}
+	if other := c.facts.VolumeOn(d); other != nil && other.Name != v.pvName {
+		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, isVolume(other))
 		return
 	}
 	c.matched[d.Name] = v.name
@@ -232,7 +236,7 @@ func (c *cluster) match(m *member, v *volume) *inventory.BlockDevice {
 		if pv == nil {
 			return nil
 		}
-		found = c.links().find(linksOf(v.driver(pv), pv, c.facts.Attachment(pv.Name, m.name)), m.hostname)
+		found = c.facts.DevicesOf(pv, v.driver(pv), m.name, m.hostname)
 	}
 	if len(found) > 1 {
 		c.storageError(v, "ambiguous-device", "block devices %s and %s both show volume %s; name the right one in the annotation %s of the Storage",

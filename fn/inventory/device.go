@@ -130,3 +130,18 @@ func sector(bytes int64) string {
 	}
 	return "512"
 }
+
+// DeviceFields lists the fields of a BlockDevice by which one can be told from another
+// (openebs.io/v1alpha1).
+func DeviceFields() []string {
+	return []string{
+		"spec.capacity.logicalSectorSize", "spec.capacity.physicalSectorSize", "spec.capacity.storage",
+		"spec.claimRef.apiVersion", "spec.claimRef.kind", "spec.claimRef.name", "spec.claimRef.namespace", "spec.claimRef.uid",
+		"spec.details.compliance", "spec.details.deviceType", "spec.details.driveType", "spec.details.firmwareRevision",
+		"spec.details.hardwareSectorSize", "spec.details.logicalBlockSize", "spec.details.model", "spec.details.physicalBlockSize",
+		"spec.details.serial", "spec.details.vendor",
+		"spec.aggregateDevice", "spec.filesystem.fsType", "spec.filesystem.mountPoint", "spec.nodeAttributes.nodeName",
+		"spec.parentDevice", "spec.partitioned", "spec.path",
+		"status.claimState", "status.state",
+	}
+}

@@ -6,8 +6,10 @@ package inventory
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/poolwright/poolwright/fn/krm"
@@ -51,6 +53,8 @@ type Facts struct {
 	kinds     map[krm.ID][]*krm.Object // by group and kind
 	wholes    map[string][]*krm.Object // Inventories, by the plural of the kind in them
 	live      bool                     // read from a cluster, not from files
+	links     func() linkIndex
+	volumesOn func() map[*BlockDevice]*Volume
 }
 
 // NewLive indexes what a cluster has now: what is not among it is not there.
@@ -79,6 +83,8 @@ func New(objects []*krm.Object) *Facts {
 		kinds:     map[krm.ID][]*krm.Object{},
 		wholes:    map[string][]*krm.Object{},
 	}
+	f.links = sync.OnceValue(func() linkIndex { return newLinkIndex(f.Devices) })
+	f.volumesOn = sync.OnceValue(f.findVolumes)
 	for _, o := range objects {
 		f.add(o)
 	}
@@ -132,13 +138,7 @@ func (f *Facts) add(o *krm.Object) {
 			VolumeName: o.Node.Str("spec", "volumeName"),
 		}
 	case "/PersistentVolume":
-		f.volumes[o.Name] = &Volume{
-			Name:   o.Name,
-			Driver: o.Node.Str("spec", "csi", "driver"),
-			Handle: o.Node.Str("spec", "csi", "volumeHandle"),
-			Path:   o.Node.Str("spec", "local", "path"),
-			Claim:  Key{o.Node.Str("spec", "claimRef", "namespace"), o.Node.Str("spec", "claimRef", "name")},
-		}
+		f.volumes[o.Name] = newVolume(o)
 	case "storage.k8s.io/VolumeAttachment":
 		a := newAttachment(o)
 		volume, node := o.Node.Str("spec", "source", "persistentVolumeName"), o.Node.Str("spec", "nodeName")
@@ -312,11 +312,47 @@ type VolumeClaim struct {
 	VolumeName string
 }
 
-// Volume is what matters of a PersistentVolume. Driver and Handle are those of
-// its CSI source, Path is that of a local volume.
+// Volume is what matters of a PersistentVolume. Driver and Handle are those of its CSI
+// source, or of the one that took over from a plugin of Kubernetes' own; Path and Hosts
+// are those of a local volume.
 type Volume struct {
 	Name, Driver, Handle, Path string
+	Hosts                      []string
 	Claim                      Key // that it is bound to, or bound to be
+}
+
+func newVolume(o *krm.Object) *Volume {
+	spec := o.Node.Get("spec")
+	v := &Volume{
+		Name:   o.Name,
+		Driver: spec.Str("csi", "driver"),
+		Handle: spec.Str("csi", "volumeHandle"),
+		Claim:  Key{spec.Str("claimRef", "namespace"), spec.Str("claimRef", "name")},
+	}
+	for _, of := range []struct{ source, field, driver string }{
+		{"gcePersistentDisk", "pdName", "pd.csi.storage.gke.io"},
+		{"awsElasticBlockStore", "volumeID", "ebs.csi.aws.com"},
+		{"cinder", "volumeID", "cinder.csi.openstack.org"},
+		{"azureDisk", "diskURI", "disk.csi.azure.com"},
+	} {
+		if handle := spec.Str(of.source, of.field); handle != "" {
+			v.Driver, v.Handle = of.driver, handle[strings.LastIndexByte(handle, '/')+1:]
+		}
+	}
+	if local := spec.Str("local", "path"); local != "" {
+		v.Path = path.Clean(local)
+	}
+	for _, term := range spec.Get("nodeAffinity", "required").Seq("nodeSelectorTerms") {
+		for _, e := range term.Seq("matchExpressions") {
+			if e.Str("key") != LabelHostname || e.Str("operator") != "In" {
+				continue
+			}
+			for _, host := range e.Seq("values") {
+				v.Hosts = append(v.Hosts, host.Value)
+			}
+		}
+	}
+	return v
 }
 
 // Attachment is what matters of a VolumeAttachment.

@@ -130,6 +130,8 @@ func (d *Disks) Occupied(device *inventory.BlockDevice, want Wanted) string {
 	switch {
 	case d.Doubt(device, want) != "":
 		return d.Doubt(device, want)
+	case device.Filesystem == "zfs_member" && !d.ours(device, want):
+		return "it has a filesystem: zfs_member"
 	case !whole(device):
 		return "it is a part of " + cmp.Or(device.Parent, "another disk")
 	case device.Partitioned:

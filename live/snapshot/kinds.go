@@ -26,7 +26,7 @@ type kind struct {
 var kinds = []kind{
 	// Why a node is not ready is said with "3m2s ago"; the reason is enough.
 	{"", "Node", "spec{unschedulable taints{key value effect}} status{conditions[type=Ready]{type status reason lastTransitionTime}}"},
-	{"", "PersistentVolume", "spec{csi{driver volumeHandle} local{path} claimRef{namespace name} storageClassName} status{phase}"},
+	{"", "PersistentVolume", "spec{csi{driver volumeHandle} local{path} gcePersistentDisk{pdName} awsElasticBlockStore{volumeID} cinder{volumeID} azureDisk{diskURI} nodeAffinity claimRef{namespace name} storageClassName} status{phase}"},
 	{"", "PersistentVolumeClaim", "spec{accessModes volumeMode storageClassName resources volumeName} status{phase capacity}"},
 	// An attacher notes the time of each attempt, and may hand over passwords.
 	{"storage.k8s.io", "VolumeAttachment", "spec{attacher nodeName source{persistentVolumeName}} status{attached attachmentMetadata{LUN} attachError{message} detachError{message}}"},

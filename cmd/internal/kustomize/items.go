@@ -3,10 +3,12 @@ package kustomize
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -57,7 +59,7 @@ func (b *builder) items(m resmap.ResMap, dir string) ([]*krm.Object, error) {
 			files[file] = b.readFile(file)
 		}
 		o = locate(o, files[file])
-		if inInventory(b.top, file) {
+		if inInventory(b.disk, file) {
 			o.SetAnnotation(krm.AnnotationInventory, "true") // items of kustomize have no path that tells
 		}
 		items = append(items, o)
@@ -65,10 +67,16 @@ func (b *builder) items(m resmap.ResMap, dir string) ([]*krm.Object, error) {
 	return items, nil
 }
 
-// inInventory reports whether a file of the folder that is built lies in its inventory.
-func inInventory(top, file string) bool {
-	rel, err := filepath.Rel(top, file)
-	return file != "" && err == nil && fn.InInventory(filepath.ToSlash(rel))
+// inInventory reports whether a file lies in the inventory of its package, which is the
+// nearest folder above it that has a kustomization.
+func inInventory(disk filesys.FileSystem, file string) bool {
+	for dir := filepath.Dir(file); file != "" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if slices.ContainsFunc(kustomizationNames(), func(name string) bool { return disk.Exists(filepath.Join(dir, name)) }) {
+			rel, err := filepath.Rel(dir, file)
+			return err == nil && fn.InInventory(filepath.ToSlash(rel))
+		}
+	}
+	return false
 }
 
 // originFile is the file of the disk that a resource comes from, or "".

@@ -89,7 +89,7 @@ func (e *execs) listsOutput(dir string, seen map[string]bool) bool {
 			continue
 		}
 		objects, err := krm.Parse(&document.Source{Name: entry, Data: data})
-		if err == nil && slices.ContainsFunc(objects, isOutput) && !inInventory(e.top, filepath.Join(dir, entry)) {
+		if err == nil && slices.ContainsFunc(objects, isOutput) && !inInventory(e.disk, filepath.Join(dir, entry)) {
 			return true
 		}
 	}

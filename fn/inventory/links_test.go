@@ -1,10 +1,9 @@
-package cstor
+package inventory
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -23,14 +22,14 @@ func parse(t *testing.T, text string) []*krm.Object {
 // ids are as the clouds give them.
 func TestVolumeLinks(t *testing.T) {
 	const cinder = "1d2c3b4a-5f6e-4a7b-8c9d-0e1f2a3b4c5d"
-	lun := func(metadata string) *inventory.Attachment {
-		facts := inventory.New(parse(t, `{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: va},
+	lun := func(metadata string) *Attachment {
+		facts := New(parse(t, `{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: va},
   spec: {nodeName: n1, source: {persistentVolumeName: pv}}, status: {attached: true, attachmentMetadata: `+metadata+`}}`))
 		return facts.Attachment("pv", "n1")
 	}
 	tests := []struct {
 		name, driver, handle string
-		attachment           *inventory.Attachment
+		attachment           *Attachment
 		seen, unseen         []string
 	}{
 		{
@@ -100,10 +99,10 @@ func TestVolumeLinks(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			find := func(link string) int {
-				device := &inventory.BlockDevice{Name: "bd", Hostname: "n1", Links: []string{link, "/dev/disk/by-path/pci-0"}}
-				elsewhere := &inventory.BlockDevice{Name: "root", Hostname: "n1", Links: []string{"/dev/disk/by-id/root"}}
-				index := newLinkIndex([]*inventory.BlockDevice{device, elsewhere})
-				return len(index.find(linksOf(test.driver, &inventory.Volume{Name: "pv", Driver: test.driver, Handle: test.handle}, test.attachment), "n1"))
+				device := &BlockDevice{Name: "bd", Hostname: "n1", Links: []string{link, "/dev/disk/by-path/pci-0"}}
+				elsewhere := &BlockDevice{Name: "root", Hostname: "n1", Links: []string{"/dev/disk/by-id/root"}}
+				index := newLinkIndex([]*BlockDevice{device, elsewhere})
+				return len(index.find(linksOf(test.driver, &Volume{Name: "pv", Driver: test.driver, Handle: test.handle}, test.attachment), "n1"))
 			}
 			for _, link := range test.seen {
 				if find(link) != 1 {
@@ -121,9 +120,9 @@ func TestVolumeLinks(t *testing.T) {
 
 // A LUN is a number of one node; all nodes have a LUN 0.
 func TestLUNsAreOfANode(t *testing.T) {
-	var devices []*inventory.BlockDevice
+	var devices []*BlockDevice
 	for _, host := range []string{"n1", "n2", "n3"} {
-		devices = append(devices, &inventory.BlockDevice{Name: "bd-" + host, Hostname: host, Links: []string{"/dev/disk/azure/scsi1/lun0", "/dev/disk/by-id/vol"}})
+		devices = append(devices, &BlockDevice{Name: "bd-" + host, Hostname: host, Links: []string{"/dev/disk/azure/scsi1/lun0", "/dev/disk/by-id/vol"}})
 	}
 	index := newLinkIndex(devices)
 	found := index.find(links{names: []string{"azure/scsi1/lun0"}, onNode: true}, "n2")
@@ -144,7 +143,7 @@ func TestAttachmentsInAnyOrder(t *testing.T) {
 {apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: d}, spec: {nodeName: n1, source: {persistentVolumeName: pv}}, status: {attachmentMetadata: {LUN: "4"}}}
 `)
 	for range 2 {
-		if got := inventory.New(objects).Attachment("pv", "n1").Metadata("lun"); got != "3" {
+		if got := New(objects).Attachment("pv", "n1").Metadata("lun"); got != "3" {
 			t.Errorf("the LUN is %s, not 3", got)
 		}
 		slices.Reverse(objects)
