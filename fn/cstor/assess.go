@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -35,10 +34,9 @@ type assessment struct {
 	*change.Change
 	facts *inventory.Facts
 	// Of a CStorPoolCluster:
-	others map[string]string   // what names each block device that is not for this one
-	twins  func() *place.Disks // found once
-	hosts  map[string]*pool    // where it is changed, its pools so far
-	disks  []string            // and all block devices in them
+	others map[string]string // what names each block device that is not for this one
+	hosts  map[string]*pool  // where it is changed, its pools so far
+	disks  []string          // and all block devices in them
 }
 
 func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
@@ -135,7 +133,6 @@ func (a assessment) poolCluster() {
 			a.others[name] = o.Ref.String()
 		}
 	}
-	a.twins = sync.OnceValue(func() *place.Disks { return place.NewDisks(a.facts) })
 	switch a.Action {
 	case change.Create:
 		pools := readPools(a.New.Node)

@@ -104,7 +104,7 @@ func (a assessment) occupied(d *inventory.BlockDevice) string {
 	if v != nil && a.renders(v.Claim, d.Hostname) {
 		v = nil
 	}
-	return cmp.Or(isVolume(v), a.twins().Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
+	return cmp.Or(isVolume(v), place.NewDisks(a.facts).Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
 }
 
 // renders reports whether a claim is one that is rendered for a cloud disk of the pool

@@ -228,7 +228,10 @@ func (c *cluster) passOver() {
 		if d.Namespace != c.namespace() || decided[d.Name] {
 			continue
 		}
-		if nodes := c.facts.Host(d.Hostname); len(nodes) == 1 {
+		nodes, holder := c.facts.Host(d.Hostname), c.disks.Holder(d)
+		if len(nodes) == 1 && holder != "" && holder != c.Object.Ref.String() {
+			c.choose(c.deviceRef(d.Name), nodes[0].Name, "", place.Refused, "it is taken by "+holder)
+		} else if len(nodes) == 1 {
 			c.choose(c.deviceRef(d.Name), nodes[0].Name, "", place.Free, "its node holds no pool of this cluster")
 		} else {
 			c.choose(c.deviceRef(d.Name), "", "", place.Refused,

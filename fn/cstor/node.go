@@ -132,7 +132,10 @@ func (c *cluster) refuseHost(hostname string, pools map[string]*pool) string {
 
 // fits reports whether a live pool is one that the spec could have made.
 func (c *cluster) fits(p *pool) bool {
-	return p.raidType == c.cfg.Spec.PoolConfig.RAIDType && len(p.data) > 0 && len(flatten(p.data)) <= c.cfg.Spec.DiskConfig.MinCount &&
+	if c.cfg.external() && len(flatten(p.data)) > c.cfg.Spec.DiskConfig.MinCount {
+		return false // see checkUnchanged
+	}
+	return p.raidType == c.cfg.Spec.PoolConfig.RAIDType && len(p.data) > 0 &&
 		!slices.ContainsFunc(p.data, func(group []string) bool {
 			return p.raidType != stripe && len(group) != c.cfg.Spec.DiskConfig.GroupSize
 		})

@@ -13,48 +13,12 @@ import (
 type Disks struct {
 	facts   *inventory.Facts
 	takenBy map[inventory.Key]string // device -> what took it
-	twins   map[*inventory.BlockDevice]*inventory.BlockDevice
 }
 
-// NewDisks finds devices that share an identity: none of them can be trusted.
+// NewDisks starts with nothing taken.
 func NewDisks(facts *inventory.Facts) *Disks {
-	d := &Disks{
-		facts:   facts,
-		takenBy: map[inventory.Key]string{},
-		twins:   map[*inventory.BlockDevice]*inventory.BlockDevice{},
-	}
-	seen := map[string]*inventory.BlockDevice{}
-	claim := func(identity string, device *inventory.BlockDevice) {
-		first, found := seen[identity]
-		if !found {
-			seen[identity] = device
-			return
-		}
-		if first == device {
-			return
-		}
-		d.twins[device] = first
-		if d.twins[first] == nil {
-			d.twins[first] = device
-		}
-	}
-	for _, device := range facts.Devices {
-		if !whole(device) {
-			continue
-		}
-		if device.Serial != "" {
-			claim("serial "+device.Serial, device)
-		}
-		for _, link := range device.ByID {
-			claim(link, device)
-		}
-	}
-	return d
+	return &Disks{facts: facts, takenBy: map[inventory.Key]string{}}
 }
-
-// whole reports whether a device is a disk of its own: a partition shares the
-// serial number of its disk.
-func whole(d *inventory.BlockDevice) bool { return d.DeviceType != "partition" && d.Parent == "" }
 
 // Take records that a device is in use. It returns who
 // else holds it already, or "".
@@ -65,6 +29,11 @@ func (d *Disks) Take(namespace, name, by string) string {
 	}
 	d.takenBy[key] = by
 	return ""
+}
+
+// Holder is who has taken a device, or "".
+func (d *Disks) Holder(device *inventory.BlockDevice) string {
+	return d.takenBy[inventory.Key{Namespace: device.Namespace, Name: device.Name}]
 }
 
 // Wanted is what a user of devices asks of one.
@@ -78,16 +47,16 @@ type Wanted struct {
 
 // Refuse says why a device may not be used, or "" if it may.
 func (d *Disks) Refuse(device *inventory.BlockDevice, want Wanted) string {
-	switch holder := d.takenBy[inventory.Key{Namespace: device.Namespace, Name: device.Name}]; {
+	switch holder := d.Holder(device); {
 	case holder != "" && holder != want.Holder:
 		return "it is taken by " + holder
 	case device.Namespace != want.Namespace:
 		return "it is in namespace " + device.Namespace
-	case d.twins[device] != nil:
+	case d.facts.Twin(device) != nil:
 		return d.twinOf(device)
 	case device.Fault != "":
 		return device.Fault
-	case device.DeviceType == "partition" || device.Parent != "":
+	case !device.Whole():
 		return "it is a part of " + cmp.Or(device.Parent, "another disk")
 	case device.Partitioned:
 		return "it has partitions"
@@ -112,7 +81,7 @@ func (d *Disks) Refuse(device *inventory.BlockDevice, want Wanted) string {
 func (d *Disks) Doubt(device *inventory.BlockDevice, want Wanted) string {
 	claim := d.facts.ClaimOf(device)
 	switch {
-	case d.twins[device] != nil:
+	case d.facts.Twin(device) != nil:
 		return d.twinOf(device)
 	case device.Filesystem != "" && device.Filesystem != "zfs_member":
 		return "it has a filesystem: " + device.Filesystem
@@ -132,7 +101,7 @@ func (d *Disks) Occupied(device *inventory.BlockDevice, want Wanted) string {
 		return d.Doubt(device, want)
 	case device.Filesystem == "zfs_member" && !d.ours(device, want):
 		return "it has a filesystem: zfs_member"
-	case !whole(device):
+	case !device.Whole():
 		return "it is a part of " + cmp.Or(device.Parent, "another disk")
 	case device.Partitioned:
 		return "it has partitions"
@@ -143,7 +112,7 @@ func (d *Disks) Occupied(device *inventory.BlockDevice, want Wanted) string {
 }
 
 func (d *Disks) twinOf(device *inventory.BlockDevice) string {
-	return fmt.Sprintf("it has the same serial number or by-id link as %s", d.twins[device].Name)
+	return fmt.Sprintf("it has the same serial number or by-id link as %s", d.facts.Twin(device).Name)
 }
 
 func (d *Disks) refuseClaim(device *inventory.BlockDevice, want Wanted) string {
