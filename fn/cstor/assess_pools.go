@@ -100,11 +100,8 @@ func (a assessment) problem(hostname string, names []string) (change.Risk, strin
 // occupied says what a device may hold that a pool cluster which gets it newly would
 // destroy, or "".
 func (a assessment) occupied(d *inventory.BlockDevice) string {
-	v := a.facts.VolumeOn(d)
-	if v != nil && a.renders(v.Claim, d.Hostname) {
-		v = nil
-	}
-	return cmp.Or(isVolume(v), place.NewDisks(a.facts).Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
+	others := slices.DeleteFunc(slices.Clone(a.facts.VolumesOn(d)), func(v *inventory.Volume) bool { return a.renders(v.Claim, d.Hostname) })
+	return cmp.Or(areVolumes(others), place.NewDisks(a.facts).Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
 }
 
 // renders reports whether a claim is one that is rendered for a cloud disk of the pool

@@ -47,18 +47,19 @@ func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.O
 // cluster is one CStorClusterConfig on its way.
 type cluster struct {
 	*system.Spec
-	cfg     config
-	facts   *inventory.Facts
-	disks   *place.Disks
-	before  before
-	members []*member
-	pooled  map[string]bool          // devices of the pools that it had before
-	matched map[string]string        // device -> the Storage that it is
-	lacking bool                     // fewer nodes than wanted can supply their disks
-	live    map[string]*pool         // see livePools
-	left    map[string]*pool         // see livePool
-	volumes map[string][]*krm.Object // see volumesOf
-	out     system.Output
+	cfg        config
+	facts      *inventory.Facts
+	disks      *place.Disks
+	before     before
+	members    []*member
+	pooled     map[string]bool                    // devices of the pools that it had before
+	matched    map[string]string                  // device -> the Storage that it is
+	lacking    bool                               // fewer nodes than wanted can supply their disks
+	live       map[string]*pool                   // see livePools
+	instanceOf map[string]*inventory.PoolInstance // by host, see poolInstance
+	ownLive    map[string]bool                    // who takes what lives of the cluster, see reserveLive
+	volumes    map[string][]*krm.Object           // see volumesOf
+	out        system.Output
 }
 
 // member is a node of the cluster, its disks, and what they wait for.
@@ -80,7 +81,7 @@ type disks struct {
 }
 
 func newCluster(spec *system.Spec, facts *inventory.Facts, disks *place.Disks) *cluster {
-	c := &cluster{Spec: spec, facts: facts, disks: disks, pooled: map[string]bool{}, matched: map[string]string{}}
+	c := &cluster{Spec: spec, facts: facts, disks: disks, pooled: map[string]bool{}, matched: map[string]string{}, ownLive: map[string]bool{}}
 	c.out.Released = map[krm.ID]bool{}
 	var err error
 	if c.cfg, err = readConfig(spec); err != nil {
@@ -173,6 +174,7 @@ func (c *cluster) reserveLive() {
 				if c.cfg.external() {
 					by = c.Object.Ref.String()
 				}
+				c.ownLive[by] = true
 				c.disks.Take(o.Namespace, name, by)
 			}
 		}

@@ -96,6 +96,7 @@ func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 			c.choose(nodeRef(m.name), m.name, "", place.Kept, "it is in the plan")
 			c.refresh(m)
 		}
+		c.restore(m)
 		c.members = append(c.members, m)
 	}
 	return dropped
@@ -120,40 +121,87 @@ func (c *cluster) warnOfName(m *member, now *inventory.Node) {
 
 // refuseHost refuses a host for a new pool where one of this cluster is already that
 // cannot be taken back.
-func (c *cluster) refuseHost(hostname string, pools map[string]*pool) string {
-	switch p := pools[hostname]; {
+func (c *cluster) refuseHost(n *inventory.Node, pools map[string]*pool) string {
+	live := c.livePool(n.Hostname)
+	switch p := pools[n.Hostname]; {
 	case p != nil:
 		return "the pool of node " + p.node + " is on its host"
-	case c.livePool(hostname) != nil && !c.fits(c.livePool(hostname)):
-		return "a pool of the cluster lives on it that the rendered one lacks, and that is not as the spec wants it"
+	case live != nil && c.keptOut(n.Name, live) != "":
+		return "a pool of the cluster lives on it that the rendered one lacks, and cannot be taken back: " + c.keptOut(n.Name, live)
+	case live == nil && c.poolInstance(n.Hostname) != nil:
+		return "CStorPoolInstance " + c.poolInstance(n.Hostname).Name + " of a pool that goes is still on it"
 	}
 	return ""
 }
 
-// fits reports whether a live pool is one that the spec could have made.
-func (c *cluster) fits(p *pool) bool {
-	if c.cfg.external() && len(flatten(p.data)) > c.cfg.Spec.DiskConfig.MinCount {
-		return false // see checkUnchanged
+// keptOut says why a live pool cannot be taken back for a node, or "" if it can: it must
+// be what the spec would have made, of disks that are there and nobody else's.
+func (c *cluster) keptOut(node string, p *pool) string {
+	if c.consents(node) {
+		return "its removal is allowed"
 	}
-	return p.raidType == c.cfg.Spec.PoolConfig.RAIDType && len(p.data) > 0 &&
-		!slices.ContainsFunc(p.data, func(group []string) bool {
-			return p.raidType != stripe && len(group) != c.cfg.Spec.DiskConfig.GroupSize
-		})
+	sized := func(group []string) bool {
+		return p.raidType == stripe || len(group) == c.cfg.Spec.DiskConfig.GroupSize
+	}
+	switch unlike := slices.ContainsFunc(p.data, func(group []string) bool { return !sized(group) }); {
+	case p.raidType != c.cfg.Spec.PoolConfig.RAIDType, len(flatten(p.data)) == 0, unlike,
+		c.cfg.external() && len(flatten(p.data)) > c.cfg.Spec.DiskConfig.MinCount:
+		return "it is not as the spec wants it"
+	}
+	for _, name := range p.devices() {
+		d := c.facts.Device(c.namespace(), name)
+		switch {
+		case d == nil:
+			return "its block device " + name + " is missing from the inventory"
+		case c.pooled[name]:
+			return "its block device " + name + " is in another pool of the cluster"
+		case c.disks.Holder(d) != c.Object.Ref.String() && !c.ownLive[c.disks.Holder(d)]:
+			return "its block device " + name + " is taken by " + c.disks.Holder(d)
+		case !c.cfg.external() && len(c.facts.VolumesOn(d)) > 0:
+			return "its block device " + name + ": " + isVolume(c.facts.VolumesOn(d)[0])
+		}
+	}
+	cloud := map[role]int{}
+	if c.cfg.external() {
+		cloud[data] = len(flatten(p.data))
+	}
+	if c.cfg.cacheExternal() {
+		cloud[cache] = len(flatten(p.cache))
+	}
+	for _, r := range []role{data, cache} {
+		for i := range cloud[r] {
+			name := storageName(c.name(), node, r, i)
+			if c.before.objects[c.claimID(name)] == nil && c.facts.VolumeClaim(c.namespace(), name) == nil {
+				return "nobody knows its PersistentVolumeClaim " + name
+			}
+		}
+	}
+	return ""
 }
 
 // takeBack makes a live pool, of which the lock has lost track, that of its node again.
-func (c *cluster) takeBack(m *member) {
-	p := c.livePool(m.hostname)
-	if p == nil {
-		return
-	}
+func (c *cluster) takeBack(m *member, p *pool) {
 	m.before, p.node = p, m.name
 	c.before.pools = append(c.before.pools, p)
 	c.before.poolOf[m.name] = p
 	for _, name := range p.devices() {
 		c.pooled[name] = true
 	}
-	c.report(finding.Info, "pool-taken-back", "", "the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it", m.name)
+	c.report(finding.Warning, "pool-taken-back", "",
+		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", m.name, c.consentFor(m.name))
+}
+
+// restore takes back the live pool of a node of the plan that has none in the lock.
+func (c *cluster) restore(m *member) {
+	p := c.livePool(m.hostname)
+	if p == nil || m.before != nil || m.node == nil || c.consents(m.name) {
+		return
+	}
+	if why := c.keptOut(m.name, p); why != "" {
+		c.report(finding.Error, "pool-lost", "", "a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git", m.name, why)
+		return
+	}
+	c.takeBack(m, p)
 }
 
 func (c *cluster) newMember(name string) *member {
@@ -224,7 +272,7 @@ func (c *cluster) allowedNodes(terms []place.Term, dropped map[string]bool) (all
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n.Hostname, pools), place.RefusePods(n, c.cfg.tolerations))
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, pools), place.RefusePods(n, c.cfg.tolerations))
 		if !place.MatchesAny(terms, n.Object) {
 			reason = "it is not selected by " + selectorField
 		}
@@ -327,7 +375,9 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 	for _, p := range chosen {
 		m := c.newMember(p.Node.Name)
 		m.uid = p.Node.UID
-		c.takeBack(m)
+		if p := c.livePool(m.hostname); p != nil {
+			c.takeBack(m, p)
+		}
 		c.members = append(c.members, m)
 		picked[m.name] = true
 		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)

@@ -12,7 +12,7 @@ import (
 // rendered nor live, and none of its volumes was ever bound, so that nothing is
 // lost with it.
 func (c *cluster) planOnly(m *member) bool {
-	if m.before != nil || c.livePool(m.hostname) != nil {
+	if m.before != nil || c.livePools()[m.hostname] != nil || c.poolInstance(m.hostname) != nil {
 		return false
 	}
 	return !slices.ContainsFunc(c.volumesOf(m.name), c.holdsData)
@@ -29,21 +29,30 @@ func (c *cluster) livePools() map[string]*pool {
 	return c.live
 }
 
-// livePool is the pool that lives on a host: of the live CStorPoolCluster, or of an
-// instance where that has none (any more).
+// livePool is the pool that lives on a host: of the live CStorPoolCluster, or, where
+// nothing is known of that, of an instance.
 func (c *cluster) livePool(hostname string) *pool {
 	if p := c.livePools()[hostname]; p != nil {
 		return p
 	}
-	if c.left == nil {
-		c.left = map[string]*pool{}
+	i := c.poolInstance(hostname)
+	if i == nil || i.Object.Deleting() || c.facts.PoolCluster(c.namespace(), c.name()) != nil {
+		return nil
+	}
+	p := readPool(i.Object.Node.Get("spec"))
+	p.hostname = hostname
+	return p
+}
+
+// poolInstance is the instance of the cluster on a host, or nil.
+func (c *cluster) poolInstance(hostname string) *inventory.PoolInstance {
+	if c.instanceOf == nil {
+		c.instanceOf = map[string]*inventory.PoolInstance{}
 		for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
-			p := readPool(i.Object.Node.Get("spec"))
-			p.hostname = i.Hostname
-			c.left[i.Hostname] = p
+			c.instanceOf[i.Hostname] = i
 		}
 	}
-	return c.left[hostname]
+	return c.instanceOf[hostname]
 }
 
 // volumesOf lists the claims and attachments that were rendered for a node.

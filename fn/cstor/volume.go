@@ -195,8 +195,9 @@ func (c *cluster) see(m *member, v *volume) {
 			d.Name, cmp.Or(strings.TrimSuffix("Storage "+other, "Storage "), "in a pool"), krm.AnnotationBlockDevice)
 		return
 	}
-	if other := c.facts.VolumeOn(d); other != nil && other.Name != v.pvName {
-		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, isVolume(other))
+	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
+	if shown := c.facts.VolumesOn(d); len(shown) > 0 && !slices.ContainsFunc(shown, own) {
+		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, isVolume(shown[0]))
 		return
 	}
 	c.matched[d.Name] = v.name

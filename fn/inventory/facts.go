@@ -55,7 +55,7 @@ type Facts struct {
 	live      bool                     // read from a cluster, not from files
 	twins     func() map[*BlockDevice]*BlockDevice
 	links     func() linkIndex
-	volumesOn func() map[*BlockDevice]*Volume
+	volumesOn func() map[*BlockDevice][]*Volume
 }
 
 // NewLive indexes what a cluster has now: what is not among it is not there.
@@ -319,10 +319,11 @@ type VolumeClaim struct {
 }
 
 // Volume is what matters of a PersistentVolume. Driver and Handle are those of its CSI
-// source, or of the one that took over from a plugin of Kubernetes' own; Path and Hosts
-// are those of a local volume.
+// source, or of the one that took over from a plugin of Kubernetes' own; Path is that of
+// a local volume, which is Pinned to some nodes, as far as they are told by Hosts.
 type Volume struct {
 	Name, Driver, Handle, Path string
+	Pinned                     bool
 	Hosts                      []string
 	Claim                      Key // that it is bound to, or bound to be
 }
@@ -348,6 +349,7 @@ func newVolume(o *krm.Object) *Volume {
 	if local := spec.Str("local", "path"); local != "" {
 		v.Path = path.Clean(local)
 	}
+	v.Pinned = spec.Get("nodeAffinity", "required") != nil
 	for _, term := range spec.Get("nodeAffinity", "required").Seq("nodeSelectorTerms") {
 		for _, e := range term.Seq("matchExpressions") {
 			if e.Str("key") != LabelHostname || e.Str("operator") != "In" {
@@ -364,11 +366,12 @@ func newVolume(o *krm.Object) *Volume {
 // Attachment is what matters of a VolumeAttachment.
 type Attachment struct {
 	Name     string
+	Detached bool // the attacher says that it is not attached
 	metadata *document.Node
 }
 
 func newAttachment(o *krm.Object) *Attachment {
-	return &Attachment{Name: o.Name, metadata: o.Node.Get("status", "attachmentMetadata")}
+	return &Attachment{Name: o.Name, Detached: o.Node.Str("status", "attached") == "false", metadata: o.Node.Get("status", "attachmentMetadata")}
 }
 
 // before orders attachments of one volume to one node: the one that knows more,

@@ -12,16 +12,16 @@ func (f *Facts) DevicesOf(v *Volume, driver, node, hostname string) []*BlockDevi
 	return f.links().find(linksOf(driver, v, f.Attachment(v.Name, node)), hostname)
 }
 
-// VolumeOn returns the PersistentVolume that a block device is, whoever attached it, or
-// nil.
-func (f *Facts) VolumeOn(d *BlockDevice) *Volume { return f.volumesOn()[d] }
+// VolumesOn lists the PersistentVolumes that a block device is, whoever attached it:
+// several where one was made anew for the same disk.
+func (f *Facts) VolumesOn(d *BlockDevice) []*Volume { return f.volumesOn()[d] }
 
-func (f *Facts) findVolumes() map[*BlockDevice]*Volume {
-	on := map[*BlockDevice]*Volume{}
+func (f *Facts) findVolumes() map[*BlockDevice][]*Volume {
+	on := map[*BlockDevice][]*Volume{}
 	for _, v := range f.Volumes() {
 		for _, d := range f.showing(v) {
-			if on[d] == nil {
-				on[d] = v
+			if !slices.Contains(on[d], v) {
+				on[d] = append(on[d], v)
 			}
 		}
 	}
@@ -33,8 +33,9 @@ func (f *Facts) findVolumes() map[*BlockDevice]*Volume {
 func (f *Facts) showing(v *Volume) []*BlockDevice {
 	var found []*BlockDevice
 	for _, node := range append([]string{""}, f.AttachedTo(v.Name)...) {
-		names := linksOf(v.Driver, v, f.Attachment(v.Name, node))
-		if v.Handle == "" || names.onNode && f.Node(node) == nil {
+		attachment := f.Attachment(v.Name, node)
+		names := linksOf(v.Driver, v, attachment)
+		if v.Handle == "" || names.onNode && (f.Node(node) == nil || attachment.Detached) {
 			continue
 		}
 		hostname := ""
@@ -53,7 +54,7 @@ func (f *Facts) showing(v *Volume) []*BlockDevice {
 		}
 	}
 	candidates := f.Devices
-	if len(v.Hosts) > 0 {
+	if v.Pinned {
 		candidates = nil
 		for _, host := range v.Hosts {
 			candidates = append(candidates, f.DevicesOn(host)...)
@@ -69,7 +70,7 @@ func (f *Facts) showing(v *Volume) []*BlockDevice {
 
 // on reports whether a local volume is on a host, as far as it says where it is.
 func (v *Volume) on(hostname string) bool {
-	return len(v.Hosts) == 0 || slices.Contains(v.Hosts, hostname)
+	return !v.Pinned || slices.Contains(v.Hosts, hostname)
 }
 
 // end reports whether one of the links ends in one of the names.
