@@ -8,7 +8,6 @@ package cstor
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -153,60 +152,6 @@ func (c *cluster) reserve() {
 				c.disks.Take(c.namespace(), name, by)
 			}
 		}
-	}
-}
-
-// reserveLive takes what its live pools have and the lock does not know: whatever the
-// lock says, data is there. Cloud disks are known by their claims, and so come back to
-// their places.
-func (c *cluster) reserveLive() {
-	var live []*krm.Object
-	if cluster := c.facts.PoolCluster(c.namespace(), c.name()); cluster != nil {
-		live = append(live, cluster)
-	}
-	for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
-		live = append(live, i.Object)
-	}
-	for _, o := range live {
-		for _, name := range disksOf(o) {
-			if !c.pooled[name] {
-				by := "the live " + o.Ref.String()
-				if c.cfg.external() {
-					by = c.Object.Ref.String()
-				}
-				c.ownLive[by] = true
-				c.disks.Take(o.Namespace, name, by)
-			}
-		}
-	}
-}
-
-// compareLive warns where the cluster has what the lock does not know. What the
-// lock has more is only not applied yet.
-func (c *cluster) compareLive() {
-	live := c.facts.PoolCluster(c.namespace(), c.name())
-	if live == nil || c.before.adopted || c.before.cluster == nil {
-		return
-	}
-	rendered := byHost(c.before.pools)
-	for _, p := range readPools(live.Node) {
-		mine := rendered[p.hostname]
-		if mine == nil {
-			c.report(finding.Warning, "lock-differs", "",
-				"the live CStorPoolCluster has a pool on %s that the rendered one lacks; the rendered one stands, apply it or restore the pool there", p.hostname)
-			continue
-		}
-		known := mine.devices()
-		for _, name := range p.devices() {
-			if !slices.Contains(known, name) {
-				c.report(finding.Warning, "lock-differs", "",
-					"the live CStorPoolCluster has block device %s in the pool on %s and the rendered one has not; the rendered one stands, apply it or restore the device there", name, p.hostname)
-			}
-		}
-	}
-	if host := regrouped(c.before.cluster, live); host != "" {
-		c.report(finding.Warning, "lock-differs", "",
-			"the live CStorPoolCluster has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", host)
 	}
 }
 

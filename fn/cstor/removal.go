@@ -18,43 +18,6 @@ func (c *cluster) planOnly(m *member) bool {
 	return !slices.ContainsFunc(c.volumesOf(m.name), c.holdsData)
 }
 
-// livePools are the pools of the live CStorPoolCluster by host.
-func (c *cluster) livePools() map[string]*pool {
-	if c.live == nil {
-		c.live = map[string]*pool{}
-		if live := c.facts.PoolCluster(c.namespace(), c.name()); live != nil {
-			c.live = byHost(readPools(live.Node))
-		}
-	}
-	return c.live
-}
-
-// livePool is the pool that lives on a host: of the live CStorPoolCluster, or, where
-// nothing is known of that, of an instance.
-func (c *cluster) livePool(hostname string) *pool {
-	if p := c.livePools()[hostname]; p != nil {
-		return p
-	}
-	i := c.poolInstance(hostname)
-	if i == nil || i.Object.Deleting() || c.facts.PoolCluster(c.namespace(), c.name()) != nil {
-		return nil
-	}
-	p := readPool(i.Object.Node.Get("spec"))
-	p.hostname = hostname
-	return p
-}
-
-// poolInstance is the instance of the cluster on a host, or nil.
-func (c *cluster) poolInstance(hostname string) *inventory.PoolInstance {
-	if c.instanceOf == nil {
-		c.instanceOf = map[string]*inventory.PoolInstance{}
-		for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
-			c.instanceOf[i.Hostname] = i
-		}
-	}
-	return c.instanceOf[hostname]
-}
-
 // volumesOf lists the claims and attachments that were rendered for a node.
 func (c *cluster) volumesOf(node string) []*krm.Object {
 	if c.volumes == nil {
