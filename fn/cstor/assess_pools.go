@@ -79,15 +79,18 @@ func (a assessment) problem(hostname string, names []string) (change.Risk, strin
 	}
 	risk, text := change.Safe, ""
 	for _, name := range names {
-		device := a.facts.Device(a.Ref.Namespace, name)
+		device, held := a.facts.Device(a.Ref.Namespace, name), ""
+		if device != nil {
+			held = a.occupied(device)
+		}
 		switch {
 		case a.others[name] != "":
 			return change.Destructive, name + " is in " + a.others[name] + lost
 		case device == nil && len(a.facts.Devices) > 0:
 			risk, text = change.Disruptive, name+" is not among the block devices"+refused
 		case device == nil:
-		case a.occupied(device) != "":
-			return change.Destructive, name + " " + strings.TrimPrefix(a.occupied(device), "it ") + lost
+		case held != "":
+			return change.Destructive, name + " " + strings.TrimPrefix(held, "it ") + lost
 		case device.State != "Active":
 			risk, text = change.Disruptive, name+" is "+cmp.Or(device.State, "in an unknown state")+", not Active"+refused
 		case hostname != "" && device.Hostname != "" && device.Hostname != hostname:
@@ -101,7 +104,7 @@ func (a assessment) problem(hostname string, names []string) (change.Risk, strin
 // destroy, or "".
 func (a assessment) occupied(d *inventory.BlockDevice) string {
 	others := slices.DeleteFunc(slices.Clone(a.facts.VolumesOn(d)), func(v *inventory.Volume) bool { return a.renders(v.Claim, d.Hostname) })
-	return cmp.Or(areVolumes(others), place.NewDisks(a.facts).Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
+	return cmp.Or(isVolume(others), place.NewDisks(a.facts).Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
 }
 
 // renders reports whether a claim is one that is rendered for a cloud disk of the pool
@@ -128,8 +131,8 @@ func (a assessment) renders(claim inventory.Key, hostname string) bool {
 // among these.
 func (a assessment) claimedOutside(names []string) []string {
 	var outside []string
-	for _, d := range a.facts.Devices {
-		if claim := a.facts.ClaimOf(d); claim != nil && claim.PoolCluster == a.Ref.Name && d.Namespace == a.Ref.Namespace && !slices.Contains(names, d.Name) {
+	for _, d := range a.facts.ClaimedBy(a.Ref.Namespace, a.Ref.Name) {
+		if !slices.Contains(names, d.Name) {
 			outside = append(outside, d.Name)
 		}
 	}

@@ -89,7 +89,10 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, disks *place.Disks) *
 	}
 	live := facts.PoolCluster(c.namespace(), c.name())
 	c.before = readBefore(spec.Before, live, facts)
-	if n := facts.ClaimedBy(c.namespace(), c.name()); n > 0 && c.before.cluster == nil {
+	if c.before.cluster != nil {
+		return c
+	}
+	if n := len(facts.ClaimedBy(c.namespace(), c.name())); n > 0 {
 		c.report(finding.Warning, "pools-unknown", "",
 			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if it lives, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", place.Count(n, "block device"))
 	}

@@ -102,14 +102,17 @@ func (c *cluster) poolInstance(hostname string) *inventory.PoolInstance {
 // refuseHost refuses a host for a new pool where one of this cluster is already that
 // cannot be taken back.
 func (c *cluster) refuseHost(n *inventory.Node, pools map[string]*pool) string {
-	live := c.livePool(n.Hostname)
-	switch p := pools[n.Hostname]; {
-	case p != nil:
+	if p := pools[n.Hostname]; p != nil {
 		return "the pool of node " + p.node + " is on its host"
-	case live != nil && c.keptOut(n.Name, live) != "":
-		return "a pool of the cluster lives on it that the rendered one lacks, and cannot be taken back: " + c.keptOut(n.Name, live)
-	case live == nil && c.poolInstance(n.Hostname) != nil:
-		return "CStorPoolInstance " + c.poolInstance(n.Hostname).Name + " of a pool that goes is still on it"
+	}
+	if live := c.livePool(n.Hostname); live != nil {
+		if why := c.keptOut(n.Name, live); why != "" {
+			return "a pool of the cluster lives on it that the rendered one lacks, and cannot be taken back: " + why
+		}
+		return ""
+	}
+	if i := c.poolInstance(n.Hostname); i != nil {
+		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
 	}
 	return ""
 }
@@ -136,7 +139,7 @@ func (c *cluster) keptOut(node string, p *pool) string {
 		case c.disks.Holder(d) != c.Object.Ref.String() && !c.ownLive[c.disks.Holder(d)]:
 			return "its block device " + name + " is taken by " + c.disks.Holder(d)
 		case !c.cfg.external() && len(c.facts.VolumesOn(d)) > 0:
-			return "its block device " + name + ": " + isVolume(c.facts.VolumesOn(d)[0])
+			return "its block device " + name + ": " + isVolume(c.facts.VolumesOn(d))
 		}
 	}
 	cloud := map[role]int{}

@@ -44,7 +44,7 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 		if c.pooled[d.Name] && d.Namespace == c.namespace() {
 			continue
 		}
-		if reason := cmp.Or(elsewhere(d, node), areVolumes(c.facts.VolumesOn(d))); reason != "" {
+		if reason := cmp.Or(elsewhere(d, node), isVolume(c.facts.VolumesOn(d))); reason != "" {
 			s.refused = append(s.refused, refusal{d, reason})
 			continue
 		}
@@ -91,16 +91,13 @@ func elsewhere(d *inventory.BlockDevice, node *inventory.Node) string {
 	return fmt.Sprintf("its hostname label says node %s and spec.nodeAttributes.nodeName says %s", node.Name, d.NodeName)
 }
 
-func areVolumes(volumes []*inventory.Volume) string {
+// isVolume refuses a device that is a PersistentVolume: what is on it is somebody's, or
+// will be. Of several, the first is named.
+func isVolume(volumes []*inventory.Volume) string {
 	if len(volumes) == 0 {
 		return ""
 	}
-	return isVolume(volumes[0])
-}
-
-// isVolume refuses a device that is a PersistentVolume: what is on it is somebody's, or
-// will be.
-func isVolume(v *inventory.Volume) string {
+	v := volumes[0]
 	if v.Claim.Name == "" {
 		return "it is PersistentVolume " + v.Name
 	}

@@ -20,7 +20,7 @@ func (s *standing) checkPoolCluster() {
 		step.Add(health.Problem{Phase: phase, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
 	rendered := s.before.cluster // or the live one
-	switch claimed := s.facts.ClaimedBy(s.namespace(), s.name()); {
+	switch claimed := len(s.facts.ClaimedBy(s.namespace(), s.name())); {
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace()):
 		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
 			s.name(), place.Count(len(s.instances), "pool"), place.Count(claimed, "block device"))

@@ -197,7 +197,7 @@ func (c *cluster) see(m *member, v *volume) {
 	}
 	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
 	if shown := c.facts.VolumesOn(d); len(shown) > 0 && !slices.ContainsFunc(shown, own) {
-		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, isVolume(shown[0]))
+		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, isVolume(shown))
 		return
 	}
 	c.matched[d.Name] = v.name

@@ -290,15 +290,15 @@ func PoolHost(o *krm.Object) string {
 	return cmp.Or(o.Label(LabelHostname), o.Node.Str("spec", "hostName"))
 }
 
-// ClaimedBy counts the devices that are claimed by a pool cluster.
-func (f *Facts) ClaimedBy(namespace, cluster string) int {
-	n := 0
+// ClaimedBy lists the devices that are claimed by a pool cluster.
+func (f *Facts) ClaimedBy(namespace, cluster string) []*BlockDevice {
+	var claimed []*BlockDevice
 	for _, d := range f.Devices {
 		if claim := f.ClaimOf(d); claim != nil && d.Namespace == namespace && claim.PoolCluster == cluster {
-			n++
+			claimed = append(claimed, d)
 		}
 	}
-	return n
+	return claimed
 }
 
 // PoolInstances returns the instances of a CStorPoolCluster, by name.
