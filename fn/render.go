@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -108,21 +109,16 @@ func (pkg *prepared) render() Result {
 	for _, spec := range left {
 		r.keepAll(spec.Object, spec.Before)
 	}
-	held := pkg.held(left)
-	for _, s := range systems() {
-		specs := specsOf(selected, s.Describe().Kind)
-		outputs := s.Render(facts, specs, held)
-		for i, spec := range specs {
-			out := &outputs[i]
-			result.Findings = append(result.Findings, out.Findings...)
-			result.Choices = append(result.Choices, out.Choices...)
-			if finding.Failed(out.Findings) {
-				continue
-			}
-			result.Findings = append(result.Findings, unmatchedConsent(spec)...)
-			protect(spec, out, pkg.policy.Policy)
-			r.reconcile(spec, out)
+	for _, o := range pkg.outputs(facts, selected, left) {
+		spec, out := o.spec, &o.Output
+		result.Findings = append(result.Findings, out.Findings...)
+		result.Choices = append(result.Choices, out.Choices...)
+		if finding.Failed(out.Findings) {
+			continue
 		}
+		result.Findings = append(result.Findings, unmatchedConsent(spec)...)
+		protect(spec, out, pkg.policy.Policy)
+		r.reconcile(spec, out)
 	}
 	r.checkOrphans()
 	r.check(pkg.schemas)
@@ -131,6 +127,34 @@ func (pkg *prepared) render() Result {
 		result.Objects = r.rendered()
 	}
 	return result
+}
+
+// output is what a system makes of one spec.
+type output struct {
+	system.Output
+	system system.System
+	spec   *system.Spec
+}
+
+// outputs has every system keep what is there, and then each choose in turn. left are
+// the specs that stay as they are.
+func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
+	in := system.Input{Facts: facts, Disks: disk.NewLedger(facts), Held: pkg.held(left)}
+	renderings := make([]system.Rendering, len(systems()))
+	for i, s := range systems() {
+		renderings[i] = s.Start(in, specsOf(selected, s.Describe().Kind))
+	}
+	for _, r := range renderings {
+		r.Keep()
+	}
+	var outputs []output
+	for i, s := range systems() {
+		specs := specsOf(selected, s.Describe().Kind)
+		for j, out := range renderings[i].Choose() {
+			outputs = append(outputs, output{out, s, specs[j]})
+		}
+	}
+	return outputs
 }
 
 // complete validates a spec and fills in its defaults; nil if it has errors.

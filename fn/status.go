@@ -26,18 +26,16 @@ func Status(p Package, facts *inventory.Facts) ([]health.Status, []finding.Findi
 	}
 	statuses, rest := pkg.invalid()
 	selected, left := pkg.selected()
-	held := pkg.held(left)
+	valid := func(specs []*system.Spec) []*system.Spec {
+		return slices.DeleteFunc(slices.Clone(specs), func(spec *system.Spec) bool {
+			return slices.ContainsFunc(statuses, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
+		})
+	}
+	for _, o := range pkg.outputs(facts, valid(selected), left) {
+		statuses = append(statuses, o.system.Status(facts, o.spec, o.Output))
+	}
 	for _, s := range systems() {
-		valid := func(specs []*system.Spec) []*system.Spec {
-			return slices.DeleteFunc(specsOf(specs, s.Describe().Kind), func(spec *system.Spec) bool {
-				return slices.ContainsFunc(statuses, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
-			})
-		}
-		specs := valid(selected)
-		for i, out := range s.Render(facts, specs, held) {
-			statuses = append(statuses, s.Status(facts, specs[i], out))
-		}
-		for _, spec := range valid(left) {
+		for _, spec := range specsOf(valid(left), s.Describe().Kind) {
 			statuses = append(statuses, s.Status(facts, spec, system.Output{}))
 		}
 	}

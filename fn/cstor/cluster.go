@@ -16,22 +16,32 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Render implements system.Renderer. The specs come in order of namespace and
-// name: what earlier runs hold is reserved for all of them first, then each
-// chooses in turn.
-func (System) Render(facts *inventory.Facts, specs []*system.Spec, held []*krm.Object) []system.Output {
-	disks := place.NewDisks(facts)
-	takeHeld(disks, otherPools(facts, ownPools(specs), held))
-	clusters := make([]*cluster, len(specs))
+// Start implements system.Renderer. The specs come in order of namespace and name.
+func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
+	disks := place.NewDisks(in.Facts)
+	takeHeld(disks, otherPools(in.Facts, ownPools(specs), in.Held))
+	r := make(rendering, len(specs))
 	for i, spec := range specs {
-		clusters[i] = newCluster(spec, facts, disks)
-		clusters[i].checkClasses(held)
+		r[i] = newCluster(spec, in.Facts, disks)
+		r[i].checkClasses(in.Held)
 	}
-	for _, c := range clusters {
+	return r
+}
+
+// rendering is the clusters of all specs, which share nodes and disks.
+type rendering []*cluster
+
+// Keep implements system.Rendering.
+func (r rendering) Keep() {
+	for _, c := range r {
 		c.reserve()
 	}
-	outputs := make([]system.Output, len(specs))
-	for i, c := range clusters {
+}
+
+// Choose implements system.Rendering.
+func (r rendering) Choose() []system.Output {
+	outputs := make([]system.Output, len(r))
+	for i, c := range r {
 		if !finding.Failed(c.out.Findings) {
 			c.place()
 		}

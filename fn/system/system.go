@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -20,6 +21,7 @@ import (
 // their changes, and says how they fare.
 type System interface {
 	Describe() Description
+	Holder
 	Renderer
 	Assessor
 	Reporter
@@ -39,10 +41,34 @@ type Description struct {
 
 // Renderer turns specs into objects.
 type Renderer interface {
-	// Render renders all specs of the kind together, since they share nodes and
-	// disks. The result has one Output for each spec, in the same order.
-	// held are manifests that none of the specs renders; what they use is taken.
-	Render(facts *inventory.Facts, specs []*Spec, held []*krm.Object) []Output
+	// Start takes the specs of the system, in the order in which they choose.
+	Start(in Input, specs []*Spec) Rendering
+}
+
+// Input is what all systems render from.
+type Input struct {
+	Facts *inventory.Facts
+	Disks *disk.Ledger
+	// Held are manifests that no spec renders now: what people wrote themselves, and
+	// the output of specs that are left as they are. What they use is taken.
+	Held []*krm.Object
+}
+
+// Rendering is a system at work. Keep is called for every system before Choose is for
+// any, so that one render is a fixed point.
+type Rendering interface {
+	// Keep decides what stays of earlier runs and of what lives, and frees the rest.
+	Keep()
+	// Choose takes what is wanted more, and returns one Output for each spec, in the
+	// order of the specs.
+	Choose() []Output
+}
+
+// Holder says which disks objects hold.
+type Holder interface {
+	// Holds lists the disks that an object holds, be it rendered, live or written by a
+	// person; none for an object of which the system knows nothing.
+	Holds(o *krm.Object) []disk.Hold
 }
 
 // Assessor judges changes.

@@ -1,0 +1,159 @@
+// Package pool holds a CStorPoolCluster and what the operators make of it as typed
+// values (cstor.openebs.io/v1; reference: the CRDs of OpenEBS cStor 3.6). An object
+// is decoded once, when it is read, judged as a value, and encoded once, at the end.
+package pool
+
+import (
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Cluster is a CStorPoolCluster.
+type Cluster struct {
+	Object      *krm.Object // as it was read; nil for one that is being made
+	Namespace   string
+	Name        string
+	AllowedTags string // the annotation openebs.io/allowed-bd-tags, as it stands
+	Pools       []*Pool
+
+	// What all pools share, as it stands in the object; nil where it is not set.
+	Resources    *document.Node
+	AuxResources *document.Node
+	Tolerations  *document.Node
+
+	PriorityClassName string
+}
+
+// Pool is one pool of a cluster.
+type Pool struct {
+	Hostname string // of the node selector; "" if it selects by anything else
+	Data     Groups
+	Cache    Groups
+	Config
+}
+
+// Config is the poolConfig of a pool. What is not set is empty or nil.
+type Config struct {
+	RAIDType         string // stripe, mirror, raidz, raidz2
+	CacheType        string
+	Compression      string
+	ThickProvision   *bool
+	ROThresholdLimit *int64 // percent
+}
+
+// DecodeCluster reads a CStorPoolCluster. A field of a wrong type is as one that is
+// not set.
+func DecodeCluster(o *krm.Object) *Cluster {
+	spec := o.Node.Get("spec")
+	c := &Cluster{
+		Object: o, Namespace: o.Namespace, Name: o.Name,
+		AllowedTags:       o.Annotation(inventory.AnnotationAllowedTag),
+		Resources:         spec.Get("resources"),
+		AuxResources:      spec.Get("auxResources"),
+		Tolerations:       spec.Get("tolerations"),
+		PriorityClassName: spec.Str("priorityClassName"),
+	}
+	items := spec.Seq("pools")
+	for i := range items {
+		c.Pools = append(c.Pools, DecodePool(&items[i]))
+	}
+	return c
+}
+
+// DecodePool reads an item of spec.pools, or the spec of a CStorPoolInstance, which has
+// the same fields but for the selector.
+func DecodePool(n *document.Node) *Pool {
+	p := &Pool{
+		Data:  decodeGroups(n.Seq("dataRaidGroups")),
+		Cache: decodeGroups(n.Seq("writeCacheRaidGroups")),
+		Config: Config{
+			RAIDType:    n.Str("poolConfig", "dataRaidGroupType"),
+			CacheType:   n.Str("poolConfig", "writeCacheGroupType"),
+			Compression: n.Str("poolConfig", "compression"),
+		},
+	}
+	if selector := n.Get("nodeSelector"); selector != nil && len(selector.Fields) == 1 {
+		p.Hostname = selector.Str(inventory.LabelHostname)
+	}
+	if thick, ok := n.Get("poolConfig", "thickProvision").Bool(); ok {
+		p.ThickProvision = &thick
+	}
+	if limit, ok := n.Get("poolConfig", "roThresholdLimit").Int(); ok {
+		p.ROThresholdLimit = &limit
+	}
+	return p
+}
+
+// Disks lists the block devices of a pool: data, then write cache.
+func (p *Pool) Disks() []string { return append(p.Data.Disks(), p.Cache.Disks()...) }
+
+// Disks lists the block devices of all pools, in order.
+func (c *Cluster) Disks() []string {
+	var names []string
+	for _, p := range c.Pools {
+		names = append(names, p.Disks()...)
+	}
+	return names
+}
+
+// Host returns the pool that selects a host, or nil.
+func (c *Cluster) Host(hostname string) *Pool {
+	if c == nil {
+		return nil
+	}
+	for _, p := range c.Pools {
+		if p.Hostname == hostname {
+			return p
+		}
+	}
+	return nil
+}
+
+// Encode makes the object again.
+func (c *Cluster) Encode() *krm.Object {
+	pools := make([]document.Node, len(c.Pools))
+	for i, p := range c.Pools {
+		pools[i] = p.encode()
+	}
+	spec := document.Object(document.F("pools", document.List(pools...)))
+	for _, f := range []struct {
+		key   string
+		value *document.Node
+	}{{"resources", c.Resources}, {"auxResources", c.AuxResources}, {"tolerations", c.Tolerations}} {
+		if f.value != nil {
+			spec.Set(f.key, *f.value)
+		}
+	}
+	if c.PriorityClassName != "" {
+		spec.Set("priorityClassName", document.Text(c.PriorityClassName))
+	}
+	o := krm.Make(apiVersion, ClusterKind, c.Namespace, c.Name, document.F("spec", spec))
+	if c.AllowedTags != "" {
+		o.SetAnnotation(inventory.AnnotationAllowedTag, c.AllowedTags)
+	}
+	return o
+}
+
+func (p *Pool) encode() document.Node {
+	config := document.Object(document.F("dataRaidGroupType", document.Text(p.RAIDType)))
+	n := document.Object(
+		document.F("nodeSelector", document.Object(document.F(inventory.LabelHostname, document.Text(p.Hostname)))),
+		document.F("dataRaidGroups", p.Data.encode()),
+	)
+	if len(p.Cache) > 0 {
+		n.Set("writeCacheRaidGroups", p.Cache.encode())
+		config.Set("writeCacheGroupType", document.Text(p.CacheType))
+	}
+	if p.Compression != "" {
+		config.Set("compression", document.Text(p.Compression))
+	}
+	if p.ThickProvision != nil {
+		config.Set("thickProvision", document.Bool(*p.ThickProvision))
+	}
+	if p.ROThresholdLimit != nil {
+		config.Set("roThresholdLimit", document.Int(*p.ROThresholdLimit))
+	}
+	n.Set("poolConfig", config)
+	return n
+}

@@ -1,0 +1,59 @@
+package pool
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Groups are RAID groups, in order.
+type Groups []Group
+
+// Group is one RAID group: the names of its block devices, in order.
+type Group []string
+
+// Disks lists the block devices of all groups, in order.
+func (g Groups) Disks() []string {
+	var names []string
+	for _, group := range g {
+		names = append(names, group...)
+	}
+	return names
+}
+
+// Same reports whether two have the same disks in the same groups, in any order.
+func (g Groups) Same(other Groups) bool { return slices.Equal(g.sorted(), other.sorted()) }
+
+func (g Groups) sorted() []string {
+	groups := make([]string, len(g))
+	for i, group := range g {
+		groups[i] = strings.Join(slices.Sorted(slices.Values(group)), ",")
+	}
+	slices.Sort(groups)
+	return groups
+}
+
+func decodeGroups(items []document.Node) Groups {
+	var groups Groups
+	for i := range items {
+		var group Group
+		for _, d := range items[i].Seq("blockDevices") {
+			group = append(group, d.Str("blockDeviceName"))
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func (g Groups) encode() document.Node {
+	items := make([]document.Node, len(g))
+	for i, group := range g {
+		devices := make([]document.Node, len(group))
+		for j, name := range group {
+			devices[j] = document.Object(document.F("blockDeviceName", document.Text(name)))
+		}
+		items[i] = document.Object(document.F("blockDevices", document.List(devices...)))
+	}
+	return document.List(items...)
+}

@@ -1,0 +1,38 @@
+package pool
+
+import (
+	"cmp"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// The kinds of this package.
+const (
+	APIGroup     = "cstor.openebs.io"
+	apiVersion   = APIGroup + "/v1"
+	ClusterKind  = "CStorPoolCluster"
+	InstanceKind = "CStorPoolInstance"
+	ReplicaKind  = "CStorVolumeReplica"
+)
+
+// Instance is a CStorPoolInstance: one pool as the operators run it.
+type Instance struct {
+	Object   *krm.Object
+	Name     string
+	Hostname string // of the node that it is on
+	Phase    string // as zpool says: ONLINE, DEGRADED, FAULTED ...; "" until it has run
+	Pool     *Pool
+}
+
+// DecodeInstance reads a CStorPoolInstance.
+func DecodeInstance(o *krm.Object) *Instance {
+	i := &Instance{
+		Object: o, Name: o.Name,
+		Hostname: cmp.Or(o.Label(inventory.LabelHostname), o.Node.Str("spec", "hostName")),
+		Phase:    o.Node.Str("status", "phase"),
+		Pool:     DecodePool(o.Node.Get("spec")),
+	}
+	i.Pool.Hostname = i.Hostname
+	return i
+}
