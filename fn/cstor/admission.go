@@ -7,7 +7,6 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -227,7 +226,7 @@ func (c *cluster) checkRemoved(old, pools []*pool) {
 		switch {
 		case replicas > 0:
 			c.report(finding.Error, "pool-in-use", "",
-				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", p.hostname, instance.Name, place.Count(replicas, "volume replica"))
+				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", p.hostname, instance.Name, finding.Count(replicas, "volume replica"))
 		case instance == nil && len(instances) > 0:
 			c.report(finding.Warning, "no-instance", "",
 				"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.hostname)

@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Assess implements system.Assessor. What the operator and its admission webhook
@@ -144,16 +144,16 @@ func (a assessment) poolCluster() {
 			}
 		}
 		if lost := a.claimedOutside(devices); len(lost) > 0 {
-			a.Judge(change.Destructive, "", place.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; look at poolwright status first, and see that the inventory has the kind CStorPoolCluster")
+			a.Judge(change.Destructive, "", finding.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; look at poolwright status first, and see that the inventory has the kind CStorPoolCluster")
 		}
 		if len(a.Reasons) > 0 {
 			return
 		}
 		if left := len(a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name)); left > 0 {
-			a.Judge(change.Disruptive, "", place.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
+			a.Judge(change.Disruptive, "", finding.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
 			return
 		}
-		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", place.Count(len(pools), "new pool"), a.counted(devices)))
+		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", finding.Count(len(pools), "new pool"), a.counted(devices)))
 		return
 	case change.Remove:
 		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
@@ -198,7 +198,7 @@ func (a assessment) replicasOn(hostname string) string {
 	}
 	switch {
 	case replicas > 0:
-		return fmt.Sprintf("%s on it", place.Count(replicas, "volume replica"))
+		return fmt.Sprintf("%s on it", finding.Count(replicas, "volume replica"))
 	case instances == 0, !a.facts.Tells(cstorGroup, replicaKind, a.Ref.Namespace):
 		return "the inventory does not tell whether volume replicas are on it"
 	}

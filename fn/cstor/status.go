@@ -10,7 +10,6 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -73,7 +72,7 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 // pools says "3 of 3 pools".
 func (s *standing) pools() string {
 	n := len(s.before.pools)
-	return fmt.Sprintf("%d of %s", n, place.Count(n, "pool"))
+	return fmt.Sprintf("%d of %s", n, finding.Count(n, "pool"))
 }
 
 // checkRendered tells whether there is anything to look at.
@@ -108,7 +107,7 @@ func (s *standing) checkRendered() {
 	if rendered > 0 && applied == 0 {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
-			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", place.Count(rendered, "object")),
+			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", finding.Count(rendered, "object")),
 		})
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 const (
@@ -139,7 +139,7 @@ func (f *forest) cluster(cluster inventory.Key) *health.Tree {
 				t.Phase = p.Phase
 			}
 		}
-		t.State = fmt.Sprintf("%d of %s healthy", healthy, place.Count(len(t.Children), "pool"))
+		t.State = fmt.Sprintf("%d of %s healthy", healthy, finding.Count(len(t.Children), "pool"))
 	}
 	t.Children = append(t.Children, f.volumesOf(cluster)...)
 	return t
@@ -285,7 +285,7 @@ func (f *forest) target(v *volumeChain) *health.Tree {
 	t := health.Absent(ref, "")
 	if v.target != nil {
 		t = &health.Tree{Object: ref, State: v.target.Node.Str("status", "phase"), Phase: f.targetPhase(v)}
-		t.Note = note(size(v.target.Node.Str("status", "capacity"), v.target.Node.Str("spec", "capacity")), fmt.Sprintf("%d of %s healthy", v.healthy(nil), place.Count(v.factor(), "replica")))
+		t.Note = note(size(v.target.Node.Str("status", "capacity"), v.target.Node.Str("spec", "capacity")), fmt.Sprintf("%d of %s healthy", v.healthy(nil), finding.Count(v.factor(), "replica")))
 	}
 	for _, r := range v.replicas {
 		t.Children = append(t.Children, f.replica(r))
@@ -403,9 +403,9 @@ func (f *forest) device(namespace, name string) *health.Tree {
 	case d.State == "Active":
 		t.Phase = health.OK
 	}
-	t.Note = note(d.Path, place.Size(d.Capacity), d.DriveType, "on node "+d.NodeName, d.Fault)
+	t.Note = note(d.Path, quantity.Size(d.Capacity), d.DriveType, "on node "+d.NodeName, d.Fault)
 	if d.NodeName == "" {
-		t.Note = note(d.Path, place.Size(d.Capacity), d.DriveType, "on host "+d.Hostname, d.Fault)
+		t.Note = note(d.Path, quantity.Size(d.Capacity), d.DriveType, "on host "+d.Hostname, d.Fault)
 	}
 	return t
 }
@@ -428,7 +428,7 @@ func note(parts ...string) string {
 func size(amounts ...string) string {
 	for _, a := range amounts {
 		if n, err := strconv.ParseInt(a, 10, 64); err == nil {
-			return place.Size(n)
+			return quantity.Size(n)
 		}
 		if a != "" {
 			return a

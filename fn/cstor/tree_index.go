@@ -10,7 +10,6 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -259,7 +258,7 @@ func (f *forest) hit(v *volumeChain, lost []*krm.Object, ifWhat string) *health.
 		if left < v.quorum() {
 			fate = "stops"
 		}
-		t.Note = note(t.Note, fmt.Sprintf("%s: %d of %s left, it %s", ifWhat, left, place.Count(v.factor(), "replica"), fate))
+		t.Note = note(t.Note, fmt.Sprintf("%s: %d of %s left, it %s", ifWhat, left, finding.Count(v.factor(), "replica"), fate))
 	}
 	user := v.user()
 	switch {

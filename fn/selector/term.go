@@ -1,4 +1,5 @@
-package place
+// Package selector reads and matches selector terms: which objects a spec means.
+package selector
 
 import (
 	"slices"
