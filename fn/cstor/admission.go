@@ -212,7 +212,7 @@ func (c *cluster) checkRemoved(old, pools []*pool) {
 	for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
 		instances[i.Hostname] = i
 	}
-	seen := c.facts.Tells(cstorGroup, instanceKind, c.namespace()) && c.facts.Tells(cstorGroup, replicaKind, c.namespace())
+	seen := c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace()) && c.facts.Tells(cstorGroup, cstorVolumeReplicaKind, c.namespace())
 	var removed, unseen []string
 	for _, p := range old {
 		if now[p.hostname] != nil {

@@ -20,9 +20,9 @@ func (System) Assess(facts *inventory.Facts, c *change.Change) {
 	switch {
 	case c.Ref.Kind == poolClusterKind:
 		a.poolCluster()
-	case c.Ref.Kind == claimKind:
+	case c.Ref.Kind == volumeClaimKind:
 		a.claim()
-	case c.Ref.Kind == attachmentKind:
+	case c.Ref.Kind == volumeAttachmentKind:
 		a.attachment()
 	case strings.HasPrefix(c.Ref.APIVersion, daoGroup+"/"):
 		c.Judge(change.Safe, "", "only Poolwright reads it: it remembers what was chosen")
@@ -83,7 +83,7 @@ func (a assessment) storage(f *change.Field) {
 	was, err := resource.ParseQuantity(f.Old.Str())
 	is, err2 := resource.ParseQuantity(f.New.Str())
 	name := a.New.Node.Str("spec", "storageClassName")
-	class := a.facts.Object(krm.ID{Group: storageGroup, Kind: classKind, Name: name})
+	class := a.facts.Object(krm.ID{Group: storageGroup, Kind: storageClassKind, Name: name})
 	known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name)
 	switch {
 	case err != nil || err2 != nil:
@@ -199,7 +199,7 @@ func (a assessment) replicasOn(hostname string) string {
 	switch {
 	case replicas > 0:
 		return fmt.Sprintf("%s on it", finding.Count(replicas, "volume replica"))
-	case instances == 0, !a.facts.Tells(cstorGroup, replicaKind, a.Ref.Namespace):
+	case instances == 0, !a.facts.Tells(cstorGroup, cstorVolumeReplicaKind, a.Ref.Namespace):
 		return "the inventory does not tell whether volume replicas are on it"
 	}
 	return "the inventory knows of no volume replica on it"

@@ -111,7 +111,7 @@ func (a assessment) occupied(d *inventory.BlockDevice) string {
 // renders reports whether a claim is one that is rendered for a cloud disk of the pool
 // cluster.
 func (a assessment) renders(claim inventory.Key, hostname string) bool {
-	live := a.facts.Object(krm.ID{Kind: claimKind, Namespace: claim.Namespace, Name: claim.Name})
+	live := a.facts.Object(krm.ID{Kind: volumeClaimKind, Namespace: claim.Namespace, Name: claim.Name})
 	if live != nil && live.Owner() != "" && live.Owner() == a.Owner() {
 		return true
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cluster) deviceRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: "openebs.io/v1alpha1", Kind: "BlockDevice", Namespace: c.namespace(), Name: name}
+	return finding.Ref{APIVersion: "openebs.io/v1alpha1", Kind: blockDeviceKind, Namespace: c.namespace(), Name: name}
 }
 
 // cannotSupply says why a node cannot supply a new pool, or "".
@@ -221,7 +221,7 @@ func (c *cluster) refuse(node string, s supply) {
 func (c *cluster) passOver() {
 	decided := map[string]bool{}
 	for i := range c.out.Choices {
-		if subject := &c.out.Choices[i].Subject; subject.Kind == "BlockDevice" && subject.Namespace == c.namespace() {
+		if subject := &c.out.Choices[i].Subject; subject.Kind == blockDeviceKind && subject.Namespace == c.namespace() {
 			decided[subject.Name] = true
 		}
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 func nodeRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: "v1", Kind: "Node", Name: name}
+	return finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
 }
 
 // placeNodes keeps the nodes that hold pools, and fills up to minPoolCount.
@@ -168,13 +168,13 @@ func (c *cluster) drop(m *member, dropped map[string]bool, why string) {
 
 // consents reports whether the pool of a node may be removed.
 func (c *cluster) consents(node string) bool {
-	set := c.Consent.Covers(setKind, storageSetName(c.name(), node))
+	set := c.Consent.Covers(storageSetKind, storageSetName(c.name(), node))
 	whole := (c.before.cluster != nil || len(c.before.objects) > 0) && c.Consent.Covers(poolClusterKind, c.name())
 	return set || whole
 }
 
 func (c *cluster) consentFor(node string) string {
-	return fmt.Sprintf("poolwright.io/allow-removal: %s/%s", setKind, storageSetName(c.name(), node))
+	return fmt.Sprintf("poolwright.io/allow-removal: %s/%s", storageSetKind, storageSetName(c.name(), node))
 }
 
 // allowedNodes lists the nodes that may newly be chosen, and why others may not.

@@ -14,7 +14,7 @@ import (
 
 // checkPoolCluster compares the rendered CStorPoolCluster with the live one.
 func (s *standing) checkPoolCluster() {
-	step := s.report.Step("CStorPoolCluster")
+	step := s.report.Step(poolClusterKind)
 	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
 		step.Add(health.Problem{Phase: phase, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
@@ -99,7 +99,7 @@ func regrouped(a, b *krm.Object) string {
 // to us.
 func (s *standing) checkPools() {
 	step := s.report.Step("pool")
-	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, instanceKind, s.namespace())
+	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, poolInstanceKind, s.namespace())
 	for _, p := range s.before.pools {
 		step.Count()
 		wanted[p.hostname] = true
@@ -140,9 +140,9 @@ func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) 
 	if poolCluster == nil {
 		return "", false
 	}
-	for _, r := range facts.Objects(cstorGroup, replicaKind) {
+	for _, r := range facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
 		name := r.Label(inventory.LabelPoolInstance)
-		instance := krm.ID{Group: cstorGroup, Kind: instanceKind, Namespace: r.Namespace, Name: name}
+		instance := krm.ID{Group: cstorGroup, Kind: poolInstanceKind, Namespace: r.Namespace, Name: name}
 		if r.Namespace == poolCluster.Namespace && r.Annotation(inventory.AnnotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, poolCluster.Name+"-") {
 			return name, true
 		}
@@ -237,7 +237,7 @@ func (s *standing) instanceOn(hostname string) *krm.Object {
 // stands for it.
 func (s *standing) detail() {
 	for _, node := range s.before.nodes {
-		set := finding.Ref{APIVersion: daoVersion, Kind: setKind, Namespace: s.namespace(), Name: storageSetName(s.name(), node)}
+		set := finding.Ref{APIVersion: daoVersion, Kind: storageSetKind, Namespace: s.namespace(), Name: storageSetName(s.name(), node)}
 		said := finding.Count(len(s.devicesOf(node)), "block device")
 		if i := s.instanceOn(s.hostname(node)); i != nil {
 			said = "pool " + i.Name + " " + i.Node.Str("status", "phase") + ", " + said
