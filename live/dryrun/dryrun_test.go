@@ -24,12 +24,12 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/cluster"
-	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/live/dryrun"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 var (
