@@ -10,7 +10,7 @@ FUZZTIME ?= 10s
 
 # What the tests need of other projects, the GitOps engines among it, is in
 # modules of its own.
-TEST_MODULES := deploy/checks live/engines/kpt live/engines/flux live/engines/argocd
+TEST_MODULES := test/checks test/engines/kpt test/engines/flux test/engines/argocd
 
 .DEFAULT_GOAL := help
 
@@ -68,7 +68,7 @@ bench-live: build control-plane ## Measure the inventory of a real API server wi
 
 .PHONY: lint
 lint: ## Check formatting, and vet
-	@unformatted=$$(gofmt -l cmd deploy examples fn internal live schema); \
+	@unformatted=$$(gofmt -l cmd examples fn live schema test); \
 	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 	@set -e; for module in $(TEST_MODULES); do (cd $$module && go vet ./...); done
@@ -91,7 +91,7 @@ clean: ## Remove what was built
 
 # The control plane that tests run is built from its Go modules, each a module of
 # its own, so that the product's go.mod stays small.
-CONTROL_PLANE := live/controlplane
+CONTROL_PLANE := test/controlplane
 KUBERNETES    := v1.36.3
 KUBE_VERSION  := k8s.io/component-base/version
 
@@ -108,9 +108,9 @@ bin/kube-%: $(CONTROL_PLANE)/kubernetes/go.mod
 	  -ldflags "-s -w -X $(KUBE_VERSION).gitVersion=$(KUBERNETES) -X $(KUBE_VERSION).gitMajor=1 -X $(KUBE_VERSION).gitMinor=36" \
 	  -o "$(CURDIR)/$@" k8s.io/kubernetes/cmd/kube-$*
 
-bin/kustomize-controller: live/engines/flux/controller/go.mod
+bin/kustomize-controller: test/engines/flux/controller/go.mod
 	@echo "building Flux's kustomize-controller for the tests: some minutes, the first time only"
-	cd live/engines/flux/controller && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$(CURDIR)/$@" github.com/fluxcd/kustomize-controller
+	cd test/engines/flux/controller && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$(CURDIR)/$@" github.com/fluxcd/kustomize-controller
 
 bin/kustomize: Makefile
 	CGO_ENABLED=0 GOBIN="$(CURDIR)/bin" go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
@@ -22,18 +23,18 @@ const (
 // neverRendered reports whether a kind is a fact wherever it lies (spec, section
 // "Package and facts").
 func neverRendered(o *krm.Object) bool {
-	switch (krm.ID{Group: o.Group(), Kind: o.Kind}) {
-	case krm.ID{Kind: "Node"},
-		krm.ID{Kind: "PersistentVolume"},
-		krm.ID{Group: "openebs.io", Kind: "BlockDevice"},
-		krm.ID{Group: "openebs.io", Kind: "BlockDeviceClaim"},
-		krm.ID{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
-		krm.ID{Group: "cstor.openebs.io", Kind: "CStorVolume"},
-		krm.ID{Group: "cstor.openebs.io", Kind: "CStorVolumeConfig"},
-		krm.ID{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
-		krm.ID{Group: "storage.k8s.io", Kind: "CSIDriver"},
-		krm.ID{Group: "storage.k8s.io", Kind: "CSINode"},
-		krm.ID{Group: ownGroup, Kind: "NodeInventory"}:
+	switch o.GroupKind() {
+	case krm.GroupKind{Kind: "Node"},
+		krm.GroupKind{Kind: "PersistentVolume"},
+		krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"},
+		krm.GroupKind{Group: "openebs.io", Kind: "BlockDeviceClaim"},
+		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
+		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorVolume"},
+		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorVolumeConfig"},
+		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
+		krm.GroupKind{Group: "storage.k8s.io", Kind: "CSIDriver"},
+		krm.GroupKind{Group: "storage.k8s.io", Kind: "CSINode"},
+		krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}:
 		return true
 	}
 	return false
@@ -50,7 +51,7 @@ type classified struct {
 	partial  bool                     // a spec came as functionConfig; there may be more that are not seen here
 	findings []finding.Finding
 
-	specKinds []krm.ID
+	specKinds []krm.GroupKind
 	known     []schema.Kind
 	items     map[krm.ID]*krm.Object
 	factItems map[krm.ID]*krm.Object
@@ -142,7 +143,7 @@ func isList(o *krm.Object, fact bool) bool {
 }
 
 func (c *classified) isSpec(o *krm.Object) bool {
-	return slices.Contains(c.specKinds, krm.ID{Group: o.Group(), Kind: o.Kind})
+	return slices.Contains(c.specKinds, o.GroupKind())
 }
 
 // checkKind refuses what can only be a spec with a slip in its apiVersion or
@@ -221,11 +222,11 @@ func isFact(o *krm.Object) bool {
 	return o.Annotation(krm.AnnotationInventory) == "true" || InInventory(o.Path) || neverRendered(o)
 }
 
-// InInventory reports whether a path, with slashes, lies below a folder named
-// inventory: what is there is a fact.
+// InInventory reports whether a path, with slashes, lies below an inventory
+// folder: what is there is a fact.
 func InInventory(path string) bool {
 	folders, _ := splitPath(path)
-	return slices.Contains(folders, "inventory")
+	return slices.Contains(folders, inventory.Folder)
 }
 
 func splitPath(path string) (folders []string, file string) {

@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // TestUpstreamCRD holds what is rendered against the structural schema of the

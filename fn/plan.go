@@ -8,8 +8,8 @@ import (
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Assess says what each change risks and why, with what the facts tell, and sorts
@@ -43,7 +43,7 @@ func assess(facts *inventory.Facts, c *change.Change) {
 	assessRest(c)
 	if c.Action == change.Remove && !c.Old.Deleting() {
 		if keepers := gitops.Keepers(c.Old); len(keepers) > 0 {
-			c.Judge(change.Safe, "", "it carries the protection of "+place.Names(keepers)+": it stays in the cluster until that is lifted")
+			c.Judge(change.Safe, "", "it carries the protection of "+finding.Names(keepers)+": it stays in the cluster until that is lifted")
 		}
 	}
 }
@@ -86,15 +86,15 @@ func dying(facts *inventory.Facts, c *change.Change, live *krm.Object) {
 }
 
 // RiskFacts lists the kinds that Assess asks the facts about.
-func RiskFacts() []krm.ID {
-	return kinds(func(d system.Description) []krm.ID { return d.RiskFacts })
+func RiskFacts() []krm.GroupKind {
+	return kinds(func(d system.Description) []krm.GroupKind { return d.RiskFacts })
 }
 
 // systemOf is the system of the spec that an owner annotation names, or nil.
 func systemOf(owner string) system.System {
 	spec, _ := krm.ParseOwner(owner)
 	for _, s := range systems() {
-		if s.Describe().Kind == (krm.ID{Group: spec.Group, Kind: spec.Kind}) {
+		if s.Describe().Kind == spec.GroupKind() {
 			return s
 		}
 	}

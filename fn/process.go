@@ -9,8 +9,10 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// RenderedFolder is the output folder inside a package, where nothing else is named.
+const RenderedFolder = "rendered"
+
 const (
-	outputFolder    = "rendered"
 	annotationPath  = "internal.config.kubernetes.io/path"
 	annotationIndex = "internal.config.kubernetes.io/index"
 
@@ -61,7 +63,7 @@ func Process(rl *krm.ResourceList) []finding.Finding {
 			continue
 		}
 		if located {
-			path := outputFolder + "/" + r.Path
+			path := RenderedFolder + "/" + r.Path
 			locate(r.Object, path, index[path])
 			index[path]++
 		}

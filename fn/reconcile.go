@@ -7,7 +7,6 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
@@ -80,7 +79,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
 	}
 	if len(gone) > 0 {
 		slices.Sort(gone)
-		f := spec.Finding(finding.Info, "removed", "", "no longer rendered, since nothing is lost with it or the loss is allowed: "+place.Names(gone))
+		f := spec.Finding(finding.Info, "removed", "", "no longer rendered, since nothing is lost with it or the loss is allowed: "+finding.Names(gone))
 		r.findings = append(r.findings, f)
 	}
 }

@@ -52,8 +52,8 @@ type Result struct {
 	Facts    *inventory.Facts // what the inventory tells, for Assess
 }
 
-// maxSpec is the size of the largest spec document, in bytes.
-const maxSpec = 1 << 20
+// MaxSpec is the size of the largest document that may be a spec, in bytes.
+const MaxSpec = 1 << 20
 
 // Render turns the specs of a package into everything that they need.
 func Render(p Package) Result { return prepare(p).render() }
@@ -75,8 +75,8 @@ func prepare(p Package) *prepared {
 	schemas := schema.Load()
 	pkg := &prepared{classified: classify(p, systems(), schemas.Kinds()), schemas: schemas}
 	for _, o := range pkg.classified.specs {
-		if size := sizeOf(o); size > maxSpec {
-			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, maxSpec)
+		if size := sizeOf(o); size > MaxSpec {
+			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, MaxSpec)
 			continue
 		}
 		if spec := pkg.complete(o); spec != nil {
@@ -255,9 +255,9 @@ func (pkg *prepared) completePolicy() policy {
 	return config.Spec
 }
 
-func specsOf(specs []*system.Spec, kind krm.ID) []*system.Spec {
+func specsOf(specs []*system.Spec, kind krm.GroupKind) []*system.Spec {
 	return slices.DeleteFunc(slices.Clone(specs), func(s *system.Spec) bool {
-		return krm.ID{Group: s.Object.Group(), Kind: s.Object.Kind} != kind
+		return s.Object.GroupKind() != kind
 	})
 }
 

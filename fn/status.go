@@ -67,41 +67,41 @@ func (pkg *prepared) invalid() (statuses []health.Status, rest []finding.Finding
 }
 
 // SpecKinds lists the kinds of spec.
-func SpecKinds() []krm.ID {
-	return kinds(func(d system.Description) []krm.ID { return []krm.ID{d.Kind} })
+func SpecKinds() []krm.GroupKind {
+	return kinds(func(d system.Description) []krm.GroupKind { return []krm.GroupKind{d.Kind} })
 }
 
 // Specs lists the specs among objects.
 func Specs(objects []*krm.Object) []*krm.Object {
 	ids := SpecKinds()
 	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool {
-		return !slices.Contains(ids, krm.ID{Group: o.Group(), Kind: o.Kind})
+		return !slices.Contains(ids, o.GroupKind())
 	})
 }
 
 // OwnKinds lists the kinds that have a status of ours: the specs, and what is
 // rendered of Poolwright's own kinds.
-func OwnKinds() []krm.ID {
-	var ids []krm.ID
+func OwnKinds() []krm.GroupKind {
+	var ids []krm.GroupKind
 	for _, k := range schema.Load().Kinds() {
 		if !k.Foreign && (k.Role == schema.Spec || k.Role == schema.Rendered) {
-			ids = append(ids, krm.ID{Group: k.Group, Kind: k.Kind})
+			ids = append(ids, krm.GroupKind{Group: k.Group, Kind: k.Kind})
 		}
 	}
 	return ids
 }
 
 // StatusKinds lists the kinds of fact that statuses are made of.
-func StatusKinds() []krm.ID {
-	return kinds(func(d system.Description) []krm.ID { return d.Facts })
+func StatusKinds() []krm.GroupKind {
+	return kinds(func(d system.Description) []krm.GroupKind { return d.Facts })
 }
 
 // TreeKinds lists the kinds of fact that trees are made of.
-func TreeKinds() []krm.ID {
-	return kinds(func(d system.Description) []krm.ID {
+func TreeKinds() []krm.GroupKind {
+	return kinds(func(d system.Description) []krm.GroupKind {
 		ids := slices.Clone(d.Facts)
 		for _, k := range d.Roots {
-			ids = append(ids, krm.ID{Group: k.Group, Kind: k.Kind})
+			ids = append(ids, k.GroupKind)
 		}
 		return ids
 	})

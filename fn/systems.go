@@ -1,7 +1,6 @@
 package fn
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor"
@@ -18,21 +17,19 @@ func systems() []system.System {
 }
 
 // kinds lists kinds that the systems name, each once.
-func kinds(of func(system.Description) []krm.ID) []krm.ID {
-	var ids []krm.ID
+func kinds(of func(system.Description) []krm.GroupKind) []krm.GroupKind {
+	var ids []krm.GroupKind
 	for _, s := range systems() {
 		ids = append(ids, of(s.Describe())...)
 	}
-	slices.SortFunc(ids, func(a, b krm.ID) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
-	})
+	slices.SortFunc(ids, krm.GroupKind.Compare)
 	return slices.Compact(ids)
 }
 
 // FactKinds lists the kinds of fact that the specs among some objects look at.
-func FactKinds(objects []*krm.Object) []krm.ID {
-	return kinds(func(d system.Description) []krm.ID {
-		if slices.ContainsFunc(objects, func(o *krm.Object) bool { return krm.ID{Group: o.Group(), Kind: o.Kind} == d.Kind }) {
+func FactKinds(objects []*krm.Object) []krm.GroupKind {
+	return kinds(func(d system.Description) []krm.GroupKind {
+		if slices.ContainsFunc(objects, func(o *krm.Object) bool { return o.GroupKind() == d.Kind }) {
 			return d.Facts
 		}
 		return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -35,18 +34,18 @@ func Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 }
 
 // TreeKind finds the kind that a person means, who may call it by a short name.
-func TreeKind(name string) (krm.ID, error) {
+func TreeKind(name string) (krm.GroupKind, error) {
 	var known, all []string
 	for _, s := range systems() {
 		for _, k := range s.Describe().Roots {
 			if strings.EqualFold(k.Kind, name) || slices.Contains(k.Names, strings.ToLower(name)) {
-				return krm.ID{Group: k.Group, Kind: k.Kind}, nil
+				return k.GroupKind, nil
 			}
 			known = append(known, k.Kind)
 			all = append(append(all, k.Kind), k.Names...)
 		}
 	}
-	return krm.ID{}, fmt.Errorf("no tree starts at a %q%s; it can at %s", name, schema.DidYouMean(name, all), strings.Join(known, ", "))
+	return krm.GroupKind{}, fmt.Errorf("no tree starts at a %q%s; it can at %s", name, schema.DidYouMean(name, all), strings.Join(known, ", "))
 }
 
 // TreeNames lists the shortest names of the kinds that a tree starts at.
@@ -63,13 +62,13 @@ func TreeNames() []string {
 // TreeRoot finds an object among the facts, or one that is not there and of which
 // they tell all the same. Kinds without namespaces are looked for in any. The error
 // says what there is instead.
-func TreeRoot(facts []*krm.Object, kind krm.ID, namespace, name string) (krm.ID, error) {
+func TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, name string) (krm.ID, error) {
 	var found []krm.ID
 	var names []string
 	namespaced := false
 	for _, o := range facts {
 		id := o.ID()
-		if id.Group != kind.Group || id.Kind != kind.Kind {
+		if id.GroupKind() != kind {
 			continue
 		}
 		namespaced = namespaced || id.Namespace != ""
@@ -103,7 +102,7 @@ func TreeRoot(facts []*krm.Object, kind krm.ID, namespace, name string) (krm.ID,
 	case len(names) == 0:
 		return krm.ID{}, fmt.Errorf("there is no %s %q%s, nor any other", kind.Kind, name, in)
 	case near == "":
-		return krm.ID{}, fmt.Errorf("there is no %s %q%s; there are %s", kind.Kind, name, in, place.Names(names))
+		return krm.ID{}, fmt.Errorf("there is no %s %q%s; there are %s", kind.Kind, name, in, finding.Names(names))
 	default:
 		return krm.ID{}, fmt.Errorf("there is no %s %q%s%s", kind.Kind, name, in, near)
 	}

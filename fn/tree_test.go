@@ -276,10 +276,10 @@ func TestTreeClaims(t *testing.T) {
 
 // TestTreeRoot holds how a root is found by its name.
 func TestTreeRoot(t *testing.T) {
-	node, disk, claimKind := krm.ID{Kind: "Node"}, krm.ID{Group: "openebs.io", Kind: "BlockDevice"}, krm.ID{Kind: "PersistentVolumeClaim"}
+	node, disk, claimKind := krm.GroupKind{Kind: "Node"}, krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"}, krm.GroupKind{Kind: "PersistentVolumeClaim"}
 	gone := apply(t, local.facts+volumes, []edit{{line: "kind: Node, metadata: {name: b,"}})
 	for _, c := range []struct {
-		kind            krm.ID
+		kind            krm.GroupKind
 		namespace, name string
 		want, err       string
 	}{

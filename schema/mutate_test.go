@@ -9,7 +9,7 @@ import (
 
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
-	"github.com/poolwright/poolwright/schema/schematest"
+	"github.com/poolwright/poolwright/test/mutation"
 )
 
 // A document in which anything may have gone wrong gives JSON or an error,
@@ -18,10 +18,10 @@ func TestCompleteMutated(t *testing.T) {
 	seeds := documents(t, "testdata/*/*valid/*.yaml")
 	s := Load()
 	rapid.Check(t, func(t *rapid.T) {
-		n := schematest.Clone(rapid.SampledFrom(seeds).Draw(t, "seed"))
+		n := mutation.Clone(rapid.SampledFrom(seeds).Draw(t, "seed"))
 		ref := refOf(&n)
 		for range rapid.IntRange(0, 4).Draw(t, "mistakes") {
-			schematest.Mutate(t, &n)
+			mutation.Mutate(t, &n)
 		}
 		text := document.Append(nil, &n, 0)
 		completed, findings := s.Complete(nil, ref, &n)

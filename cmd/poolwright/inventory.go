@@ -18,8 +18,8 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
@@ -80,7 +80,7 @@ func newInventory(s streams) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return runInventory(cmd.Context(), s, f) },
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", "inventory", "the folder to write, or - for the standard output")
+	cmd.Flags().StringVarP(&f.output, "output", "o", inventory.Folder, "the folder to write, or - for the standard output")
 	addOneOf(cmd, &f.format, "format", "", "write yaml, or json with one object a line", snapshot.YAML, snapshot.JSON)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "read only nodes with these labels, and what belongs to them")
 	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "keep this annotation of nodes and block devices, too; may be repeated")
@@ -139,7 +139,7 @@ func (f inventoryFlags) check() error {
 type taken struct {
 	*snapshot.Snapshot
 	from   *cluster.Cluster
-	needed []krm.ID
+	needed []krm.GroupKind
 }
 
 // take reads the cluster.
@@ -191,7 +191,7 @@ func (c *counts) String() string {
 	if most == "" {
 		return ""
 	}
-	return fmt.Sprintf(": %s, %d of them %s", place.Count(sum, "object"), c.of[most], most)
+	return fmt.Sprintf(": %s, %d of them %s", finding.Count(sum, "object"), c.of[most], most)
 }
 
 // write plans the folder, says what is to be said, and writes it.
@@ -205,7 +205,7 @@ func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 			return k.Write(w, f.format)
 		}})
 		// That there is none of a kind may matter, too.
-		if k.Len() > 0 || slices.Contains(t.needed, krm.ID{Group: k.Group, Kind: k.Kind}) {
+		if k.Len() > 0 || slices.Contains(t.needed, krm.GroupKind{Group: k.Group, Kind: k.Kind}) {
 			useful = append(useful, name)
 		}
 	}
@@ -221,7 +221,7 @@ func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 		return err
 	}
 	f.listed(s.err, useful)
-	fmt.Fprintln(s.err, summary(f.output, plan, place.Count(t.Len(), "object")+" from "+t.from.String()))
+	fmt.Fprintln(s.err, summary(f.output, plan, finding.Count(t.Len(), "object")+" from "+t.from.String()))
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (f inventoryFlags) gaps(t taken) []finding.Finding {
 	case len(missed) > 0:
 		message = "the cluster does not have kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; they are left out"
 		if others > 0 {
-			message += ", and " + place.Count(others, "other kind")
+			message += ", and " + finding.Count(others, "other kind")
 		}
 	case others > 0:
 		message = fmt.Sprintf("the cluster does not have %d of the %d kinds that are read; they are left out", others, others+len(t.Kinds))
@@ -294,7 +294,7 @@ func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 		}
 		notes = append(notes, finding.Finding{
 			Severity: finding.Warning, Rule: "fewer-objects", Pos: document.Position{File: c.Name},
-			Message: fmt.Sprintf("had %s, %s look missing to the renderer, which then holds or refuses", place.Count(had, "object"), now),
+			Message: fmt.Sprintf("had %s, %s look missing to the renderer, which then holds or refuses", finding.Count(had, "object"), now),
 		})
 	}
 	return notes

@@ -25,8 +25,8 @@ import (
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
-	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/test/controlplane"
 )
 
 // TestLiveScripts runs the behaviour tests of the verbs that talk to a cluster:

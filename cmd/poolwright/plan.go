@@ -71,7 +71,7 @@ const planExample = `  # What would the edit that I just made do?
 
 // Values of --against that are no folder.
 const (
-	againstRendered = "rendered"
+	againstRendered = fn.RenderedFolder
 	againstLive     = "live"
 )
 
@@ -197,12 +197,12 @@ func againstFolder(dir, against string) (string, error) {
 		return "", usage("--against needs rendered, live, or a folder")
 	}
 	switch info, err := os.Stat(against); {
-	case errors.Is(err, fs.ErrNotExist) && filepath.Base(against) == folder.Rendered:
+	case errors.Is(err, fs.ErrNotExist) && filepath.Base(against) == fn.RenderedFolder:
 		return against, nil
 	case err != nil || !info.IsDir():
 		return "", usage("--against %s: no such folder; write rendered, live, or a folder with rendered manifests: one that is called rendered need not be there", against)
 	}
-	if inner := filepath.Join(against, folder.Rendered); isDir(inner) {
+	if inner := filepath.Join(against, fn.RenderedFolder); isDir(inner) {
 		return inner, nil
 	}
 	return against, nil

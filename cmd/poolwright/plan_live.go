@@ -11,7 +11,6 @@ import (
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/live/dryrun"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema"
@@ -28,7 +27,7 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 	options := dryrun.Options{Manager: f.manager, Effect: fn.DryRunEffect}
 	for _, k := range schema.Load().Kinds() {
 		if k.Role == schema.Rendered {
-			options.Kinds = append(options.Kinds, krm.ID{Group: k.Group, Kind: k.Kind})
+			options.Kinds = append(options.Kinds, krm.GroupKind{Group: k.Group, Kind: k.Kind})
 		}
 	}
 	for _, o := range ours(lock) {
@@ -37,7 +36,7 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 	var done atomic.Int64
 	options.Progress = func(n, _ int) { done.Store(int64(n)) }
 	defer terminal.Follow(s.err, func() string {
-		return fmt.Sprintf("asking %s about %s, %d done", c, place.Count(len(wanted), "object"), done.Load())
+		return fmt.Sprintf("asking %s about %s, %d done", c, finding.Count(len(wanted), "object"), done.Load())
 	})()
 	result, err := dryrun.Run(ctx, c, wanted, options)
 	if err != nil {
@@ -83,7 +82,7 @@ func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Findin
 		risk := removals[0].Risk
 		f := finding.Finding{
 			Severity: finding.Warning, Rule: ruleOtherPackage, Object: specRef(owner),
-			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, %s (%s): say --prune to count them as removed, or --prune=false if another package renders them", place.Names(names), fate, risk),
+			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, %s (%s): say --prune to count them as removed, or --prune=false if another package renders them", finding.Names(names), fate, risk),
 		}
 		if limit != "" && risk.AtLeast(limit) {
 			f.Severity = finding.Error

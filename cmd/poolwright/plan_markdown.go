@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -39,7 +38,7 @@ func (p *plan) markdown() string {
 	for i, c := range p.changes {
 		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+gitOnly(c)), escape(reasons(c)))
 		if b.Len()+len(row) > maxRows {
-			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", place.Count(len(p.changes)-i, "change"))
+			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", finding.Count(len(p.changes)-i, "change"))
 			break
 		}
 		b.WriteString(row)
@@ -48,7 +47,7 @@ func (p *plan) markdown() string {
 	for i, c := range p.changes {
 		block := details(c)
 		if b.Len()+len(block)+len(note)+20 > maxComment {
-			fmt.Fprintf(&b, note, place.Count(len(p.changes)-i, "diff"))
+			fmt.Fprintf(&b, note, finding.Count(len(p.changes)-i, "diff"))
 			break
 		}
 		b.WriteString(block)
@@ -76,7 +75,7 @@ func (p *plan) warnings() string {
 	}
 	switch {
 	case left > 0:
-		fmt.Fprintf(&b, "\n%s more left out.\n", place.Count(left, "line"))
+		fmt.Fprintf(&b, "\n%s more left out.\n", finding.Count(left, "line"))
 	case b.Len() == 0:
 		return ""
 	}
@@ -149,7 +148,7 @@ func details(c *change.Change) string {
 	text, rest := diff.String(), ""
 	if len(text) > maxDiff {
 		end := strings.LastIndexByte(text[:maxDiff], '\n') + 1
-		rest = fmt.Sprintf("\n%s more left out.\n", place.Count(strings.Count(text[end:], "\n"), "line"))
+		rest = fmt.Sprintf("\n%s more left out.\n", finding.Count(strings.Count(text[end:], "\n"), "line"))
 		text = text[:end]
 	}
 	fence := fenceFor(text)

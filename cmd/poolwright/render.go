@@ -11,7 +11,6 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/fn"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -85,7 +84,7 @@ func runRender(s streams, dir, output string, check bool) error {
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, summary(target, plan, place.Count(len(result.Objects), "object")))
+	fmt.Fprintln(s.err, summary(target, plan, finding.Count(len(result.Objects), "object")))
 	return nil
 }
 
@@ -121,5 +120,5 @@ func summary(target string, plan *folder.Plan, objects string) string {
 		return fmt.Sprintf("%s: %s, nothing changed", target, objects)
 	}
 	return fmt.Sprintf("%s: %s; %s added, %d changed, %d removed, %d unchanged", target, objects,
-		place.Count(plan.Count(folder.Add), "file"), plan.Count(folder.Change), plan.Count(folder.Remove), plan.Unchanged)
+		finding.Count(plan.Count(folder.Add), "file"), plan.Count(folder.Change), plan.Count(folder.Remove), plan.Unchanged)
 }

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/poolwright/poolwright/internal/tool"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // TestSidecar runs the plugin of Argo CD in the image of the function, as its server

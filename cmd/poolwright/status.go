@@ -68,7 +68,7 @@ const statusExample = `  # The package in the current folder, against the cluste
 // Where the facts come from.
 const (
 	fromLive      = "live"
-	fromInventory = "inventory"
+	fromInventory = inventory.Folder
 )
 
 type statusFlags struct {

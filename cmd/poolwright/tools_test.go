@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // workbench is a machine with poolwright on the PATH, for tests with real tools.

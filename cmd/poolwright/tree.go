@@ -88,14 +88,14 @@ func treeKinds(args []string) []string {
 }
 
 func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
-	var root krm.ID
+	var kind krm.GroupKind
 	var wanted *ref
 	if len(args) > 0 {
 		var err error
 		if wanted, err = parseRef(args[0]); err != nil {
 			return err
 		}
-		if root, err = fn.TreeKind(wanted.kind); err != nil {
+		if kind, err = fn.TreeKind(wanted.kind); err != nil {
 			return usage("%v", err)
 		}
 	}
@@ -103,8 +103,9 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 	if err != nil {
 		return err
 	}
+	var root krm.ID
 	if wanted != nil {
-		if root, err = fn.TreeRoot(facts, root, cmp.Or(wanted.namespace, f.namespace), wanted.name); err != nil {
+		if root, err = fn.TreeRoot(facts, kind, cmp.Or(wanted.namespace, f.namespace), wanted.name); err != nil {
 			return err
 		}
 	}

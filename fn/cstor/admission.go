@@ -7,7 +7,6 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -213,7 +212,7 @@ func (c *cluster) checkRemoved(old, pools []*pool) {
 	for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
 		instances[i.Hostname] = i
 	}
-	seen := c.facts.Tells(cstorGroup, instanceKind, c.namespace()) && c.facts.Tells(cstorGroup, replicaKind, c.namespace())
+	seen := c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace()) && c.facts.Tells(cstorGroup, cstorVolumeReplicaKind, c.namespace())
 	var removed, unseen []string
 	for _, p := range old {
 		if now[p.hostname] != nil {
@@ -227,7 +226,7 @@ func (c *cluster) checkRemoved(old, pools []*pool) {
 		switch {
 		case replicas > 0:
 			c.report(finding.Error, "pool-in-use", "",
-				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", p.hostname, instance.Name, place.Count(replicas, "volume replica"))
+				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", p.hostname, instance.Name, finding.Count(replicas, "volume replica"))
 		case instance == nil && len(instances) > 0:
 			c.report(finding.Warning, "no-instance", "",
 				"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.hostname)

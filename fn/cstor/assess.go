@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Assess implements system.Assessor. What the operator and its admission webhook
@@ -20,9 +20,9 @@ func (System) Assess(facts *inventory.Facts, c *change.Change) {
 	switch {
 	case c.Ref.Kind == poolClusterKind:
 		a.poolCluster()
-	case c.Ref.Kind == claimKind:
+	case c.Ref.Kind == volumeClaimKind:
 		a.claim()
-	case c.Ref.Kind == attachmentKind:
+	case c.Ref.Kind == volumeAttachmentKind:
 		a.attachment()
 	case strings.HasPrefix(c.Ref.APIVersion, daoGroup+"/"):
 		c.Judge(change.Safe, "", "only Poolwright reads it: it remembers what was chosen")
@@ -83,7 +83,7 @@ func (a assessment) storage(f *change.Field) {
 	was, err := resource.ParseQuantity(f.Old.Str())
 	is, err2 := resource.ParseQuantity(f.New.Str())
 	name := a.New.Node.Str("spec", "storageClassName")
-	class := a.facts.Object(krm.ID{Group: storageGroup, Kind: classKind, Name: name})
+	class := a.facts.Object(krm.ID{Group: storageGroup, Kind: storageClassKind, Name: name})
 	known := a.facts.VolumeClaim(a.Ref.Namespace, a.Ref.Name)
 	switch {
 	case err != nil || err2 != nil:
@@ -144,16 +144,16 @@ func (a assessment) poolCluster() {
 			}
 		}
 		if lost := a.claimedOutside(devices); len(lost) > 0 {
-			a.Judge(change.Destructive, "", place.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; look at poolwright status first, and see that the inventory has the kind CStorPoolCluster")
+			a.Judge(change.Destructive, "", finding.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; look at poolwright status first, and see that the inventory has the kind CStorPoolCluster")
 		}
 		if len(a.Reasons) > 0 {
 			return
 		}
 		if left := len(a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name)); left > 0 {
-			a.Judge(change.Disruptive, "", place.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
+			a.Judge(change.Disruptive, "", finding.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
 			return
 		}
-		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", place.Count(len(pools), "new pool"), a.counted(devices)))
+		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", finding.Count(len(pools), "new pool"), a.counted(devices)))
 		return
 	case change.Remove:
 		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
@@ -198,8 +198,8 @@ func (a assessment) replicasOn(hostname string) string {
 	}
 	switch {
 	case replicas > 0:
-		return fmt.Sprintf("%s on it", place.Count(replicas, "volume replica"))
-	case instances == 0, !a.facts.Tells(cstorGroup, replicaKind, a.Ref.Namespace):
+		return fmt.Sprintf("%s on it", finding.Count(replicas, "volume replica"))
+	case instances == 0, !a.facts.Tells(cstorGroup, cstorVolumeReplicaKind, a.Ref.Namespace):
 		return "the inventory does not tell whether volume replicas are on it"
 	}
 	return "the inventory knows of no volume replica on it"

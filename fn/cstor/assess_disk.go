@@ -7,14 +7,14 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // replacement judges one disk of a redundant RAID group that is replaced: what is
 // on it must be elsewhere. Where that cannot be told, it is taken to be nowhere.
 func (a assessment) replacement(p *pool, out string) (change.Risk, string) {
 	if !survives(a.facts, a.Ref.Namespace, p, out) {
-		return change.Destructive, "what is on it cannot be rebuilt from the rest of its RAID group: " + place.Names(a.unwell(p, out)) + "; bring that back first"
+		return change.Destructive, "what is on it cannot be rebuilt from the rest of its RAID group: " + finding.Names(a.unwell(p, out)) + "; bring that back first"
 	}
 	const rebuilt = "the pool rebuilds it (resilver), and has less redundancy until that is done"
 	phase, rebuilding := a.phase(p.hostname)

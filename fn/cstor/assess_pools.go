@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	d "github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // pools judges the pools of a CStorPoolCluster that is changed.
@@ -75,7 +76,7 @@ func (a assessment) groupAdded(f *change.Field) {
 func (a assessment) problem(hostname string, names []string) (change.Risk, string) {
 	const lost, refused = ": the webhook refuses it, or else what is on it is lost", ": the webhook refuses it, and the sync stops here"
 	if pooled := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(a.disks, name) }); len(pooled) > 0 {
-		return change.Destructive, place.Names(pooled) + " is in use in the pool cluster already" + lost
+		return change.Destructive, finding.Names(pooled) + " is in use in the pool cluster already" + lost
 	}
 	risk, text := change.Safe, ""
 	for _, name := range names {
@@ -110,7 +111,7 @@ func (a assessment) occupied(d *inventory.BlockDevice) string {
 // renders reports whether a claim is one that is rendered for a cloud disk of the pool
 // cluster.
 func (a assessment) renders(claim inventory.Key, hostname string) bool {
-	live := a.facts.Object(krm.ID{Kind: claimKind, Namespace: claim.Namespace, Name: claim.Name})
+	live := a.facts.Object(krm.ID{Kind: volumeClaimKind, Namespace: claim.Namespace, Name: claim.Name})
 	if live != nil && live.Owner() != "" && live.Owner() == a.Owner() {
 		return true
 	}
@@ -143,10 +144,10 @@ func (a assessment) claimedOutside(names []string) []string {
 func (a assessment) counted(names []string) string {
 	for _, name := range names {
 		if device := a.facts.Device(a.Ref.Namespace, name); device == nil || device.ClaimState != "Unclaimed" {
-			return place.Count(len(names), "block device")
+			return finding.Count(len(names), "block device")
 		}
 	}
-	return place.Count(len(names), "free block device")
+	return finding.Count(len(names), "free block device")
 }
 
 const groupDevices = "spec.pools[].dataRaidGroups[].blockDevices[]"
@@ -295,15 +296,15 @@ func (a assessment) group(p *pool, in, out []string) (change.Risk, string) {
 	case risk == change.Destructive, problem != "" && len(out) == 0:
 		return risk, problem
 	case len(out) == 0 && p.raidType == stripe:
-		return change.Safe, "the pool grows by " + place.Names(in) + " while it is used"
+		return change.Safe, "the pool grows by " + finding.Names(in) + " while it is used"
 	case len(out) == 0:
 		return change.Disruptive, "the webhook refuses it: disks cannot be added to a RAID group, only groups to a pool"
 	case p.raidType == "":
 		return change.Destructive, unheardOf
 	case p.raidType == stripe:
-		return change.Destructive, "a striped pool has no redundancy: what is on " + place.Names(out) + " is lost, and the pool with it"
+		return change.Destructive, "a striped pool has no redundancy: what is on " + finding.Names(out) + " is lost, and the pool with it"
 	case len(out) > 1:
-		return change.Destructive, "more than one disk of a RAID group at once: what is on " + place.Names(out) + " cannot be rebuilt from the rest"
+		return change.Destructive, "more than one disk of a RAID group at once: what is on " + finding.Names(out) + " cannot be rebuilt from the rest"
 	case len(in) != 1:
 		return change.Destructive, "block device " + out[0] + " cannot be taken out of its RAID group, only be replaced with one other"
 	}

@@ -11,21 +11,6 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// Kinds that this system renders.
-const (
-	planKind        = "CStorClusterPlan"
-	setKind         = "CStorClusterStorageSet"
-	storageKind     = "Storage"
-	poolClusterKind = "CStorPoolCluster"
-	instanceKind    = "CStorPoolInstance" // never rendered
-	claimKind       = "PersistentVolumeClaim"
-	attachmentKind  = "VolumeAttachment"
-
-	daoGroup     = "dao.mayadata.io"
-	daoVersion   = daoGroup + "/v1alpha1"
-	cstorVersion = "cstor.openebs.io/v1"
-)
-
 // before is what was decided earlier, from the lock or else from the live
 // CStorPoolCluster.
 type before struct {
@@ -83,12 +68,12 @@ func readBefore(objects []*krm.Object, live *krm.Object, facts *inventory.Facts)
 	for _, o := range objects {
 		b.objects[o.ID()] = o
 		switch o.Kind {
-		case planKind:
+		case clusterPlanKind:
 			for _, n := range o.Node.Seq("spec", "nodes") {
 				b.addNode(n.Str("name"))
 				b.uids[n.Str("name")] = n.Str("uid")
 			}
-		case setKind:
+		case storageSetKind:
 			node := o.Node.Get("spec", "node")
 			b.sets[node.Str("name")] = o.Node
 			nodeOf[node.Str("hostname")] = node.Str("name")
@@ -218,9 +203,9 @@ func disksOf(o *krm.Object) []string {
 		for _, p := range readPools(o.Node) {
 			names = append(names, p.devices()...)
 		}
-	case instanceKind:
+	case poolInstanceKind:
 		return readPool(o.Node.Get("spec")).devices()
-	case setKind:
+	case storageSetKind:
 		for _, d := range o.Node.Seq("spec", "blockDevices") {
 			names = append(names, d.Str("name"))
 		}

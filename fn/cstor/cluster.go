@@ -104,7 +104,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, disks *place.Disks) *
 	}
 	if n := len(facts.ClaimedBy(c.namespace(), c.name())); n > 0 {
 		c.report(finding.Warning, "pools-unknown", "",
-			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if it lives, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", place.Count(n, "block device"))
+			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if it lives, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", finding.Count(n, "block device"))
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
@@ -19,7 +20,7 @@ type config struct {
 		MinPoolCount *int `json:"minPoolCount"`
 		MaxPoolCount *int `json:"maxPoolCount"`
 		AllowedNodes struct {
-			NodeSelectorTerms []place.Term `json:"nodeSelectorTerms"`
+			NodeSelectorTerms []selector.Term `json:"nodeSelectorTerms"`
 		} `json:"allowedNodes"`
 		DiskConfig struct {
 			MinCount            int          `json:"minCount"`
@@ -53,7 +54,7 @@ type provisioner struct {
 
 type local struct {
 	BlockDeviceSelector struct {
-		SelectorTerms []place.Term `json:"selectorTerms"`
+		SelectorTerms []selector.Term `json:"selectorTerms"`
 	} `json:"blockDeviceSelector"`
 }
 

@@ -8,10 +8,11 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 func (c *cluster) deviceRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: "openebs.io/v1alpha1", Kind: "BlockDevice", Namespace: c.namespace(), Name: name}
+	return finding.Ref{APIVersion: "openebs.io/v1alpha1", Kind: blockDeviceKind, Namespace: c.namespace(), Name: name}
 }
 
 // cannotSupply says why a node cannot supply a new pool, or "".
@@ -105,7 +106,7 @@ func (c *cluster) growPool(m *member, s *supply) {
 	switch missing := disk.MinCount - have; {
 	case missing < 0:
 		c.report(finding.Warning, "count-lowered", "spec.diskConfig.minCount",
-			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", disk.MinCount, m.name, place.Count(have, "disk"))
+			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", disk.MinCount, m.name, finding.Count(have, "disk"))
 	case missing > 0:
 		groups, size := missing/disk.GroupSize, disk.GroupSize
 		if c.cfg.Spec.PoolConfig.RAIDType == stripe {
@@ -115,7 +116,7 @@ func (c *cluster) growPool(m *member, s *supply) {
 		if added == nil || m.node == nil {
 			c.report(finding.Warning, "awaiting-devices", "spec.diskConfig.minCount",
 				"awaiting %s more, of %s or more, on node %s, which has %d that can be used; the pool stays as it is",
-				place.Count(missing, "disk"), place.Size(c.cfg.minCapacity), m.name, len(s.data))
+				finding.Count(missing, "disk"), quantity.Size(c.cfg.minCapacity), m.name, len(s.data))
 			break
 		}
 		m.data = c.regroup(append(flatten(m.data), c.take(m.name, data, added)...))
@@ -157,7 +158,7 @@ func (c *cluster) placeSpares(m *member, s *supply, reserved []*inventory.BlockD
 	s.remove(added)
 	if len(m.spare) < count {
 		c.report(finding.Warning, "awaiting-spare", "spec.poolConfig.spare",
-			"node %s has %s, wanted %d of %s or more; the pool is rendered without", m.name, place.Count(len(m.spare), "spare disk"), count, place.Size(max(largest, c.cfg.minCapacity)))
+			"node %s has %s, wanted %d of %s or more; the pool is rendered without", m.name, finding.Count(len(m.spare), "spare disk"), count, quantity.Size(max(largest, c.cfg.minCapacity)))
 	}
 }
 
@@ -178,7 +179,7 @@ func (c *cluster) take(node string, r role, devices []*inventory.BlockDevice) []
 
 // describe names a device as a person knows it.
 func describe(d *inventory.BlockDevice) string {
-	return strings.TrimLeft(fmt.Sprintf("%s %s %s", d.Path, place.Size(d.Capacity), d.Type()), " ")
+	return strings.TrimLeft(fmt.Sprintf("%s %s %s", d.Path, quantity.Size(d.Capacity), d.Type()), " ")
 }
 
 // keepDevices records what stays, and warns of what is not well.
@@ -220,7 +221,7 @@ func (c *cluster) refuse(node string, s supply) {
 func (c *cluster) passOver() {
 	decided := map[string]bool{}
 	for i := range c.out.Choices {
-		if subject := &c.out.Choices[i].Subject; subject.Kind == "BlockDevice" && subject.Namespace == c.namespace() {
+		if subject := &c.out.Choices[i].Subject; subject.Kind == blockDeviceKind && subject.Namespace == c.namespace() {
 			decided[subject.Name] = true
 		}
 	}
@@ -235,7 +236,7 @@ func (c *cluster) passOver() {
 			c.choose(c.deviceRef(d.Name), nodes[0].Name, "", place.Free, "its node holds no pool of this cluster")
 		} else {
 			c.choose(c.deviceRef(d.Name), "", "", place.Refused,
-				fmt.Sprintf("%s of the inventory have its %s label %q, wanted 1", place.Count(len(nodes), "node"), inventory.LabelHostname, d.Hostname))
+				fmt.Sprintf("%s of the inventory have its %s label %q, wanted 1", finding.Count(len(nodes), "node"), inventory.LabelHostname, d.Hostname))
 		}
 	}
 }
@@ -244,7 +245,7 @@ func (c *cluster) passOver() {
 // carries out (reference: cstor.md, section 7).
 func (c *cluster) checkCacheUnchanged(m *member) {
 	w, have := c.cfg.Spec.PoolConfig.WriteCache, len(flatten(m.before.cache))
-	severity, keeps := finding.Warning, "keeps its write cache of "+place.Count(have, "disk")
+	severity, keeps := finding.Warning, "keeps its write cache of "+finding.Count(have, "disk")
 	if have == 0 {
 		keeps = "stays without a write cache"
 	}

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 var _ system.DryRunner = System{}
@@ -17,7 +17,7 @@ func (System) DryRunEffect(live, wanted *krm.Object) string {
 		return ""
 	}
 	if disks := replacements(readPools(live.Node), readPools(wanted.Node)); len(disks) > 0 {
-		return "the admission webhook of cStor claims " + place.Names(disks) + " even then"
+		return "the admission webhook of cStor claims " + finding.Names(disks) + " even then"
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -18,7 +19,7 @@ const (
 )
 
 func nodeRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: "v1", Kind: "Node", Name: name}
+	return finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
 }
 
 // placeNodes keeps the nodes that hold pools, and fills up to minPoolCount.
@@ -29,9 +30,9 @@ func (c *cluster) placeNodes() {
 		return
 	}
 	terms := c.cfg.Spec.AllowedNodes.NodeSelectorTerms
-	if len(terms) > 0 && !slices.ContainsFunc(c.facts.Nodes, func(n *inventory.Node) bool { return place.MatchesAny(terms, n.Object) }) {
+	if len(terms) > 0 && !slices.ContainsFunc(c.facts.Nodes, func(n *inventory.Node) bool { return selector.MatchesAny(terms, n.Object) }) {
 		c.report(finding.Error, "selector-matches-nothing", selectorField,
-			"selects no node of the inventory, which has %s; compare it with the labels there", place.Count(len(c.facts.Nodes), "node"))
+			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(c.facts.Nodes), "node"))
 		return
 	}
 	dropped := c.keepNodes(terms)
@@ -50,7 +51,7 @@ func (c *cluster) placeNodes() {
 		field := "spec.minPoolCount"
 		c.report(finding.Error, "too-few-nodes", field,
 			"wants %s, but only %s may hold one: %s; lower minPoolCount, or allow more nodes",
-			place.Count(minimum, "pool"), place.Count(len(c.members)+len(candidates), "node"), refusals(refused))
+			finding.Count(minimum, "pool"), finding.Count(len(c.members)+len(candidates), "node"), refusals(refused))
 		return
 	}
 	c.fillNodes(candidates, max(want, 0))
@@ -58,12 +59,12 @@ func (c *cluster) placeNodes() {
 
 // keepNodes takes over the nodes of earlier runs. It returns those that are let
 // go, which are not chosen again in the same run.
-func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
+func (c *cluster) keepNodes(terms []selector.Term) (dropped map[string]bool) {
 	dropped = map[string]bool{}
 	present := func(name string) bool { return c.facts.Node(name) != nil || c.renamed(name) != nil }
 	if len(c.before.nodes) > 0 && !slices.ContainsFunc(c.before.nodes, present) {
 		c.report(finding.Error, "all-nodes-missing", "",
-			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", place.Names(c.before.nodes))
+			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", finding.Names(c.before.nodes))
 		return dropped
 	}
 	for _, name := range c.before.nodes {
@@ -82,7 +83,7 @@ func (c *cluster) keepNodes(terms []place.Term) (dropped map[string]bool) {
 				break
 			}
 			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
-		case !place.MatchesAny(terms, m.node.Object):
+		case !selector.MatchesAny(terms, m.node.Object):
 			if consent || c.planOnly(m) {
 				c.drop(m, dropped, "it is no longer selected")
 				continue
@@ -167,17 +168,17 @@ func (c *cluster) drop(m *member, dropped map[string]bool, why string) {
 
 // consents reports whether the pool of a node may be removed.
 func (c *cluster) consents(node string) bool {
-	set := c.Consent.Covers(setKind, storageSetName(c.name(), node))
+	set := c.Consent.Covers(storageSetKind, storageSetName(c.name(), node))
 	whole := (c.before.cluster != nil || len(c.before.objects) > 0) && c.Consent.Covers(poolClusterKind, c.name())
 	return set || whole
 }
 
 func (c *cluster) consentFor(node string) string {
-	return fmt.Sprintf("poolwright.io/allow-removal: %s/%s", setKind, storageSetName(c.name(), node))
+	return fmt.Sprintf("poolwright.io/allow-removal: %s/%s", storageSetKind, storageSetName(c.name(), node))
 }
 
 // allowedNodes lists the nodes that may newly be chosen, and why others may not.
-func (c *cluster) allowedNodes(terms []place.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
+func (c *cluster) allowedNodes(terms []selector.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
 	member := map[string]bool{}
 	for _, m := range c.members {
 		member[m.name] = true
@@ -188,7 +189,7 @@ func (c *cluster) allowedNodes(terms []place.Term, dropped map[string]bool) (all
 			continue
 		}
 		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, pools), place.RefusePods(n, c.cfg.tolerations))
-		if !place.MatchesAny(terms, n.Object) {
+		if !selector.MatchesAny(terms, n.Object) {
 			reason = "it is not selected by " + selectorField
 		}
 		if reason == "" {
@@ -305,7 +306,7 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 	if len(picked) < count {
 		c.lacking = true
 		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
-			"awaiting disks for %s more: %s; no pool is added until then", place.Count(count-len(picked), "pool"), strings.Join(limit(unable), ", "))
+			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(count-len(picked), "pool"), strings.Join(limit(unable), ", "))
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // wanted is what every device of the cluster must meet, of whatever size.
@@ -52,7 +54,7 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 		switch local := c.cfg.Spec.DiskConfig.Local; {
 		case local == nil:
 			reason = "the data disks are cloud disks"
-		case !place.MatchesAny(local.BlockDeviceSelector.SelectorTerms, d.Object):
+		case !selector.MatchesAny(local.BlockDeviceSelector.SelectorTerms, d.Object):
 			reason = "it is not selected by spec.diskConfig.local.blockDeviceSelector"
 		}
 		isCache := c.cacheSelects(d) && c.disks.Refuse(d, anySize) == ""
@@ -71,9 +73,9 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 
 // checkFields refuses a term that excludes by a field of which nobody has heard: it would
 // select every device.
-func (c *cluster) checkFields(field string, terms []place.Term) {
+func (c *cluster) checkFields(field string, terms []selector.Term) {
 	known := inventory.DeviceFields()
-	for _, key := range place.Excluded(terms) {
+	for _, key := range selector.Excluded(terms) {
 		path := strings.Split(key, ".")
 		has := func(d *inventory.BlockDevice) bool { return d.Object.Node.Get(path...) != nil }
 		if path[0] != "metadata" && !slices.Contains(known, key) && !slices.ContainsFunc(c.facts.Devices, has) {
@@ -112,7 +114,7 @@ func (c *cluster) cacheSelects(d *inventory.BlockDevice) bool {
 	case w.Auto:
 		return d.Fast()
 	case w.Local != nil:
-		return place.MatchesAny(w.Local.BlockDeviceSelector.SelectorTerms, d.Object)
+		return selector.MatchesAny(w.Local.BlockDeviceSelector.SelectorTerms, d.Object)
 	}
 	return false
 }
@@ -135,7 +137,7 @@ func (c *cluster) pick(node string, s supply) (picked, string) {
 		p.data = c.pickData(s, c.cfg.groupCount(), disk.GroupSize)
 	}
 	if p.data == nil {
-		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", place.Count(len(s.data), "usable disk"), place.Size(c.cfg.minCapacity), disk.MinCount)
+		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", finding.Count(len(s.data), "usable disk"), quantity.Size(c.cfg.minCapacity), disk.MinCount)
 	}
 	lack := c.pickCache(s, &p)
 	return p, lack
@@ -157,7 +159,7 @@ func (c *cluster) pickCache(s supply, p *picked) (lack string) {
 	}
 	p.cache = place.Groups(without(s.fast, p.data), w.Count/w.groupSize(), w.groupSize())
 	if p.cache == nil {
-		lack = fmt.Sprintf("it has %s for the write cache, wanted %d", place.Count(len(without(s.fast, p.data)), "usable disk"), w.Count)
+		lack = fmt.Sprintf("it has %s for the write cache, wanted %d", finding.Count(len(without(s.fast, p.data)), "usable disk"), w.Count)
 		if w.Auto {
 			p.noCache, lack = lack, ""
 		}

@@ -44,7 +44,7 @@ func (c *cluster) release(node string) {
 func (c *cluster) releaseSurplus() {
 	pooled := c.pooledNames()
 	for id, o := range c.before.objects {
-		if o.Kind != claimKind || pooled[o.Name] || c.inPool(o) {
+		if o.Kind != volumeClaimKind || pooled[o.Name] || c.inPool(o) {
 			continue
 		}
 		if !c.holdsData(o) || c.consents(o.Annotation(inventory.AnnotationSelectedNode)) {
@@ -59,7 +59,7 @@ func (c *cluster) releaseSurplus() {
 func (c *cluster) warnOfIdleConsent() {
 	for _, m := range c.members {
 		released := func(o *krm.Object) bool { return c.out.Released[o.ID()] }
-		if m.before == nil || !c.Consent.Covers(setKind, storageSetName(c.name(), m.name)) || slices.ContainsFunc(c.volumesOf(m.name), released) {
+		if m.before == nil || !c.Consent.Covers(storageSetKind, storageSetName(c.name(), m.name)) || slices.ContainsFunc(c.volumesOf(m.name), released) {
 			continue
 		}
 		c.report(finding.Warning, "consent-idle", "",
@@ -118,9 +118,9 @@ func (c *cluster) pooledVolumes() int {
 // nodeOfVolume is the node that a claim or an attachment is for, or "".
 func nodeOfVolume(o *krm.Object) string {
 	switch o.Kind {
-	case claimKind:
+	case volumeClaimKind:
 		return o.Annotation(inventory.AnnotationSelectedNode)
-	case attachmentKind:
+	case volumeAttachmentKind:
 		return o.Node.Str("spec", "nodeName")
 	}
 	return ""
@@ -129,7 +129,7 @@ func nodeOfVolume(o *krm.Object) string {
 // holdsData reports whether a claim is bound, as far as the snapshot or an
 // attachment that was rendered for it tells. An attachment always is.
 func (c *cluster) holdsData(o *krm.Object) bool {
-	if o.Kind == attachmentKind {
+	if o.Kind == volumeAttachmentKind {
 		return true
 	}
 	if claim := c.facts.VolumeClaim(o.Namespace, o.Name); claim != nil && claim.Bound {
@@ -139,11 +139,11 @@ func (c *cluster) holdsData(o *krm.Object) bool {
 }
 
 func (c *cluster) claimID(storage string) krm.ID {
-	return krm.ID{Kind: claimKind, Namespace: c.namespace(), Name: storage}
+	return krm.ID{Kind: volumeClaimKind, Namespace: c.namespace(), Name: storage}
 }
 
 func (c *cluster) attachmentID(storage string) krm.ID {
-	return krm.ID{Group: storageGroup, Kind: attachmentKind, Name: attachmentName(c.namespace(), storage)}
+	return krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: attachmentName(c.namespace(), storage)}
 }
 
 func (c *cluster) storageID(storage string) krm.ID {

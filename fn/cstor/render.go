@@ -12,11 +12,6 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const (
-	storageGroup   = "storage.k8s.io"
-	storageVersion = storageGroup + "/v1"
-)
-
 // Stages of the output: a disk is claimed, then attached, then pooled.
 const (
 	claimStage = iota - 2
@@ -48,7 +43,7 @@ func (c *cluster) renderPlan() {
 	}
 	c.add(gitops.Object{
 		File: "cstorclusterplan.yaml", Intermediate: true,
-		Object: krm.Make(daoVersion, planKind, c.namespace(), c.name(),
+		Object: krm.Make(daoVersion, clusterPlanKind, c.namespace(), c.name(),
 			d.F("spec", d.Object(d.F("nodes", d.List(nodes...))))),
 	})
 }
@@ -95,7 +90,7 @@ func (c *cluster) renderStorageSet(m *member) {
 	}
 	c.add(gitops.Object{
 		File: "cstorclusterstorageset.yaml", Intermediate: true,
-		Object: krm.Make(daoVersion, setKind, c.namespace(), storageSetName(c.name(), m.name), d.F("spec", spec)),
+		Object: krm.Make(daoVersion, storageSetKind, c.namespace(), storageSetName(c.name(), m.name), d.F("spec", spec)),
 	})
 }
 
@@ -118,7 +113,7 @@ func (c *cluster) renderVolume(m *member, v *volume) {
 	}
 	c.add(gitops.Object{File: "storage.yaml", Intermediate: true, Object: storage})
 
-	claim := krm.Make("v1", claimKind, c.namespace(), v.name, d.F("spec", d.Object(
+	claim := krm.Make("v1", volumeClaimKind, c.namespace(), v.name, d.F("spec", d.Object(
 		d.F("accessModes", d.List(d.Text("ReadWriteOnce"))),
 		d.F("volumeMode", d.Text("Block")),
 		d.F("storageClassName", d.Text(v.StorageClassName)),
@@ -132,7 +127,7 @@ func (c *cluster) renderVolume(m *member, v *volume) {
 		return
 	}
 	// The claim is namespaced and the attachment is not: no owner reference.
-	attachment := krm.Make(storageVersion, attachmentKind, "", attachmentName(c.namespace(), v.name), d.F("spec", d.Object(
+	attachment := krm.Make(storageVersion, volumeAttachmentKind, "", attachmentName(c.namespace(), v.name), d.F("spec", d.Object(
 		d.F("attacher", d.Text(v.CSIAttacherName)),
 		d.F("nodeName", d.Text(m.name)),
 		d.F("source", d.Object(d.F("persistentVolumeName", d.Text(v.pvName)))),
@@ -187,7 +182,7 @@ func (c *cluster) attachments(members []*member) []krm.ID {
 	for _, m := range members {
 		for _, v := range m.volumes {
 			if v.pvName != "" {
-				needs = append(needs, krm.ID{Group: storageGroup, Kind: attachmentKind, Name: attachmentName(c.namespace(), v.name)})
+				needs = append(needs, krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: attachmentName(c.namespace(), v.name)})
 				break
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -64,7 +63,7 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 	for _, objects := range s.rendered {
 		slices.SortFunc(objects, func(a, b *krm.Object) int { return strings.Compare(a.Name, b.Name) })
 	}
-	for _, claim := range append(slices.Clone(s.rendered[claimKind]), s.wanted[claimKind]...) {
+	for _, claim := range append(slices.Clone(s.rendered[volumeClaimKind]), s.wanted[volumeClaimKind]...) {
 		s.storages[attachmentName(s.namespace(), claim.Name)] = claim.Name
 	}
 	return s
@@ -73,7 +72,7 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 // pools says "3 of 3 pools".
 func (s *standing) pools() string {
 	n := len(s.before.pools)
-	return fmt.Sprintf("%d of %s", n, place.Count(n, "pool"))
+	return fmt.Sprintf("%d of %s", n, finding.Count(n, "pool"))
 }
 
 // checkRendered tells whether there is anything to look at.
@@ -108,7 +107,7 @@ func (s *standing) checkRendered() {
 	if rendered > 0 && applied == 0 {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
-			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", place.Count(rendered, "object")),
+			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", finding.Count(rendered, "object")),
 		})
 	}
 }
@@ -168,8 +167,8 @@ func (s *standing) hostname(node string) string {
 
 // checkClaims looks at the claims of cloud disks.
 func (s *standing) checkClaims() {
-	step := s.report.Step("PersistentVolumeClaim")
-	for _, rendered := range s.rendered[claimKind] {
+	step := s.report.Step(volumeClaimKind)
+	for _, rendered := range s.rendered[volumeClaimKind] {
 		step.Count()
 		node := s.nodeOf(rendered.Name)
 		live := s.facts.Object(rendered.ID())
@@ -195,21 +194,21 @@ func (s *standing) checkClaims() {
 		}
 		step.Add(p)
 	}
-	s.checkUnrendered(step, claimKind)
+	s.checkUnrendered(step, volumeClaimKind)
 	s.checkAwaited(step, "awaiting-volumes")
 }
 
 // noClass reports that a storage class is known not to be there.
 func (s *standing) noClass(name string) bool {
-	class := krm.ID{Group: storageGroup, Kind: classKind, Name: name}
-	return s.facts.Object(class) == nil && len(s.facts.Objects(storageGroup, classKind)) > 0
+	class := krm.ID{Group: storageGroup, Kind: storageClassKind, Name: name}
+	return s.facts.Object(class) == nil && len(s.facts.Objects(storageGroup, storageClassKind)) > 0
 }
 
 // checkAttachments looks at the attachments of cloud disks.
 func (s *standing) checkAttachments() {
 	step := s.report.Step("VolumeAttachment")
 	pooled := s.pooledNames()
-	for _, rendered := range s.rendered[attachmentKind] {
+	for _, rendered := range s.rendered[volumeAttachmentKind] {
 		step.Count()
 		node, volume := rendered.Node.Str("spec", "nodeName"), rendered.Node.Str("spec", "source", "persistentVolumeName")
 		if s.down[node] {
@@ -217,7 +216,7 @@ func (s *standing) checkAttachments() {
 		}
 		live := s.facts.Object(rendered.ID())
 		if a := s.facts.Attachment(volume, node); live == nil && a != nil {
-			live = s.facts.Object(krm.ID{Group: storageGroup, Kind: attachmentKind, Name: a.Name}) // another's will do
+			live = s.facts.Object(krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: a.Name}) // another's will do
 		}
 		p := health.Problem{Phase: health.Progressing, Subject: rendered.Name, Node: node, Storage: s.storageOf(rendered.Name)}
 		failure := field(live, "status", "attachError")
@@ -243,12 +242,12 @@ func (s *standing) checkAttachments() {
 		}
 		step.Add(p)
 	}
-	s.checkUnrendered(step, attachmentKind)
+	s.checkUnrendered(step, volumeAttachmentKind)
 }
 
 // needsNoAttaching reports that a driver attaches nothing.
 func (s *standing) needsNoAttaching(driver string) bool {
-	o := s.facts.Object(krm.ID{Group: storageGroup, Kind: driverKind, Name: driver})
+	o := s.facts.Object(krm.ID{Group: storageGroup, Kind: csiDriverKind, Name: driver})
 	return o != nil && o.Node.Str("spec", "attachRequired") == "false"
 }
 

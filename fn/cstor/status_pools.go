@@ -9,13 +9,12 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // checkPoolCluster compares the rendered CStorPoolCluster with the live one.
 func (s *standing) checkPoolCluster() {
-	step := s.report.Step("CStorPoolCluster")
+	step := s.report.Step(poolClusterKind)
 	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
 		step.Add(health.Problem{Phase: phase, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
@@ -23,10 +22,10 @@ func (s *standing) checkPoolCluster() {
 	switch claimed := len(s.facts.ClaimedBy(s.namespace(), s.name())); {
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace()):
 		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
-			s.name(), place.Count(len(s.instances), "pool"), place.Count(claimed, "block device"))
+			s.name(), finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0):
 		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; apply the rendered one again",
-			s.name(), place.Count(len(s.instances), "pool"), place.Count(claimed, "block device"))
+			s.name(), finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
 	case s.live == nil && rendered != nil:
 		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", s.name())
 	case s.live == nil:
@@ -43,7 +42,7 @@ func (s *standing) checkPoolCluster() {
 		switch {
 		case rendered == nil:
 			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
-				place.Count(len(readPools(wanted[0].Node)), "pool"))
+				finding.Count(len(readPools(wanted[0].Node)), "pool"))
 		case !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")),
 			rendered != s.live && !within(rendered.Node.Get("spec"), wanted[0].Node.Get("spec")):
 			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
@@ -100,7 +99,7 @@ func regrouped(a, b *krm.Object) string {
 // to us.
 func (s *standing) checkPools() {
 	step := s.report.Step("pool")
-	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, instanceKind, s.namespace())
+	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, poolInstanceKind, s.namespace())
 	for _, p := range s.before.pools {
 		step.Count()
 		wanted[p.hostname] = true
@@ -141,9 +140,9 @@ func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) 
 	if poolCluster == nil {
 		return "", false
 	}
-	for _, r := range facts.Objects(cstorGroup, replicaKind) {
+	for _, r := range facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
 		name := r.Label(inventory.LabelPoolInstance)
-		instance := krm.ID{Group: cstorGroup, Kind: instanceKind, Namespace: r.Namespace, Name: name}
+		instance := krm.ID{Group: cstorGroup, Kind: poolInstanceKind, Namespace: r.Namespace, Name: name}
 		if r.Namespace == poolCluster.Namespace && r.Annotation(inventory.AnnotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, poolCluster.Name+"-") {
 			return name, true
 		}
@@ -172,7 +171,7 @@ func (s *standing) checkCounts(step *health.Step) {
 	if desired := count("desiredInstances"); count("healthyInstances") < desired || count("provisionedInstances") < desired {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: "PoolsSettling",
-			Message: fmt.Sprintf("the cStor operator counts %d provisioned and %d healthy of %s", count("provisionedInstances"), count("healthyInstances"), place.Count(desired, "pool")),
+			Message: fmt.Sprintf("the cStor operator counts %d provisioned and %d healthy of %s", count("provisionedInstances"), count("healthyInstances"), finding.Count(desired, "pool")),
 		})
 	}
 }
@@ -238,8 +237,8 @@ func (s *standing) instanceOn(hostname string) *krm.Object {
 // stands for it.
 func (s *standing) detail() {
 	for _, node := range s.before.nodes {
-		set := finding.Ref{APIVersion: daoVersion, Kind: setKind, Namespace: s.namespace(), Name: storageSetName(s.name(), node)}
-		said := place.Count(len(s.devicesOf(node)), "block device")
+		set := finding.Ref{APIVersion: daoVersion, Kind: storageSetKind, Namespace: s.namespace(), Name: storageSetName(s.name(), node)}
+		said := finding.Count(len(s.devicesOf(node)), "block device")
 		if i := s.instanceOn(s.hostname(node)); i != nil {
 			said = "pool " + i.Name + " " + i.Node.Str("status", "phase") + ", " + said
 		}

@@ -15,33 +15,33 @@ type System struct{}
 // let go.
 func (System) Describe() system.Description {
 	return system.Description{
-		Kind:  krm.ID{Group: daoGroup, Kind: "CStorClusterConfig"},
+		Kind:  krm.GroupKind{Group: daoGroup, Kind: clusterConfigKind},
 		Whole: poolClusterKind,
-		Facts: []krm.ID{
-			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind},
-			{Group: storageGroup, Kind: attachmentKind}, {Group: storageGroup, Kind: classKind}, {Group: storageGroup, Kind: driverKind},
-			{Group: deviceGroup, Kind: deviceKind}, {Group: deviceGroup, Kind: deviceClaimKind},
-			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: instanceKind}, {Group: cstorGroup, Kind: replicaKind},
+		Facts: []krm.GroupKind{
+			{Kind: nodeKind}, {Kind: persistentVolumeKind}, {Kind: volumeClaimKind},
+			{Group: storageGroup, Kind: volumeAttachmentKind}, {Group: storageGroup, Kind: storageClassKind}, {Group: storageGroup, Kind: csiDriverKind},
+			{Group: deviceGroup, Kind: blockDeviceKind}, {Group: deviceGroup, Kind: blockDeviceClaimKind},
+			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
 		},
-		RiskFacts: []krm.ID{
-			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind},
-			{Group: storageGroup, Kind: attachmentKind}, {Group: storageGroup, Kind: classKind},
-			{Group: deviceGroup, Kind: deviceKind},
-			{Group: deviceGroup, Kind: deviceClaimKind},
+		RiskFacts: []krm.GroupKind{
+			{Kind: nodeKind}, {Kind: persistentVolumeKind}, {Kind: volumeClaimKind},
+			{Group: storageGroup, Kind: volumeAttachmentKind}, {Group: storageGroup, Kind: storageClassKind},
+			{Group: deviceGroup, Kind: blockDeviceKind},
+			{Group: deviceGroup, Kind: blockDeviceClaimKind},
 			{Group: cstorGroup, Kind: poolClusterKind},
-			{Group: cstorGroup, Kind: instanceKind},
-			{Group: cstorGroup, Kind: replicaKind},
+			{Group: cstorGroup, Kind: poolInstanceKind},
+			{Group: cstorGroup, Kind: cstorVolumeReplicaKind},
 		},
 		Roots: []health.Kind{
-			{Kind: claimKind, Names: []string{"pvc", "persistentvolumeclaims"}},
-			{Kind: volumeKind, Names: []string{"pv", "persistentvolumes"}},
-			{Group: cstorGroup, Kind: configKind, Names: []string{"cvc", "cstorvolumeconfigs"}},
-			{Group: cstorGroup, Kind: targetKind, Names: []string{"cv", "cstorvolumes"}},
-			{Group: cstorGroup, Kind: replicaKind, Names: []string{"cvr", "cstorvolumereplicas"}},
-			{Group: cstorGroup, Kind: instanceKind, Names: []string{"cspi", "pool", "cstorpoolinstances"}},
-			{Group: cstorGroup, Kind: poolClusterKind, Names: []string{"cspc", "cstorpoolclusters"}},
-			{Kind: nodeKind, Names: []string{"no", "nodes"}},
-			{Group: deviceGroup, Kind: deviceKind, Names: []string{"bd", "disk", "blockdevices"}},
+			{GroupKind: krm.GroupKind{Kind: volumeClaimKind}, Names: []string{"pvc", "persistentvolumeclaims"}},
+			{GroupKind: krm.GroupKind{Kind: persistentVolumeKind}, Names: []string{"pv", "persistentvolumes"}},
+			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeConfigKind}, Names: []string{"cvc", "cstorvolumeconfigs"}},
+			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeKind}, Names: []string{"cv", "cstorvolumes"}},
+			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Names: []string{"cvr", "cstorvolumereplicas"}},
+			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Names: []string{"cspi", "pool", "cstorpoolinstances"}},
+			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Names: []string{"cspc", "cstorpoolclusters"}},
+			{GroupKind: krm.GroupKind{Kind: nodeKind}, Names: []string{"no", "nodes"}},
+			{GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceKind}, Names: []string{"bd", "disk", "blockdevices"}},
 		},
 	}
 }

@@ -10,27 +10,11 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-const (
-	cstorGroup      = "cstor.openebs.io"
-	cstorDriver     = "cstor.csi.openebs.io"
-	volumeKind      = "PersistentVolume"
-	configKind      = "CStorVolumeConfig"
-	targetKind      = "CStorVolume"
-	replicaKind     = "CStorVolumeReplica"
-	nodeKind        = "Node"
-	classKind       = "StorageClass"
-	driverKind      = "CSIDriver"
-	deviceKind      = "BlockDevice"
-	deviceClaimKind = "BlockDeviceClaim"
-	deviceGroup     = "openebs.io"
-	deviceVersion   = deviceGroup + "/v1alpha1"
-
-	labelReplicaVolume = "cstorvolume.openebs.io/name"
-)
+const labelReplicaVolume = "cstorvolume.openebs.io/name"
 
 // Tree implements system.Mapper. Downwards it goes from the claim over volume,
 // replicas and pools to the disks. From a disk, a pool or a node it goes the other
@@ -55,22 +39,22 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 // from is the tree of one object.
 func (f *forest) from(o *krm.Object) *health.Tree {
 	switch o.Kind {
-	case claimKind:
+	case volumeClaimKind:
 		return f.claim(o)
-	case volumeKind:
+	case persistentVolumeKind:
 		t := f.persistentVolume(o)
 		if v := f.chainOf(o); v != nil {
 			under(t, f.config(v))
 		}
 		return t
-	case configKind:
+	case cstorVolumeConfigKind:
 		return f.config(f.volumes[o.Name])
-	case targetKind:
+	case cstorVolumeKind:
 		return f.target(f.volumes[o.Name])
-	case replicaKind:
+	case cstorVolumeReplicaKind:
 		t := f.replica(o)
 		return under(t, f.hit(f.volumeOf(o), nil, ""))
-	case instanceKind:
+	case poolInstanceKind:
 		return f.poolAndVolumes(o, f.replicasOn[key(o)], "without this pool")
 	case poolClusterKind:
 		return f.cluster(key(o))
@@ -87,13 +71,13 @@ func (f *forest) everything() []*health.Tree {
 	for _, cluster := range f.clusters {
 		trees = append(trees, f.cluster(cluster))
 	}
-	for _, o := range f.facts.Objects(cstorGroup, instanceKind) {
+	for _, o := range f.facts.Objects(cstorGroup, poolInstanceKind) {
 		if clusterOf(o) == (inventory.Key{}) {
 			trees = append(trees, f.pool(o))
 		}
 	}
 	trees = append(trees, f.volumesOf(inventory.Key{})...)
-	for _, o := range f.facts.Objects("", claimKind) {
+	for _, o := range f.facts.Objects("", volumeClaimKind) {
 		if strings.HasPrefix(o.Owner(), daoGroup+"/") && !f.isPooled(o) {
 			trees = append(trees, f.claim(o))
 		}
@@ -103,7 +87,7 @@ func (f *forest) everything() []*health.Tree {
 
 // isPooled reports whether the disk of a claim is in a pool.
 func (f *forest) isPooled(claim *krm.Object) bool {
-	pv := f.facts.Object(krm.ID{Kind: volumeKind, Name: claim.Node.Str("spec", "volumeName")})
+	pv := f.facts.Object(krm.ID{Kind: persistentVolumeKind, Name: claim.Node.Str("spec", "volumeName")})
 	return pv != nil && slices.ContainsFunc(f.devicesOf(pv), func(d *inventory.BlockDevice) bool {
 		return len(f.holders[keyOf(d)]) > 0 || len(f.plans[keyOf(d)]) > 0
 	})
@@ -139,7 +123,7 @@ func (f *forest) cluster(cluster inventory.Key) *health.Tree {
 				t.Phase = p.Phase
 			}
 		}
-		t.State = fmt.Sprintf("%d of %s healthy", healthy, place.Count(len(t.Children), "pool"))
+		t.State = fmt.Sprintf("%d of %s healthy", healthy, finding.Count(len(t.Children), "pool"))
 	}
 	t.Children = append(t.Children, f.volumesOf(cluster)...)
 	return t
@@ -151,7 +135,7 @@ func (f *forest) missingPool(p plannedPool) *health.Tree {
 	o := p.cluster
 	name, gone := vanished(f.facts, o, p.hostname)
 	t := &health.Tree{
-		Object: finding.Ref{APIVersion: cstorVersion, Kind: instanceKind, Namespace: o.Namespace, Name: cmp.Or(name, o.Name+health.Unnamed)},
+		Object: finding.Ref{APIVersion: cstorVersion, Kind: poolInstanceKind, Namespace: o.Namespace, Name: cmp.Or(name, o.Name+health.Unnamed)},
 		Phase:  health.Progressing, State: health.Missing, Note: "not made yet, for host " + p.hostname,
 	}
 	if gone {
@@ -186,7 +170,7 @@ func (f *forest) volume(v *volumeChain) *health.Tree {
 		return f.claim(v.claim)
 	case pv != nil && pv.Node.Str("spec", "claimRef", "name") != "":
 		ref := pv.Node.Get("spec", "claimRef")
-		t := health.Absent(finding.Ref{APIVersion: "v1", Kind: claimKind, Namespace: ref.Str("namespace"), Name: ref.Str("name")}, "its volume "+pv.Name+" is "+pv.Node.Str("status", "phase"))
+		t := health.Absent(finding.Ref{APIVersion: "v1", Kind: volumeClaimKind, Namespace: ref.Str("namespace"), Name: ref.Str("name")}, "its volume "+pv.Name+" is "+pv.Node.Str("status", "phase"))
 		return under(t, f.config(v))
 	case pv != nil:
 		return under(f.persistentVolume(pv), f.config(v))
@@ -212,9 +196,9 @@ func (f *forest) claim(o *krm.Object) *health.Tree {
 	if name == "" {
 		return t
 	}
-	pv := f.facts.Object(krm.ID{Kind: volumeKind, Name: name})
+	pv := f.facts.Object(krm.ID{Kind: persistentVolumeKind, Name: name})
 	if pv == nil {
-		t.Children = append(t.Children, health.Absent(finding.Ref{APIVersion: "v1", Kind: volumeKind, Name: name}, "the claim is bound to it"))
+		t.Children = append(t.Children, health.Absent(finding.Ref{APIVersion: "v1", Kind: persistentVolumeKind, Name: name}, "the claim is bound to it"))
 		if v := f.volumes[name]; v != nil {
 			under(t.Children[0], f.config(v))
 		}
@@ -254,7 +238,7 @@ func (f *forest) persistentVolume(o *krm.Object) *health.Tree {
 
 // config is a CStorVolumeConfig and what is below it.
 func (f *forest) config(v *volumeChain) *health.Tree {
-	ref := finding.Ref{APIVersion: cstorVersion, Kind: configKind, Namespace: v.namespace, Name: v.name}
+	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeConfigKind, Namespace: v.namespace, Name: v.name}
 	if v.config == nil {
 		t := health.Absent(ref, "")
 		if v.target != nil || len(v.replicas) > 0 {
@@ -281,17 +265,17 @@ func (f *forest) config(v *volumeChain) *health.Tree {
 
 // target is a CStorVolume with its replicas.
 func (f *forest) target(v *volumeChain) *health.Tree {
-	ref := finding.Ref{APIVersion: cstorVersion, Kind: targetKind, Namespace: v.namespace, Name: v.name}
+	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeKind, Namespace: v.namespace, Name: v.name}
 	t := health.Absent(ref, "")
 	if v.target != nil {
 		t = &health.Tree{Object: ref, State: v.target.Node.Str("status", "phase"), Phase: f.targetPhase(v)}
-		t.Note = note(size(v.target.Node.Str("status", "capacity"), v.target.Node.Str("spec", "capacity")), fmt.Sprintf("%d of %s healthy", v.healthy(nil), place.Count(v.factor(), "replica")))
+		t.Note = note(size(v.target.Node.Str("status", "capacity"), v.target.Node.Str("spec", "capacity")), fmt.Sprintf("%d of %s healthy", v.healthy(nil), finding.Count(v.factor(), "replica")))
 	}
 	for _, r := range v.replicas {
 		t.Children = append(t.Children, f.replica(r))
 	}
 	for i := len(v.replicas); i < v.factor(); i++ {
-		t.Children = append(t.Children, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: replicaKind, Namespace: v.namespace, Name: v.name + health.Unnamed}, ""))
+		t.Children = append(t.Children, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeReplicaKind, Namespace: v.namespace, Name: v.name + health.Unnamed}, ""))
 	}
 	return t
 }
@@ -337,7 +321,7 @@ func (f *forest) replica(o *krm.Object) *health.Tree {
 	if host := o.Annotation(inventory.AnnotationReplicaHost); host != "" {
 		why += ", on host " + host
 	}
-	return under(t, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: instanceKind, Namespace: instance.Namespace, Name: instance.Name}, why))
+	return under(t, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: poolInstanceKind, Namespace: instance.Namespace, Name: instance.Name}, why))
 }
 
 func (f *forest) replicaAlone(o *krm.Object) *health.Tree {
@@ -389,7 +373,7 @@ func isDown(n *inventory.Node) bool {
 
 // device is a disk.
 func (f *forest) device(namespace, name string) *health.Tree {
-	ref := finding.Ref{APIVersion: deviceVersion, Kind: deviceKind, Namespace: namespace, Name: name}
+	ref := finding.Ref{APIVersion: deviceVersion, Kind: blockDeviceKind, Namespace: namespace, Name: name}
 	d := f.facts.Device(namespace, name)
 	if d == nil {
 		return health.Absent(ref, "the pool names it")
@@ -403,9 +387,9 @@ func (f *forest) device(namespace, name string) *health.Tree {
 	case d.State == "Active":
 		t.Phase = health.OK
 	}
-	t.Note = note(d.Path, place.Size(d.Capacity), d.DriveType, "on node "+d.NodeName, d.Fault)
+	t.Note = note(d.Path, quantity.Size(d.Capacity), d.DriveType, "on node "+d.NodeName, d.Fault)
 	if d.NodeName == "" {
-		t.Note = note(d.Path, place.Size(d.Capacity), d.DriveType, "on host "+d.Hostname, d.Fault)
+		t.Note = note(d.Path, quantity.Size(d.Capacity), d.DriveType, "on host "+d.Hostname, d.Fault)
 	}
 	return t
 }
@@ -428,7 +412,7 @@ func note(parts ...string) string {
 func size(amounts ...string) string {
 	for _, a := range amounts {
 		if n, err := strconv.ParseInt(a, 10, 64); err == nil {
-			return place.Size(n)
+			return quantity.Size(n)
 		}
 		if a != "" {
 			return a

@@ -10,7 +10,6 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -60,7 +59,7 @@ func newForest(facts *inventory.Facts) *forest {
 	for _, o := range facts.PoolClusters() {
 		clusters[key(o)] = true
 	}
-	for _, o := range facts.Objects(cstorGroup, instanceKind) {
+	for _, o := range facts.Objects(cstorGroup, poolInstanceKind) {
 		f.instances[key(o)] = o
 		if cluster := clusterOf(o); cluster != (inventory.Key{}) {
 			clusters[cluster] = true
@@ -109,7 +108,7 @@ func (f *forest) addPlanned() {
 // addClasses finds the pool clusters of the storage classes. A class names only
 // the cluster; its namespace is known where there is just one of that name.
 func (f *forest) addClasses(clusters map[inventory.Key]bool) {
-	for _, o := range f.facts.Objects(storageGroup, classKind) {
+	for _, o := range f.facts.Objects(storageGroup, storageClassKind) {
 		if o.Node.Str("provisioner") != cstorDriver {
 			continue
 		}
@@ -124,8 +123,8 @@ func (f *forest) addClasses(clusters map[inventory.Key]bool) {
 			f.classes[o.Name] = named[0]
 		}
 	}
-	for _, o := range f.facts.Objects("", claimKind) {
-		volume := krm.ID{Kind: volumeKind, Name: o.Node.Str("spec", "volumeName")}
+	for _, o := range f.facts.Objects("", volumeClaimKind) {
+		volume := krm.ID{Kind: persistentVolumeKind, Name: o.Node.Str("spec", "volumeName")}
 		if _, ours := f.classes[o.Node.Str("spec", "storageClassName")]; ours && f.facts.Object(volume) == nil {
 			f.waiting = append(f.waiting, o)
 		}
@@ -144,14 +143,14 @@ func (f *forest) addVolumes() {
 		v.namespace = cmp.Or(v.namespace, namespace)
 		return v
 	}
-	for _, o := range f.facts.Objects(cstorGroup, configKind) {
+	for _, o := range f.facts.Objects(cstorGroup, cstorVolumeConfigKind) {
 		v := of(o.Namespace, o.Name)
 		v.config, v.cluster = o, clusterOf(o)
 	}
-	for _, o := range f.facts.Objects(cstorGroup, targetKind) {
+	for _, o := range f.facts.Objects(cstorGroup, cstorVolumeKind) {
 		of(o.Namespace, o.Name).target = o
 	}
-	for _, o := range f.facts.Objects(cstorGroup, replicaKind) {
+	for _, o := range f.facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
 		v := of(o.Namespace, o.Label(labelReplicaVolume))
 		v.replicas = append(v.replicas, o)
 		instance := inventory.Key{Namespace: o.Namespace, Name: o.Label(inventory.LabelPoolInstance)}
@@ -160,14 +159,14 @@ func (f *forest) addVolumes() {
 			v.cluster = clusterOf(pool)
 		}
 	}
-	for _, o := range f.facts.Objects("", volumeKind) {
+	for _, o := range f.facts.Objects("", persistentVolumeKind) {
 		if o.Node.Str("spec", "csi", "driver") != cstorDriver {
 			continue
 		}
 		v := of("", o.Node.Str("spec", "csi", "volumeHandle"))
 		ref := o.Node.Get("spec", "claimRef")
 		v.pv = o
-		v.claim = f.facts.Object(krm.ID{Kind: claimKind, Namespace: ref.Str("namespace"), Name: ref.Str("name")})
+		v.claim = f.facts.Object(krm.ID{Kind: volumeClaimKind, Namespace: ref.Str("namespace"), Name: ref.Str("name")})
 		if v.cluster == (inventory.Key{}) {
 			v.cluster = f.classes[cmp.Or(o.Node.Str("spec", "storageClassName"), field(v.claim, "spec", "storageClassName").Str())]
 		}
@@ -245,7 +244,7 @@ func (f *forest) addHit(t *health.Tree, pool *krm.Object, lost []*krm.Object, if
 
 // hit is a volume upwards, with what the loss of some replicas means to it.
 func (f *forest) hit(v *volumeChain, lost []*krm.Object, ifWhat string) *health.Tree {
-	ref := finding.Ref{APIVersion: cstorVersion, Kind: targetKind, Namespace: v.namespace, Name: v.name}
+	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeKind, Namespace: v.namespace, Name: v.name}
 	t := health.Absent(ref, "")
 	if v.target != nil {
 		t = &health.Tree{Object: ref, State: v.target.Node.Str("status", "phase"), Phase: f.targetPhase(v)}
@@ -259,7 +258,7 @@ func (f *forest) hit(v *volumeChain, lost []*krm.Object, ifWhat string) *health.
 		if left < v.quorum() {
 			fate = "stops"
 		}
-		t.Note = note(t.Note, fmt.Sprintf("%s: %d of %s left, it %s", ifWhat, left, place.Count(v.factor(), "replica"), fate))
+		t.Note = note(t.Note, fmt.Sprintf("%s: %d of %s left, it %s", ifWhat, left, finding.Count(v.factor(), "replica"), fate))
 	}
 	user := v.user()
 	switch {
@@ -268,7 +267,7 @@ func (f *forest) hit(v *volumeChain, lost []*krm.Object, ifWhat string) *health.
 		claim.Children = nil
 		return under(t, claim)
 	case v.pv != nil && user.Name != "":
-		return under(t, health.Absent(finding.Ref{APIVersion: "v1", Kind: claimKind, Namespace: user.Namespace, Name: user.Name}, "its volume "+v.pv.Name+" is "+v.pv.Node.Str("status", "phase")))
+		return under(t, health.Absent(finding.Ref{APIVersion: "v1", Kind: volumeClaimKind, Namespace: user.Namespace, Name: user.Name}, "its volume "+v.pv.Name+" is "+v.pv.Node.Str("status", "phase")))
 	}
 	return t
 }
@@ -352,7 +351,7 @@ func (f *forest) onHost(t *health.Tree, hostname string) *health.Tree {
 		return t
 	}
 	var pools, lost []*krm.Object
-	for _, o := range f.facts.Objects(cstorGroup, instanceKind) {
+	for _, o := range f.facts.Objects(cstorGroup, poolInstanceKind) {
 		if inventory.PoolHost(o) == hostname {
 			pools = append(pools, o)
 			lost = append(lost, f.replicasOn[key(o)]...)
@@ -390,7 +389,7 @@ func (f *forest) devicesOf(pv *krm.Object) []*inventory.BlockDevice {
 		return nil
 	}
 	node, hostname := "", ""
-	for _, o := range f.facts.Objects(storageGroup, attachmentKind) {
+	for _, o := range f.facts.Objects(storageGroup, volumeAttachmentKind) {
 		if o.Node.Str("spec", "source", "persistentVolumeName") == pv.Name {
 			node = o.Node.Str("spec", "nodeName")
 		}

@@ -28,14 +28,14 @@ type volume struct {
 // others, nor the package.
 func (c *cluster) checkClasses(held []*krm.Object) {
 	var known []string
-	for _, o := range c.facts.Objects(storageGroup, classKind) {
+	for _, o := range c.facts.Objects(storageGroup, storageClassKind) {
 		known = append(known, o.Name)
 	}
 	if len(known) == 0 {
 		return
 	}
 	for _, o := range held {
-		if o.Group() == storageGroup && o.Kind == classKind {
+		if o.Group() == storageGroup && o.Kind == storageClassKind {
 			known = append(known, o.Name)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -82,7 +81,7 @@ func (r *Report) Status(spec finding.Ref, healthy string) Status {
 		status.Phase, status.Reason = first.Phase, first.Reason
 		status.Message, status.Since = step.summary(first)
 		if n := r.others(first); n > 0 {
-			status.Message += "; and " + place.Count(n, "problem") + " more"
+			status.Message += "; and " + finding.Count(n, "problem") + " more"
 		}
 	}
 	for _, part := range r.parts {
@@ -158,7 +157,7 @@ func (s *Step) summary(first *Problem) (string, time.Time) {
 	if count > named {
 		names = append(names, fmt.Sprintf("and %d more", count-named))
 	}
-	return fmt.Sprintf("%d of %s %s: %s", count, place.Count(max(s.total, count), s.noun), first.What, strings.Join(names, ", ")), since
+	return fmt.Sprintf("%d of %s %s: %s", count, finding.Count(max(s.total, count), s.noun), first.What, strings.Join(names, ", ")), since
 }
 
 // line tells of one problem alone.
@@ -211,7 +210,7 @@ func FirstError(fs []finding.Finding) string {
 		}
 	}
 	if more > 0 {
-		message += fmt.Sprintf(" (and %s)", place.Count(more, "more error"))
+		message += fmt.Sprintf(" (and %s)", finding.Count(more, "more error"))
 	}
 	return message
 }

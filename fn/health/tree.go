@@ -3,6 +3,7 @@ package health
 import (
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -32,6 +33,6 @@ func Absent(object finding.Ref, note string) *Tree {
 
 // Kind is a kind of object that a tree may start at.
 type Kind struct {
-	Group, Kind string
-	Names       []string // by which people also call it, lower case
+	krm.GroupKind
+	Names []string // by which people also call it, lower case
 }

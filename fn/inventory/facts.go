@@ -16,6 +16,9 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
+// Folder is what the folder of facts in a package is called.
+const Folder = "inventory"
+
 // Labels and annotations that other systems put on facts.
 const (
 	LabelHostname        = "kubernetes.io/hostname"
@@ -50,9 +53,9 @@ type Facts struct {
 	instances map[Key][]*PoolInstance // by pool cluster
 	replicas  map[Key]int             // by pool instance
 	objects   map[krm.ID]*krm.Object
-	kinds     map[krm.ID][]*krm.Object // by group and kind
-	wholes    map[string][]*krm.Object // Inventories, by the plural of the kind in them
-	live      bool                     // read from a cluster, not from files
+	kinds     map[krm.GroupKind][]*krm.Object // by group and kind
+	wholes    map[string][]*krm.Object        // Inventories, by the plural of the kind in them
+	live      bool                            // read from a cluster, not from files
 	twins     func() map[*BlockDevice]*BlockDevice
 	links     func() linkIndex
 	volumesOn func() map[*BlockDevice][]*Volume
@@ -81,7 +84,7 @@ func New(objects []*krm.Object) *Facts {
 		instances: map[Key][]*PoolInstance{},
 		replicas:  map[Key]int{},
 		objects:   make(map[krm.ID]*krm.Object, len(objects)),
-		kinds:     map[krm.ID][]*krm.Object{},
+		kinds:     map[krm.GroupKind][]*krm.Object{},
 		wholes:    map[string][]*krm.Object{},
 	}
 	f.twins = sync.OnceValue(f.findTwins)
@@ -111,7 +114,7 @@ func New(objects []*krm.Object) *Facts {
 func (f *Facts) add(o *krm.Object) {
 	id := o.ID()
 	f.objects[id] = o
-	kind := krm.ID{Group: id.Group, Kind: id.Kind}
+	kind := id.GroupKind()
 	f.kinds[kind] = append(f.kinds[kind], o)
 	key := Key{o.Namespace, o.Name}
 	switch o.Group() + "/" + o.Kind {
@@ -173,7 +176,7 @@ func (f *Facts) Object(id krm.ID) *krm.Object { return f.objects[id] }
 
 // Objects lists the facts of a kind, by namespace and name.
 func (f *Facts) Objects(group, kind string) []*krm.Object {
-	return slices.SortedFunc(slices.Values(f.kinds[krm.ID{Group: group, Kind: kind}]), func(a, b *krm.Object) int {
+	return slices.SortedFunc(slices.Values(f.kinds[krm.GroupKind{Group: group, Kind: kind}]), func(a, b *krm.Object) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }
@@ -182,7 +185,7 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 // object of it, or an Inventory of none. A snapshot names an Inventory after the plural
 // of its kind, and says if it is about one namespace only.
 func (f *Facts) Tells(group, kind, namespace string) bool {
-	known := len(f.kinds[krm.ID{Group: group, Kind: kind}]) > 0
+	known := len(f.kinds[krm.GroupKind{Group: group, Kind: kind}]) > 0
 	wholes := f.wholes[plural(kind)]
 	return f.live || known && len(wholes) == 0 || slices.ContainsFunc(wholes, func(o *krm.Object) bool {
 		scope := o.Annotation(krm.AnnotationScope)

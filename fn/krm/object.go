@@ -4,6 +4,7 @@
 package krm
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/poolwright/poolwright/schema/document"
@@ -97,6 +98,20 @@ func ParseOwner(key string) (ID, bool) {
 // ID identifies an object. Versions of one kind are one object to an API
 // server, so it holds the group only.
 type ID struct{ Group, Kind, Namespace, Name string }
+
+// GroupKind is a kind of object. Versions of one kind are one kind.
+type GroupKind struct{ Group, Kind string }
+
+// Compare orders kinds by group, then name.
+func (k GroupKind) Compare(other GroupKind) int {
+	return cmp.Or(cmp.Compare(k.Group, other.Group), cmp.Compare(k.Kind, other.Kind))
+}
+
+// GroupKind is the kind of the object that it identifies.
+func (id ID) GroupKind() GroupKind { return GroupKind{id.Group, id.Kind} }
+
+// GroupKind is the kind of the object.
+func (o *Object) GroupKind() GroupKind { return GroupKind{o.Group(), o.Kind} }
 
 // ID returns the identity of the object.
 func (o *Object) ID() ID { return ID{o.Group(), o.Kind, o.Namespace, o.Name} }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // Disks says which block devices may be used, by whom, and why not. It keeps
@@ -71,7 +72,7 @@ func (d *Disks) Refuse(device *inventory.BlockDevice, want Wanted) string {
 	case device.Capacity <= 0:
 		return "its capacity cannot be read"
 	case device.Capacity < want.MinCapacity:
-		return fmt.Sprintf("it is too small: %s, wanted %s", Size(device.Capacity), Size(want.MinCapacity))
+		return fmt.Sprintf("it is too small: %s, wanted %s", quantity.Size(device.Capacity), quantity.Size(want.MinCapacity))
 	}
 	return d.refuseClaim(device, want)
 }
@@ -213,14 +214,4 @@ func identity(d *inventory.BlockDevice) string {
 		return slices.Min(d.ByID)
 	}
 	return d.Name
-}
-
-// Size writes bytes for people: whole binary units where they fit.
-func Size(bytes int64) string {
-	units := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
-	value, unit := float64(bytes), 0
-	for value >= 1024 && unit < len(units)-1 {
-		value, unit = value/1024, unit+1
-	}
-	return fmt.Sprintf("%.4g%s", value, units[unit])
 }

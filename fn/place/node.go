@@ -7,9 +7,9 @@ import (
 	"container/heap"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Toleration is a core/v1 toleration.
@@ -154,22 +154,5 @@ func zoneReason(zone string, held int) string {
 	if zone == "" {
 		where = "the nodes without a zone"
 	}
-	return fmt.Sprintf("oldest free node of %s, which held %s", where, Count(held, "pool"))
-}
-
-// Count writes a number of things: 1 node, 2 nodes.
-func Count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// Names joins names for a message, and cuts a long list.
-func Names(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
+	return fmt.Sprintf("oldest free node of %s, which held %s", where, finding.Count(held, "pool"))
 }

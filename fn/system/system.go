@@ -28,15 +28,15 @@ type System interface {
 	Mapper
 }
 
-// Description is what a system says of itself. Kinds of facts are Group and Kind.
+// Description is what a system says of itself.
 type Description struct {
-	Kind krm.ID // of its specs: Group and Kind
+	Kind krm.GroupKind // of its specs
 	// Whole is the kind that stands for everything rendered for a spec: consent
 	// to remove <Whole>/<name of the spec> covers it all.
 	Whole     string
-	Facts     []krm.ID      // that Render and Status look at
-	RiskFacts []krm.ID      // that Assess looks at
-	Roots     []health.Kind // that a tree may start at
+	Facts     []krm.GroupKind // that Render and Status look at
+	RiskFacts []krm.GroupKind // that Assess looks at
+	Roots     []health.Kind   // that a tree may start at
 }
 
 // Renderer turns specs into objects.

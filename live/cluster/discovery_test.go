@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
-	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/test/controlplane"
 )
 
 // TestServed holds that a real API server is understood as client-go's discovery

@@ -28,7 +28,7 @@ type Options struct {
 	Manager string
 	// Kinds are looked through for objects that are no longer rendered, beside
 	// those of the rendered objects, by Group and Kind.
-	Kinds []krm.ID
+	Kinds []krm.GroupKind
 	// Owners are the owner keys of the specs whose objects are looked for; those
 	// of the rendered objects count in any case.
 	Owners []string
@@ -67,9 +67,9 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 	for _, owner := range o.Owners {
 		r.owners[owner] = true
 	}
-	kinds := map[krm.ID]bool{}
+	kinds := map[krm.GroupKind]bool{}
 	for _, k := range o.Kinds {
-		kinds[krm.ID{Group: k.Group, Kind: k.Kind}] = true
+		kinds[krm.GroupKind{Group: k.Group, Kind: k.Kind}] = true
 	}
 	var wanted []*krm.Object
 	for _, w := range rendered {
@@ -78,11 +78,9 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 			continue
 		}
 		wanted = append(wanted, w)
-		kinds[krm.ID{Group: w.Group(), Kind: w.Kind}] = true
+		kinds[w.GroupKind()] = true
 	}
-	ordered := slices.SortedFunc(maps.Keys(kinds), func(a, b krm.ID) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
-	})
+	ordered := slices.SortedFunc(maps.Keys(kinds), krm.GroupKind.Compare)
 	for _, kind := range ordered {
 		if err := r.list(ctx, kind); err != nil {
 			return nil, withRole(err)
@@ -105,7 +103,7 @@ type run struct {
 }
 
 // list finds the live objects of a kind that are ours.
-func (r *run) list(ctx context.Context, kind krm.ID) error {
+func (r *run) list(ctx context.Context, kind krm.GroupKind) error {
 	resource, found, err := r.served.Find(kind.Group, kind.Kind)
 	if err != nil || !found {
 		return err

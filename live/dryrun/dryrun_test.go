@@ -24,12 +24,12 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/cluster"
-	"github.com/poolwright/poolwright/live/controlplane"
 	"github.com/poolwright/poolwright/live/dryrun"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 var (
@@ -288,7 +288,7 @@ remove PersistentVolumeClaim removals/prod-gke-prod-storage-c-07de-0
 `, changes, findings)
 
 	// Nothing is rendered at all: what to look for is told.
-	kinds := []krm.ID{{Kind: "PersistentVolumeClaim"}, {Group: "storage.k8s.io", Kind: "VolumeAttachment"}, {Group: "example.com", Kind: "NotServed"}}
+	kinds := []krm.GroupKind{{Kind: "PersistentVolumeClaim"}, {Group: "storage.k8s.io", Kind: "VolumeAttachment"}, {Group: "example.com", Kind: "NotServed"}}
 	changes, findings = try(t, nil, dryrun.Options{Kinds: kinds, Owners: []string{objects[0].Owner()}})
 	if len(findings) > 0 || len(changes) != 6 {
 		t.Errorf("everything goes:\n%s", told(changes, findings))

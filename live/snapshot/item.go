@@ -24,8 +24,8 @@ type slimmer struct {
 // slimmer is the one for a kind of which m is kept.
 func (o Options) slimmer(r cluster.Resource, m mask) *slimmer {
 	s := &slimmer{mask: m}
-	switch (krm.ID{Group: r.Group, Kind: r.Kind}) {
-	case krm.ID{Kind: "Node"}, krm.ID{Group: "openebs.io", Kind: "BlockDevice"}:
+	switch (krm.GroupKind{Group: r.Group, Kind: r.Kind}) {
+	case krm.GroupKind{Kind: "Node"}, krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"}:
 		s.annotations = o.Annotations
 		for _, path := range o.Fields {
 			s.mask = s.mask.with(strings.Split(path, "."))

@@ -21,18 +21,18 @@ import (
 func TestRoles(t *testing.T) {
 	read := fn.OwnKinds()
 	for _, k := range kinds {
-		read = append(read, krm.ID{Group: k.group, Kind: k.kind})
+		read = append(read, krm.GroupKind{Group: k.group, Kind: k.kind})
 	}
-	var rendered []krm.ID
+	var rendered []krm.GroupKind
 	for _, k := range schema.Load().Kinds() {
 		if k.Role == schema.Rendered {
-			rendered = append(rendered, krm.ID{Group: k.Group, Kind: k.Kind})
+			rendered = append(rendered, krm.GroupKind{Group: k.Group, Kind: k.Kind})
 		}
 	}
 	for _, c := range []struct {
 		file  string
 		verbs []string
-		kinds []krm.ID
+		kinds []krm.GroupKind
 	}{
 		{"role.yaml", []string{"get", "list", "watch"}, read},
 		{"plan-role.yaml", []string{"get", "list", "patch", "create"}, rendered},

@@ -22,7 +22,7 @@ type Options struct {
 	// it. All other kinds are read whole.
 	Selector string
 	// Kinds are the kinds to read, by Group and Kind; nil is all in the table.
-	Kinds []krm.ID
+	Kinds []krm.GroupKind
 	// Annotations are kept on nodes and block devices beside those of Poolwright,
 	// and Fields are: dotted paths such as status.nodeInfo.architecture. See Keep.
 	Annotations []string
@@ -37,8 +37,8 @@ type Options struct {
 // Snapshot is what was there. It is in order, and two snapshots of an unchanged
 // cluster are equal.
 type Snapshot struct {
-	Kinds  []Kind   // those that the cluster has, in the order of the table
-	Absent []krm.ID // those that it does not have, by Group and Kind
+	Kinds  []Kind          // those that the cluster has, in the order of the table
+	Absent []krm.GroupKind // those that it does not have
 }
 
 // Objects gives all objects, as facts. Of a kind without objects it gives the
@@ -117,7 +117,7 @@ func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error)
 	s := &Snapshot{}
 	var masks []mask
 	for _, k := range kinds {
-		id := krm.ID{Group: k.group, Kind: k.kind}
+		id := krm.GroupKind{Group: k.group, Kind: k.kind}
 		if o.Kinds != nil && !slices.Contains(o.Kinds, id) {
 			continue
 		}

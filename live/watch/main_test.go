@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/poolwright/poolwright/internal/tool"
-	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // One for the whole test binary, see TestMain.

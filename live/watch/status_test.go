@@ -16,10 +16,10 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/internal/tool"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 const example = "../../examples/cstor-local"

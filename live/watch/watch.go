@@ -30,10 +30,10 @@ const (
 
 // Options say what is followed.
 type Options struct {
-	Kinds  []krm.ID      // of facts
-	Own    bool          // Poolwright's own kinds, too
-	Specs  []*krm.Object // whose selectors say which more fields are kept; with Own those in the cluster
-	Notice func(string)  // told once when the API server is lost, when it is back, and why kinds cannot be followed
+	Kinds  []krm.GroupKind // of facts
+	Own    bool            // Poolwright's own kinds, too
+	Specs  []*krm.Object   // whose selectors say which more fields are kept; with Own those in the cluster
+	Notice func(string)    // told once when the API server is lost, when it is back, and why kinds cannot be followed
 }
 
 // Run calls look with everything that is there, as soon as all of it was read and

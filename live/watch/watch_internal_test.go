@@ -96,7 +96,7 @@ func TestMissingTwice(t *testing.T) {
 	}))
 	defer server.Close()
 	w := &watcher{
-		cluster: at(t, server.URL), options: Options{Kinds: []krm.ID{{Group: "cstor.openebs.io", Kind: "CStorPoolCluster"}}, Notice: func(string) {}},
+		cluster: at(t, server.URL), options: Options{Kinds: []krm.GroupKind{{Group: "cstor.openebs.io", Kind: "CStorPoolCluster"}}, Notice: func(string) {}},
 		sources: map[cluster.Resource]*source{}, failing: map[*source]bool{}, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
 	ctx, cancel := context.WithCancel(t.Context())

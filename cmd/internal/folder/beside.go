@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -30,7 +32,7 @@ func CheckInventory(target string) error {
 	}
 	if here, err := realPath("."); err == nil && within(out, here) {
 		return usage("-o %s: the folder is replaced as a whole, so it must not be the current one or hold it; name a folder of its own, such as %s",
-			target, filepath.Join(target, "inventory"))
+			target, filepath.Join(target, inventory.Folder))
 	}
 	return nil
 }
@@ -38,7 +40,7 @@ func CheckInventory(target string) error {
 // outputAround is the folder that render writes and that a path is or lies in, or
 // "". A folder may be called "rendered" for other reasons if it is further up.
 func outputAround(path string) string {
-	if filepath.Base(path) == Rendered {
+	if filepath.Base(path) == fn.RenderedFolder {
 		return path
 	}
 	for {
@@ -54,22 +56,18 @@ func outputAround(path string) string {
 	}
 }
 
-// largestSpec is the size of the largest file that may hold a spec to look at, in
-// bytes: a spec has at most as much, and what else lies there may be a database.
-const largestSpec = 1 << 20
-
 // Beside reads the specs of the package that an inventory folder lies in, without
 // the inventory and what was rendered. What cannot be read is left out: to say so
 // is up to those who need it. If the folder around is not marked as a package, as
 // a home folder is not, only the files in it are read, and not what lies below.
-func Beside(inventory string) []*krm.Object {
-	dir, err := around(inventory)
+func Beside(facts string) []*krm.Object {
+	dir, err := around(facts)
 	if err != nil {
 		return nil
 	}
-	r := &reader{limit: largestSpec}
+	r := &reader{limit: fn.MaxSpec} // what is larger holds no spec, and may be a database
 	if isPackage(dir) {
-		r.tree(dir, inventory, filepath.Join(dir, Rendered))
+		r.tree(dir, facts, filepath.Join(dir, fn.RenderedFolder))
 		return r.objects
 	}
 	entries, _ := os.ReadDir(dir)
@@ -82,13 +80,13 @@ func Beside(inventory string) []*krm.Object {
 }
 
 // around is the folder that another one lies in.
-func around(inventory string) (string, error) {
-	real, err := realPath(inventory)
+func around(path string) (string, error) {
+	real, err := realPath(path)
 	return filepath.Dir(real), err
 }
 
 func isPackage(dir string) bool {
-	return slices.ContainsFunc(append(kustomizationNames(), "Kptfile", ignoreFile, Rendered), func(name string) bool {
+	return slices.ContainsFunc(append(kustomizationNames(), "Kptfile", ignoreFile, fn.RenderedFolder), func(name string) bool {
 		return exists(filepath.Join(dir, name))
 	})
 }
@@ -97,12 +95,12 @@ func isPackage(dir string) bool {
 // the inventory, by name. It gives its path, the files that it lacks, and those
 // that it lists although they are not there; all "" and nil where there is none,
 // or where it takes the folder as a whole.
-func Listed(inventory string, files []string) (kustomization string, lacks, stale []string) {
-	dir, err := around(inventory)
+func Listed(facts string, files []string) (kustomization string, lacks, stale []string) {
+	dir, err := around(facts)
 	if err != nil {
 		return "", nil, nil
 	}
-	real, _ := realPath(inventory)
+	real, _ := realPath(facts)
 	base := filepath.Base(real)
 	for _, name := range kustomizationNames() {
 		data, err := os.ReadFile(filepath.Join(dir, name))
@@ -131,7 +129,7 @@ func Listed(inventory string, files []string) (kustomization string, lacks, stal
 			}
 		}
 		slices.Sort(lacks)
-		return filepath.Join(cmp.Or(filepath.Dir(filepath.Clean(inventory)), "."), name), lacks, stale
+		return filepath.Join(cmp.Or(filepath.Dir(filepath.Clean(facts)), "."), name), lacks, stale
 	}
 	return "", nil, nil
 }

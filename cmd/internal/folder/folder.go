@@ -11,12 +11,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
-
-// Rendered is the output folder inside a package, where -o names no other.
-const Rendered = "rendered"
 
 // Stdin is the name that stands for the standard input, and Stdout for the
 // standard output.
@@ -157,9 +155,9 @@ func (in Input) renderedDir() (string, error) {
 	case err != nil:
 		return "", usage("%s: %v", in.Dir, cause(err))
 	case !info.IsDir():
-		return filepath.Join(filepath.Dir(in.Dir), Rendered), nil
+		return filepath.Join(filepath.Dir(in.Dir), fn.RenderedFolder), nil
 	}
-	return filepath.Join(in.Dir, Rendered), nil
+	return filepath.Join(in.Dir, fn.RenderedFolder), nil
 }
 
 // checkTarget refuses an output folder that is no folder, or that holds the
@@ -178,7 +176,7 @@ func checkTarget(dir, target string) error {
 	}
 	if out, err := realPath(target); err == nil && within(out, pkg) {
 		return usage("-o %s: the output folder must not be the package or hold it; name a folder of its own, such as %s",
-			target, filepath.Join(dir, Rendered))
+			target, filepath.Join(dir, fn.RenderedFolder))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/poolwright/poolwright/fn"
 )
 
 const (
@@ -110,11 +112,11 @@ func TestBeside(t *testing.T) {
 		}
 		put(t, filepath.Join(dir, "a.yaml"), secret("a"))
 		put(t, filepath.Join(dir, "broken.yaml"), "{{")
-		put(t, filepath.Join(dir, "large.yaml"), "#"+strings.Repeat("x", largestSpec)+"\n"+secret("large"))
+		put(t, filepath.Join(dir, "large.yaml"), "#"+strings.Repeat("x", fn.MaxSpec)+"\n"+secret("large"))
 		put(t, filepath.Join(dir, "sub", "b.yaml"), secret("b"))
 		put(t, filepath.Join(dir, "inventory", "c.yaml"), secret("c"))
 		put(t, filepath.Join(dir, "rendered", "d.yaml"), secret("d"))
-		if marked != isPackage(dir) && !exists(filepath.Join(dir, Rendered)) {
+		if marked != isPackage(dir) && !exists(filepath.Join(dir, fn.RenderedFolder)) {
 			t.Error("not told by its mark")
 		}
 		if !marked {

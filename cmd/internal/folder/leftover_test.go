@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/poolwright/poolwright/fn"
 )
 
 // Where the output folder is gone and its old content was left behind, nothing
@@ -36,20 +38,20 @@ func TestReadNamesOldContent(t *testing.T) {
 	put(t, filepath.Join(old, "x.yaml"), string(pool("x", "1").Raw))
 	check("", old)
 	check(Stdout, old)
-	check(filepath.Join(pkg, Rendered), old)
+	check(filepath.Join(pkg, fn.RenderedFolder), old)
 	oldOut := filepath.Join(dir, ".out.poolwright-8-0-old")
 	put(t, filepath.Join(oldOut, "x.yaml"), string(pool("x", "1").Raw))
 	check(out, oldOut, old)
 
 	// The remedy works.
-	if err := os.Rename(old, filepath.Join(pkg, Rendered)); err != nil {
+	if err := os.Rename(old, filepath.Join(pkg, fn.RenderedFolder)); err != nil {
 		t.Fatal(err)
 	}
 	check("")
 	if p, _, _ := Read(Input{Dir: pkg}); names(p.Lock) != "x" {
 		t.Errorf("the lock is %q", names(p.Lock))
 	}
-	if objects, fs := ReadRendered(filepath.Join(pkg, Rendered), "shown"); names(objects) != "x" || len(fs) > 0 || objects[0].Source.Name != "shown/x.yaml" {
+	if objects, fs := ReadRendered(filepath.Join(pkg, fn.RenderedFolder), "shown"); names(objects) != "x" || len(fs) > 0 || objects[0].Source.Name != "shown/x.yaml" {
 		t.Errorf("%v %v", objects, fs)
 	}
 	if _, fs := ReadRendered(out, "shown/out"); len(fs) != 1 || !strings.Contains(fs[0].Message, "mv shown/.out.poolwright-8-0-old shown/out") {
@@ -81,7 +83,7 @@ func TestWriteRemovesStaleFolders(t *testing.T) {
 		put(t, filepath.Join(dir, name, "x"), "x")
 	}
 	put(t, filepath.Join(dir, fmt.Sprintf(".rendered.poolwright-%d-3", gone)), "a file")
-	put(t, filepath.Join(dir, Rendered, "NOTES.md"), "mine")
+	put(t, filepath.Join(dir, fn.RenderedFolder, "NOTES.md"), "mine")
 	mustWrite(t, dir, rendered("a.yaml", pool("a", "1")))
 	for _, name := range stale {
 		if exists(filepath.Join(dir, name)) {

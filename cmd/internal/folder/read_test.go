@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
@@ -29,7 +30,7 @@ func TestReadFindsTheLock(t *testing.T) {
 	put(t, filepath.Join(pkg, "b.yaml"), secret("b")+"---\n"+secret("c"))
 	put(t, filepath.Join(pkg, "a.json"), `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}`)
 	put(t, filepath.Join(pkg, "sub", "d.yml"), secret("d"))
-	put(t, filepath.Join(pkg, Rendered, "x.yaml"), string(pool("x", "1").Raw))
+	put(t, filepath.Join(pkg, fn.RenderedFolder, "x.yaml"), string(pool("x", "1").Raw))
 	put(t, filepath.Join(out, "y.yaml"), secret("y"))
 
 	read := func(output string) Package {
@@ -63,7 +64,7 @@ func TestReadOneFileAndAStream(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.yaml")
 	put(t, file, secret("a"))
-	put(t, filepath.Join(dir, Rendered, "x.yaml"), string(pool("x", "1").Raw))
+	put(t, filepath.Join(dir, fn.RenderedFolder, "x.yaml"), string(pool("x", "1").Raw))
 	p, fs, err := Read(Input{Dir: file})
 	if err != nil || len(fs) > 0 || names(p.Objects) != "a" || names(p.Lock) != "x" {
 		t.Errorf("%+v %v %v", p, fs, err)

@@ -68,7 +68,7 @@ func write(t *testing.T, dir string, rs []fn.Rendered) (*Plan, error) {
 	if err != nil || len(fs) > 0 {
 		t.Fatal(err, fs)
 	}
-	plan, err := NewPlan(filepath.Join(dir, Rendered), rs, p)
+	plan, err := NewPlan(filepath.Join(dir, fn.RenderedFolder), rs, p)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func mustWrite(t *testing.T, dir string, rs []fn.Rendered) *Plan {
 
 func TestWriteAddsChangesAndRemoves(t *testing.T) {
 	dir := t.TempDir()
-	out := filepath.Join(dir, Rendered)
+	out := filepath.Join(dir, fn.RenderedFolder)
 	mustWrite(t, dir, append(rendered("s/pool.yaml", pool("a", "1"), pool("b", "1")), rendered("s/other.yaml", pool("c", "1"))...))
 	got := files(t, out)
 	want := map[string]string{
@@ -134,12 +134,12 @@ func TestWriteTouchesNothingThatStays(t *testing.T) {
 	mustWrite(t, dir, all)
 	past := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for _, name := range []string{"a.yaml", "b.yaml", "kustomization.yaml", ""} {
-		if err := os.Chtimes(filepath.Join(dir, Rendered, name), past, past); err != nil {
+		if err := os.Chtimes(filepath.Join(dir, fn.RenderedFolder, name), past, past); err != nil {
 			t.Fatal(err)
 		}
 	}
 	age := func(name string) time.Time {
-		info, err := os.Stat(filepath.Join(dir, Rendered, name))
+		info, err := os.Stat(filepath.Join(dir, fn.RenderedFolder, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestWriteKeepsDocumentsOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, dir, rendered("a.yaml", pool("a", "1")))
 	mine := "# mine\napiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n"
-	path := filepath.Join(dir, Rendered, "a.yaml")
+	path := filepath.Join(dir, fn.RenderedFolder, "a.yaml")
 	put(t, path, string(pool("a", "1").Raw)+"---\n"+mine)
 	mustWrite(t, dir, rendered("a.yaml", pool("a", "2")))
 	if got, want := files(t, dir)["rendered/a.yaml"], string(pool("a", "2").Raw)+"---\n"+mine; got != want {
@@ -183,10 +183,10 @@ func TestWriteRefusesWhatIsNotOurs(t *testing.T) {
 		"a.yaml":             "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n",
 	} {
 		dir := t.TempDir()
-		put(t, filepath.Join(dir, Rendered, name), content)
+		put(t, filepath.Join(dir, fn.RenderedFolder, name), content)
 		before := files(t, dir)
 		_, err := write(t, dir, rendered("a.yaml", pool("a", "1")))
-		if err == nil || !strings.Contains(err.Error(), filepath.Join(Rendered, name)) || !strings.Contains(err.Error(), "move it out") {
+		if err == nil || !strings.Contains(err.Error(), filepath.Join(fn.RenderedFolder, name)) || !strings.Contains(err.Error(), "move it out") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := files(t, dir); !maps.Equal(before, after) {
@@ -200,7 +200,7 @@ func TestWriteInterruptedLeavesEverything(t *testing.T) {
 	mustWrite(t, dir, rendered("a.yaml", pool("a", "1")))
 	before := files(t, dir)
 	p, _, _ := Read(Input{Dir: dir})
-	plan, err := NewPlan(filepath.Join(dir, Rendered), rendered("b.yaml", pool("b", "1")), p)
+	plan, err := NewPlan(filepath.Join(dir, fn.RenderedFolder), rendered("b.yaml", pool("b", "1")), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestWriteOverWindowsLines(t *testing.T) {
 	mine := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n"
 	all := append(rendered("a.yaml", pool("a", "1")), rendered("b.yaml", pool("b", "1"))...)
 	mustWrite(t, dir, all)
-	put(t, filepath.Join(dir, Rendered, "a.yaml"), string(pool("a", "1").Raw)+"---\n"+mine)
+	put(t, filepath.Join(dir, fn.RenderedFolder, "a.yaml"), string(pool("a", "1").Raw)+"---\n"+mine)
 	want := files(t, dir)
 	for name, text := range want {
 		put(t, filepath.Join(dir, name), strings.ReplaceAll(text, "\n", "\r\n"))

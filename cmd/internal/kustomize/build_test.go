@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/poolwright/poolwright/internal/tool"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // program puts the test binary where it has the name of the function.

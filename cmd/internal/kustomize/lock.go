@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -15,7 +16,7 @@ import (
 // where the kustomization does not list it: else every node and disk would be
 // chosen anew, without a word. The order is that of a rendered kustomization.
 func readLock(dir, shown string) ([]*krm.Object, []finding.Finding) {
-	all, fs := folder.ReadRendered(filepath.Join(dir, folder.Rendered), filepath.Join(shown, folder.Rendered))
+	all, fs := folder.ReadRendered(filepath.Join(dir, fn.RenderedFolder), filepath.Join(shown, fn.RenderedFolder))
 	slices.SortStableFunc(all, func(a, b *krm.Object) int { return strings.Compare(a.Path, b.Path) })
 	var lock []*krm.Object
 	for _, o := range all {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/internal/tool"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // open makes a terminal of a width, and returns what a program writes to, and what

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/cmd/internal/bench"
-	"github.com/poolwright/poolwright/live/controlplane"
+	"github.com/poolwright/poolwright/test/controlplane"
 )
 
 func main() {

@@ -1,0 +1,43 @@
+package cstor
+
+// API groups, and the versions of them that are rendered.
+const (
+	daoGroup       = "dao.mayadata.io"
+	daoVersion     = daoGroup + "/v1alpha1"
+	cstorGroup     = "cstor.openebs.io"
+	cstorVersion   = cstorGroup + "/v1"
+	cstorDriver    = "cstor.csi.openebs.io" // of the CSI driver
+	deviceGroup    = "openebs.io"
+	deviceVersion  = deviceGroup + "/v1alpha1"
+	storageGroup   = "storage.k8s.io"
+	storageVersion = storageGroup + "/v1"
+)
+
+// Kinds of dao.mayadata.io.
+const (
+	clusterConfigKind = "CStorClusterConfig"
+	clusterPlanKind   = "CStorClusterPlan"
+	storageSetKind    = "CStorClusterStorageSet"
+	storageKind       = "Storage"
+)
+
+// Kinds of cStor, and of the node disk manager under it.
+const (
+	poolClusterKind        = "CStorPoolCluster"
+	poolInstanceKind       = "CStorPoolInstance"
+	cstorVolumeConfigKind  = "CStorVolumeConfig"
+	cstorVolumeKind        = "CStorVolume"
+	cstorVolumeReplicaKind = "CStorVolumeReplica"
+	blockDeviceKind        = "BlockDevice"
+	blockDeviceClaimKind   = "BlockDeviceClaim"
+)
+
+// Kinds of Kubernetes.
+const (
+	nodeKind             = "Node"
+	volumeClaimKind      = "PersistentVolumeClaim"
+	persistentVolumeKind = "PersistentVolume"
+	volumeAttachmentKind = "VolumeAttachment"
+	storageClassKind     = "StorageClass"
+	csiDriverKind        = "CSIDriver"
+)

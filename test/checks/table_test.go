@@ -1,0 +1,203 @@
+package checks
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// check is a kind whose health we tell the engines.
+type check struct {
+	group, kind string
+	table       string // its file in testdata, and that of its Lua, without the ending
+}
+
+func checks() []check {
+	var all []check
+	add := func(group string, kinds ...string) {
+		for _, kind := range kinds {
+			all = append(all, check{group: group, kind: kind, table: group + "_" + kind})
+		}
+	}
+	add("cstor.openebs.io", "CStorPoolCluster", "CStorPoolInstance", "CStorVolume", "CStorVolumeConfig", "CStorVolumeReplica")
+	add("openebs.io", "BlockDevice", "BlockDeviceClaim", "DiskPool")
+	add("storage.k8s.io", "VolumeAttachment")
+	for _, kind := range []string{"CStorClusterConfig", "CStorClusterPlan", "CStorClusterStorageSet", "Storage"} {
+		all = append(all, check{group: recordGroup, kind: kind, table: recordGroup})
+	}
+	return all
+}
+
+const recordGroup = "dao.mayadata.io"
+
+// record reports whether nothing waits for objects of the kind.
+func (c check) record() bool { return c.group == recordGroup }
+
+// heals reports whether nothing that an object of the kind can say is an end.
+func (c check) heals() bool { return c.kind == "VolumeAttachment" }
+
+// row is one object, and what the engines are to think of it.
+type row struct {
+	Name    string
+	Want    string
+	Flux    string // what Flux thinks instead, where it leaves no choice
+	Message string // of Argo CD; empty: any, but not none
+	Object  map[string]any
+}
+
+func (c check) rows(t *testing.T) []row {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", c.table+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []row
+	if err := yaml.UnmarshalStrict(data, &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		r.Object["apiVersion"], r.Object["kind"] = c.group+"/v1", c.kind
+		if r.Object["metadata"] == nil {
+			r.Object["metadata"] = map[string]any{"name": "x"}
+		}
+	}
+	return rows
+}
+
+// TestTables holds that no file lies about without being used, and that every
+// table has what matters most.
+func TestTables(t *testing.T) {
+	var want []string
+	for _, c := range checks() {
+		want = append(want, c.table)
+		verdicts := map[string]bool{}
+		absent := false
+		for _, r := range c.rows(t) {
+			verdicts[r.Want] = true
+			absent = absent || r.Object["status"] == nil
+		}
+		if !verdicts["current"] || verdicts["progressing"] == c.record() || (verdicts["degraded"] || verdicts["failed"]) == c.heals() || !absent {
+			t.Errorf("%s: the table wants a current object, a progressing one unless nothing waits for the kind, a degraded or failed one unless all heals, and one without status", c.table)
+		}
+	}
+	want = slices.Compact(want)
+	slices.Sort(want)
+	for pattern, ending := range map[string]string{"testdata/*.yaml": ".yaml", "../../deploy/argocd/health/*.lua": ".lua"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, file := range files {
+			got = append(got, strings.TrimSuffix(filepath.Base(file), ending))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q instead of %q", pattern, got, want)
+		}
+	}
+}
+
+// TestRendered holds that there is a check for every kind that the examples render,
+// but for those of Kubernetes' core, which the engines know.
+func TestRendered(t *testing.T) {
+	objects := rendered(t, "../../examples")
+	if len(objects) == 0 {
+		t.Fatal("the examples render nothing")
+	}
+	for _, r := range objects {
+		found := func(c check) bool { return c.group == r.group && c.kind == r.kind }
+		if r.group != "" && !slices.ContainsFunc(checks(), found) {
+			t.Errorf("nothing tells the engines of %s %s", r.group, r.kind)
+		}
+	}
+}
+
+// manifest is a rendered one.
+type manifest struct {
+	group, kind string
+	local       bool // not for the cluster
+}
+
+// rendered lists the manifests below a folder that Poolwright has rendered.
+func rendered(t *testing.T, dir string) []manifest {
+	t.Helper()
+	var found []manifest
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			var o struct {
+				APIVersion, Kind string
+				Metadata         struct{ Annotations map[string]string }
+			}
+			if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+				return err
+			}
+			if o.Metadata.Annotations["poolwright.io/owner"] == "" {
+				continue
+			}
+			group, _, grouped := strings.Cut(o.APIVersion, "/")
+			if !grouped {
+				group = ""
+			}
+			found = append(found, manifest{group, o.Kind, o.Metadata.Annotations["config.kubernetes.io/local-config"] == "true"})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// spoilt calls f with the object, each time with another of its values replaced by
+// something that has no business there.
+func spoilt(object map[string]any, f func(map[string]any)) {
+	nonsense := []any{nil, true, "nonsense", int64(-7), 1.5, []any{}, []any{"x", nil, []any{}}, map[string]any{}, map[string]any{"x": nil}}
+	var walk func(value any)
+	walk = func(value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(keys(v)) {
+				kept := v[key]
+				for _, n := range nonsense {
+					v[key] = n
+					f(object)
+				}
+				v[key] = kept
+				walk(kept)
+			}
+		case []any:
+			for i, kept := range v {
+				for _, n := range nonsense {
+					v[i] = n
+					f(object)
+				}
+				v[i] = kept
+				walk(kept)
+			}
+		}
+	}
+	walk(object)
+}
+
+func keys(m map[string]any) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for key := range m {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package argocd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/cache"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/sync"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/sync/common"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/utils/kube"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/utils/tracing"
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/poolwright/poolwright/test/engines/scenario"
+)
+
+// tracking is the annotation by which Argo CD 3 knows what it manages:
+// <application>:<group>/<kind>:<namespace>/<name>.
+const tracking = "argocd.argoproj.io/tracking-id"
+
+// Application is an Application with automated sync, prune, and
+// ServerSideApply=true, as in the examples, in an Argo CD with our health checks.
+type Application struct {
+	name      string
+	namespace string // of its destination
+	config    *rest.Config
+	kubectl   kube.Kubectl
+	cache     cache.ClusterCache
+	checks    checks
+	approved  bool
+}
+
+// New makes an Application that was never synced, with the health checks of the
+// repository at root. Close ends its watches.
+func New(kubeconfig, root, name, namespace string) (*Application, error) {
+	checks, err := readChecks(root)
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	a := &Application{
+		name: name, namespace: namespace, config: config, checks: checks,
+		kubectl: &kube.KubectlCmd{Log: logr.Discard(), Tracer: tracing.NopTracer{}},
+	}
+	a.cache = cache.NewClusterCache(config,
+		cache.SetLogr(logr.Discard()), cache.SetKubectl(a.kubectl),
+		cache.SetPopulateResourceInfoHandler(func(o *unstructured.Unstructured, _ bool) (any, bool) {
+			return o.GetAnnotations()[tracking], true
+		}),
+	)
+	return a, a.cache.EnsureSynced()
+}
+
+// Close ends the watches.
+func (a *Application) Close() { a.cache.Invalidate() }
+
+// Approve answers for a person who is asked (annotation
+// argocd.argoproj.io/deletion-approved of the Application).
+func (a *Application) Approve(yes bool) { a.approved = yes }
+
+// Sync runs one sync operation. Each step compares anew, as the controller does.
+func (a *Application) Sync(ctx context.Context, dir string) (scenario.Report, error) {
+	objects, err := scenario.Build(dir)
+	if err != nil {
+		return scenario.Report{}, err
+	}
+	for _, o := range objects {
+		annotations := o.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[tracking] = a.id(o)
+		o.SetAnnotations(annotations)
+	}
+	var (
+		began   = metav1.Now()
+		phase   = common.OperationRunning
+		message string
+		results []common.ResourceSyncResult
+	)
+	for !phase.Completed() && !asks(message) {
+		if phase, message, results, err = a.step(objects, phase, message, results, began); err != nil {
+			return scenario.Report{}, err
+		}
+		if err := pause(ctx, message); err != nil {
+			return scenario.Report{}, err
+		}
+	}
+	report := scenario.Report{}
+	if asks(message) {
+		report.Waiting = message
+	}
+	for _, r := range results {
+		id := r.ResourceKey.Kind + "/" + r.ResourceKey.Name
+		switch r.Status {
+		case common.ResultCodePruned:
+			report.Deleted = append(report.Deleted, id)
+		case common.ResultCodePruneSkipped:
+			report.Kept = append(report.Kept, id)
+		case common.ResultCodeSyncFailed:
+			err = errors.Join(err, fmt.Errorf("%s: %s", id, r.Message))
+		}
+	}
+	if phase == common.OperationFailed || phase == common.OperationError {
+		err = errors.Join(err, errors.New(message))
+	}
+	return report, err
+}
+
+func (a *Application) step(
+	objects []*unstructured.Unstructured, phase common.OperationPhase, message string, results []common.ResourceSyncResult, began metav1.Time,
+) (common.OperationPhase, string, []common.ResourceSyncResult, error) {
+	live, err := a.cache.GetManagedLiveObjs(objects, a.manages)
+	if err != nil {
+		return phase, message, results, err
+	}
+	foreground := metav1.DeletePropagationForeground
+	operation, cleanup, err := sync.NewSyncContext(
+		"revision", sync.Reconcile(objects, live, a.namespace, a.cache), a.config, a.config, a.kubectl, a.namespace,
+		sync.WithLogr(logr.Discard()),
+		sync.WithOperationSettings(false, true, false, false),
+		sync.WithInitialState(phase, message, results, began),
+		sync.WithPrunePropagationPolicy(&foreground),
+		sync.WithHealthOverride(a.checks),
+		sync.WithServerSideApply(true),
+		sync.WithServerSideApplyManager("argocd-controller"),
+		sync.WithPruneConfirmed(a.approved),
+	)
+	if err != nil {
+		return phase, message, results, err
+	}
+	defer cleanup()
+	operation.Sync()
+	phase, message, results = operation.GetState()
+	return phase, message, results, nil
+}
+
+// id is the value of the tracking annotation.
+func (a *Application) id(o *unstructured.Unstructured) string {
+	kind := o.GroupVersionKind()
+	return fmt.Sprintf("%s:%s/%s:%s/%s", a.name, kind.Group, kind.Kind, o.GetNamespace(), o.GetName())
+}
+
+// manages reports whether the object carries our tracking annotation, and not a
+// copy of somebody else's.
+func (a *Application) manages(r *cache.Resource) bool {
+	return r.Resource != nil && r.Info == a.id(r.Resource)
+}
+
+// asks reports whether the operation waits for a person.
+func asks(message string) bool { return strings.HasPrefix(message, "waiting for pruning confirmation") }
+
+func pause(ctx context.Context, message string) error {
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %s", ctx.Err(), message)
+	case <-time.After(20 * time.Millisecond):
+		return nil
+	}
+}

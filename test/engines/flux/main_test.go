@@ -1,0 +1,39 @@
+package flux
+
+import (
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/engines/scenario"
+)
+
+// One control plane for the whole test binary, see TestMain.
+var (
+	plane *controlplane.ControlPlane
+	suite scenario.Suite
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(scenario.Main(m, "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) {
+		plane, suite = p, s
+		log.SetLogger(logr.Discard())
+		suite.KindOrder = true
+	}))
+}
+
+func TestLibrary(t *testing.T) {
+	s := suite
+	s.Name = "library"
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		l, err := NewLibrary(plane.Kubeconfig, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	scenario.Run(t, s)
+}

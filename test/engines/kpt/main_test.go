@@ -1,0 +1,50 @@
+package kpt
+
+import (
+	"os"
+	"testing"
+
+	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/engines/scenario"
+	"github.com/poolwright/poolwright/test/tool"
+)
+
+// One control plane for the whole test binary, see TestMain.
+var (
+	plane *controlplane.ControlPlane
+	suite scenario.Suite
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(scenario.Main(m, "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) {
+		plane, suite = p, s
+		suite.WaitsForReady = true
+	}))
+}
+
+func TestPackage(t *testing.T) {
+	s := suite
+	s.Name = "package"
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		p, err := New(plane.Kubeconfig, name, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	scenario.Run(t, s)
+}
+
+func TestProgram(t *testing.T) {
+	kpt := tool.Need(t, "kpt")
+	s := suite
+	s.Name, s.Brief = "program", true
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		p, err := NewProgram(t.Context(), kpt, plane.Kubeconfig, name, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	scenario.Run(t, s)
+}

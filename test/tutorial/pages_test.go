@@ -1,0 +1,67 @@
+package tutorial_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// TestPages holds that every page with commands is run by a test.
+func TestPages(t *testing.T) {
+	var code bytes.Buffer
+	err := filepath.WalkDir(filepath.Join(root, "test"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		code.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t, "docs/*.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\n```sh") && !strings.Contains(code.String(), "docs/"+filepath.Base(page)+`"`) {
+			t.Errorf("nothing runs the commands of %s", page)
+		}
+	}
+}
+
+// TestLinks holds that what the pages link to in the repository is there.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	for _, page := range slices.Concat(pages(t, "docs/*.md"), pages(t, "README.md"), pages(t, "examples/*/README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), match[1])); err != nil {
+				t.Errorf("%s: %s leads nowhere", page, match[0])
+			}
+		}
+	}
+}
+
+func pages(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there is no %s: %v", pattern, err)
+	}
+	return files
+}

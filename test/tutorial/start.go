@@ -1,0 +1,89 @@
+package tutorial
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/tool"
+)
+
+// Start starts the cluster of a tutorial, with three nodes, and makes the machine of
+// its reader: poolwright on the PATH, a KUBECONFIG, git, and an empty repository at
+// $REPOSITORY. root is that of Poolwright's repository, $POOLWRIGHT to the reader;
+// definitions are names of upstream files beside those of cStor, and tools are
+// programs that the tutorial runs. The test is skipped where something is missing,
+// unless none may be.
+func Start(t *testing.T, root string, definitions []string, tools ...string) (Cluster, Options) {
+	t.Helper()
+	cluster, root := StartCluster(t, root, definitions, append(tools, "bash", "git")...)
+	if err := cluster.Join("stor-1", "stor-2", "stor-3"); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	repository, settings, bin := filepath.Join(home, "storage.git"), filepath.Join(home, "gitconfig"), filepath.Join(home, "bin")
+	command(t, root, "go", "build", "-o", filepath.Join(bin, "poolwright"), "./cmd/poolwright")
+	command(t, home, "git", "init", "--quiet", "--bare", "--initial-branch=main", repository)
+	const user = "[user]\n\tname = Reader\n\temail = reader@example.com\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(settings, []byte(user), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return cluster, Options{Env: []string{
+		"HOME=" + home, "KUBECONFIG=" + cluster.Kubeconfig, "REPOSITORY=" + repository, "POOLWRIGHT=" + root,
+		"GIT_CONFIG_GLOBAL=" + settings, "GIT_CONFIG_NOSYSTEM=1",
+		"PATH=" + bin + string(filepath.ListSeparator) + filepath.Join(root, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"),
+	}}
+}
+
+// StartCluster starts an empty cluster with the definitions of cStor and those named,
+// and returns it with root as an absolute path. It skips as Start does.
+func StartCluster(t *testing.T, root string, definitions []string, tools ...string) (Cluster, string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: -short leaves out what runs other programs")
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range tools {
+		tool.Need(t, program)
+	}
+	kubectl := tool.Need(t, "kubectl")
+	files := tool.Upstream(t, append([]string{"openebs-cstor.yaml", "openebs-ndm.yaml"}, definitions...)...)
+	plane := controlplane.ForTest(t)
+	cluster := Cluster{Kubeconfig: plane.Kubeconfig, Kubectl: kubectl}
+	for _, file := range files {
+		if err := cluster.kubectl(nil, nil, "apply", "--server-side", "-f", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(plane.AwaitServed(t.Context()), cluster.Namespace(Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	return cluster, root
+}
+
+// Checkout clones what is in the repository now, as an engine does.
+func (o Options) Checkout(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "checkout")
+	cmd := exec.Command("bash", "-c", `git clone --quiet --branch main "$REPOSITORY" "$0"`, dir)
+	cmd.Env = append(os.Environ(), o.Env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v\n%s", err, out)
+	}
+	return dir
+}
+
+func command(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
