@@ -6,7 +6,7 @@ import (
 )
 
 // Hold is a claim on disks, in the words of the object that makes it. One of the ways to
-// name them is set.
+// name them is set; an Identity may stand beside a Device, as what is known of it.
 type Hold struct {
 	Device   inventory.Key    // a BlockDevice
 	Identity Identity         // a disk by what it is known by, or by its node and path
@@ -16,23 +16,24 @@ type Hold struct {
 
 // Holder is an object that holds disks.
 type Holder struct {
-	Object finding.Ref
-	Owner  string // the owner annotation: the spec that it was rendered for, or ""
+	Object finding.Ref // as messages name it
+	Owner  string      // the owner key of the spec that it belongs to, or ""
 	Source Source
+	Role   string
 }
 
 // Source is where an object that holds disks was found.
 type Source int
 
-// The sources, the most trusted first.
+// The sources.
 const (
-	Live     Source = iota // among the facts
-	Lock                   // rendered by an earlier run
+	Lock     Source = iota // rendered by an earlier run
+	Live                   // among the facts
 	Manifest               // written by a person
 	Chosen                 // by this run
 )
 
-// String names the holder as messages do: what is not live stands alone.
+// String names the holder as messages do.
 func (h Holder) String() string {
 	if h.Source == Live {
 		return "the live " + h.Object.String()

@@ -12,15 +12,15 @@ type Identity struct {
 	WWN    string   // 0x and lower case hexadecimal digits, or ""
 	Serial string   // as the disk says it, without spaces around it, or ""
 	Links  []string // below /dev/disk/by-id, of the whole disk, sorted
-	Node   string   // the name of its node
-	Path   string   // a by-path link, or else a kernel name such as /dev/sdb
+	Node   string   // the name of its node, or its hostname label
+	Path   string   // a by-path link, or a kernel name such as /dev/sdb
 }
 
 // WWN reads a world wide name as tools write it (0x5000c5..., naa.5000C5..., wwn-0x5000...,
 // eui.0025...), for comparison.
 func WWN(text string) string {
 	text = strings.ToLower(strings.TrimSpace(text))
-	for _, prefix := range []string{"wwn-", "nvme-", "scsi-3", "naa.", "eui.", "0x"} {
+	for _, prefix := range []string{"wwn-", "nvme-", "naa.", "eui.", "0x"} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	if text == "" {
@@ -29,29 +29,58 @@ func WWN(text string) string {
 	return "0x" + text
 }
 
-// keys are the names that no two disks share, the most trusted first; empty where a disk
-// has none.
-func (id Identity) keys() []string {
-	var keys []string
-	if id.WWN != "" {
-		keys = append(keys, "WWN "+id.WWN)
+// wwnOf finds the WWN in the links of a disk.
+func wwnOf(links []string) string {
+	const byID = "/dev/disk/by-id/"
+	for _, link := range links {
+		name, found := strings.CutPrefix(link, byID)
+		switch {
+		case !found:
+		case strings.HasPrefix(name, "wwn-0x"), strings.HasPrefix(name, "nvme-eui."):
+			return WWN(name)
+		case strings.HasPrefix(name, "scsi-3"):
+			return WWN(strings.TrimPrefix(name, "scsi-3"))
+		}
 	}
-	if id.Serial != "" {
-		keys = append(keys, "serial number "+id.Serial)
-	}
-	for _, link := range slices.Sorted(slices.Values(id.Links)) {
-		keys = append(keys, "link "+link)
-	}
-	return keys
+	return ""
 }
 
-// place is the name of last resort.
-func (id Identity) place() string {
-	if id.Node == "" || id.Path == "" {
-		return ""
+// wholeLinks are the links by which a whole disk is known wherever it is, sorted.
+func wholeLinks(links []string) []string {
+	var whole []string
+	for _, link := range links {
+		if strings.Contains(link, "/by-id/") && wholeDisk(link) == link {
+			whole = append(whole, link)
+		}
 	}
-	return id.Node + " " + id.Path
+	slices.Sort(whole)
+	return whole
 }
+
+// wholeDisk takes the number of a partition off a path: /dev/sdb1, /dev/nvme0n1p1 and
+// /dev/disk/by-id/x-part1 lie on /dev/sdb, /dev/nvme0n1 and /dev/disk/by-id/x.
+func wholeDisk(path string) string {
+	bare := strings.TrimRight(path, "0123456789")
+	switch digits := path[len(bare):]; {
+	case digits == "":
+		return path
+	case strings.HasSuffix(bare, "-part"):
+		return strings.TrimSuffix(bare, "-part")
+	case strings.HasPrefix(path, "/dev/disk/"):
+		return path
+	case strings.HasPrefix(path, "/dev/nvme"), strings.HasPrefix(path, "/dev/mmcblk"), strings.HasPrefix(path, "/dev/loop"):
+		if disk, found := strings.CutSuffix(bare, "p"); found && disk != "/dev/loo" {
+			return disk
+		}
+		return path
+	case strings.HasPrefix(path, "/dev/sd"), strings.HasPrefix(path, "/dev/vd"), strings.HasPrefix(path, "/dev/xvd"), strings.HasPrefix(path, "/dev/hd"):
+		return bare
+	}
+	return path
+}
+
+// empty reports whether nothing tells the disk from others.
+func (id Identity) empty() bool { return id.WWN == "" && id.Serial == "" && len(id.Links) == 0 }
 
 // String is the most trusted name, for sorting and for people.
 func (id Identity) String() string {
@@ -61,7 +90,7 @@ func (id Identity) String() string {
 	case id.Serial != "":
 		return id.Serial
 	case len(id.Links) > 0:
-		return slices.Min(id.Links)
+		return id.Links[0]
 	}
 	return id.Path
 }

@@ -1,17 +1,270 @@
 package disk
 
-import "github.com/poolwright/poolwright/fn/inventory"
+import (
+	"slices"
+	"strings"
 
-// Disk is one physical disk.
-type Disk struct {
-	Identity
-	Devices []*inventory.BlockDevice // the reports of the node disk manager
-}
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/schema/finding"
+)
 
 // Ledger is the account of all disks.
 type Ledger struct {
-	facts *inventory.Facts
+	facts    *inventory.Facts
+	disks    []*Disk // as reported, BlockDevices first, by namespace and name
+	byDevice map[inventory.Key]*Disk
+	byWWN    map[string]*class
+	bySerial map[string]*class
+	byLink   map[string]*class
+	byPath   map[inventory.Key]*Disk // node and path, see at
 }
 
 // NewLedger opens the account with the disks that the facts report.
-func NewLedger(facts *inventory.Facts) *Ledger { return &Ledger{facts: facts} }
+func NewLedger(facts *inventory.Facts) *Ledger {
+	l := &Ledger{
+		facts:    facts,
+		byDevice: make(map[inventory.Key]*Disk, len(facts.Devices)),
+		byWWN:    map[string]*class{},
+		bySerial: make(map[string]*class, len(facts.Devices)),
+		byLink:   make(map[string]*class, len(facts.Devices)),
+	}
+	for _, device := range facts.Devices {
+		l.report(&Disk{Identity: identify(device), Device: device, name: inventory.Key{Namespace: device.Namespace, Name: device.Name}})
+	}
+	for _, o := range facts.Objects("poolwright.io", "NodeInventory") {
+		for _, d := range readEntries(o) {
+			l.reportEntry(d)
+		}
+	}
+	return l
+}
+
+// identify reads the identity of a BlockDevice. A part of a disk shares the serial number
+// of the whole, and has no identity of its own.
+func identify(d *inventory.BlockDevice) Identity {
+	id := Identity{Node: d.Hostname, Path: d.Path}
+	if d.Whole() {
+		id.Serial, id.Links = d.Serial, wholeLinks(d.ByID)
+		id.WWN = wwnOf(id.Links)
+	}
+	return id
+}
+
+// report opens the account of a disk.
+func (l *Ledger) report(d *Disk) {
+	l.disks = append(l.disks, d)
+	if d.name.Name != "" {
+		l.byDevice[d.name] = d
+	}
+	d.class = &class{disks: []*Disk{d}}
+	l.join(d, d.Identity)
+}
+
+// reportEntry is report for a disk of a NodeInventory, which may be a BlockDevice of the
+// same node seen a second time.
+func (l *Ledger) reportEntry(d *Disk) {
+	hostname := d.Node
+	if n := l.facts.Node(d.Node); n != nil {
+		hostname = n.Hostname
+	}
+	for _, c := range l.classes(d.Identity) {
+		for _, known := range c.disks {
+			if known.Device != nil && known.Entry == nil && known.Device.Hostname == hostname {
+				known.Entry = d.Entry
+				l.join(known, d.Identity)
+				return
+			}
+		}
+	}
+	l.report(d)
+}
+
+// classes lists the accounts that an identity belongs to.
+func (l *Ledger) classes(id Identity) []*class {
+	var found []*class
+	add := func(c *class) {
+		if c != nil && !slices.Contains(found, c) {
+			found = append(found, c)
+		}
+	}
+	if id.WWN != "" {
+		add(l.byWWN[id.WWN])
+	}
+	if id.Serial != "" {
+		add(l.bySerial[id.Serial])
+	}
+	for _, link := range id.Links {
+		add(l.byLink[link])
+	}
+	return found
+}
+
+// join puts a disk into the class of an identity; what that connects becomes one.
+func (l *Ledger) join(d *Disk, id Identity) {
+	for _, c := range l.classes(id) {
+		if c == d.class {
+			continue
+		}
+		from, into := d.class, c
+		if len(from.disks) > len(into.disks) {
+			from, into = into, from
+		}
+		for _, known := range from.identities {
+			l.index(known, into)
+		}
+		for _, moved := range from.disks {
+			moved.class = into
+		}
+		into.disks = append(into.disks, from.disks...)
+		slices.SortFunc(into.disks, func(a, b *Disk) int { return strings.Compare(a.called(), b.called()) })
+	}
+	l.index(id, d.class)
+}
+
+func (l *Ledger) index(id Identity, c *class) {
+	if id.empty() {
+		return
+	}
+	c.identities = append(c.identities, id)
+	if id.WWN != "" {
+		l.byWWN[id.WWN] = c
+	}
+	if id.Serial != "" {
+		l.bySerial[id.Serial] = c
+	}
+	for _, link := range id.Links {
+		l.byLink[link] = c
+	}
+}
+
+// Device returns the disk that a BlockDevice is; a missing one if nobody reports it.
+func (l *Ledger) Device(namespace, name string) *Disk {
+	key := inventory.Key{Namespace: namespace, Name: name}
+	if d := l.byDevice[key]; d != nil {
+		return d
+	}
+	return l.miss(&Disk{name: key})
+}
+
+// miss opens the account of a disk that is named and not reported.
+func (l *Ledger) miss(d *Disk) *Disk {
+	d.class = &class{disks: []*Disk{d}}
+	if d.name.Name != "" {
+		l.byDevice[d.name] = d
+	}
+	return d
+}
+
+// Disks lists what is reported: BlockDevices by namespace and name, then what only
+// NodeInventories tell of, by node, in their order.
+func (l *Ledger) Disks() []*Disk { return l.disks }
+
+// Add records what an object holds.
+func (l *Ledger) Add(h Holder, holds []Hold) {
+	for _, hold := range holds {
+		for _, d := range l.named(hold) {
+			h.Role = hold.Role
+			d.hold(h)
+		}
+	}
+}
+
+// named lists the disks that a hold means, missing ones among them.
+func (l *Ledger) named(hold Hold) []*Disk {
+	switch {
+	case hold.Matches != nil:
+		var found []*Disk
+		for _, d := range l.disks {
+			if hold.Matches(d) {
+				found = append(found, d)
+			}
+		}
+		return found
+	case hold.Device.Name != "":
+		d := l.Device(hold.Device.Namespace, hold.Device.Name)
+		if !hold.Identity.empty() {
+			if d.Missing() && d.empty() {
+				d.Identity = hold.Identity
+			}
+			l.join(d, hold.Identity)
+		}
+		return []*Disk{d}
+	}
+	var found []*Disk
+	for _, c := range l.classes(hold.Identity) {
+		found = append(found, c.disks...)
+	}
+	if len(found) == 0 {
+		if d := l.at(hold.Identity.Node, hold.Identity.Path); d != nil {
+			return []*Disk{d}
+		}
+		d := l.miss(&Disk{Identity: hold.Identity})
+		l.join(d, hold.Identity)
+		return []*Disk{d}
+	}
+	return found
+}
+
+// at finds the disk on which a path of a node, given by name or hostname label, lies
+// now, or nil.
+func (l *Ledger) at(node, path string) *Disk {
+	if path == "" {
+		return nil
+	}
+	if l.byPath == nil {
+		l.byPath = map[inventory.Key]*Disk{}
+		for _, d := range l.disks {
+			paths := []string{d.Path}
+			if d.Device != nil {
+				paths = append(paths, d.Device.Links...)
+			}
+			for _, host := range l.hosts(d.Node) {
+				for _, p := range append(paths, d.Links...) {
+					l.byPath[inventory.Key{Namespace: host, Name: p}] = d
+				}
+			}
+		}
+	}
+	if d := l.byPath[inventory.Key{Namespace: node, Name: path}]; d != nil {
+		return d
+	}
+	return l.byPath[inventory.Key{Namespace: node, Name: wholeDisk(path)}]
+}
+
+// hosts are the names of the node that has a name or a hostname label.
+func (l *Ledger) hosts(node string) []string {
+	hosts := []string{node}
+	for _, n := range l.facts.Host(node) {
+		hosts = append(hosts, n.Name)
+	}
+	if n := l.facts.Node(node); n != nil && n.Hostname != "" {
+		hosts = append(hosts, n.Hostname)
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+func (d *Disk) hold(h Holder) {
+	if !slices.Contains(d.holders, h) {
+		d.holders = append(d.holders, h)
+	}
+}
+
+// Take records that a spec has chosen a disk, unless somebody who is not it holds that
+// already: then that is returned.
+func (l *Ledger) Take(d *Disk, spec finding.Ref, owner string) *Holder {
+	for _, h := range d.Holders() {
+		if h.Owner != owner {
+			return &h
+		}
+	}
+	d.hold(Holder{Object: spec, Owner: owner, Source: Chosen})
+	return nil
+}
+
+// Release gives up what the lock of a spec holds of a disk. What lives stays.
+func (l *Ledger) Release(d *Disk, owner string) {
+	d.holders = slices.DeleteFunc(d.holders, func(h Holder) bool {
+		return h.Owner == owner && (h.Source == Lock || h.Source == Chosen)
+	})
+}

@@ -27,6 +27,8 @@ const (
 	LabelPoolInstance    = "cstorpoolinstance.openebs.io/name"
 	LabelBlockDeviceTag  = "openebs.io/block-device-tag"
 	AnnotationAllowedTag = "openebs.io/allowed-bd-tags"
+	// On a block device claim, the block device that is replaced.
+	AnnotationPredecessor = "openebs.io/bd-predecessor"
 	// On a volume replica, the host of its pool; on a claim, the node that it is for.
 	AnnotationReplicaHost  = "cstorpoolinstance.openebs.io/hostname"
 	AnnotationSelectedNode = "volume.kubernetes.io/selected-node"
@@ -131,7 +133,7 @@ func (f *Facts) add(o *krm.Object) {
 		f.devices[key] = d
 		f.byHost[d.Hostname] = append(f.byHost[d.Hostname], d)
 	case "openebs.io/BlockDeviceClaim":
-		c := &Claim{Name: o.Name, PoolCluster: o.Label(LabelPoolCluster)}
+		c := &Claim{Name: o.Name, PoolCluster: o.Label(LabelPoolCluster), Predecessor: o.Annotation(AnnotationPredecessor)}
 		f.claims[key] = c
 		if device := o.Node.Str("spec", "blockDeviceName"); device != "" {
 			at := Key{o.Namespace, device}
@@ -312,8 +314,9 @@ func (f *Facts) PoolInstances(namespace, cluster string) []*PoolInstance {
 // Replicas counts the volume replicas on a pool instance.
 func (f *Facts) Replicas(namespace, instance string) int { return f.replicas[Key{namespace, instance}] }
 
-// Claim is a BlockDeviceClaim. PoolCluster is empty when it is not for one.
-type Claim struct{ Name, PoolCluster string }
+// Claim is a BlockDeviceClaim. PoolCluster is empty when it is not for one. Predecessor
+// is the block device that the claimed one takes, or was to take, the place of.
+type Claim struct{ Name, PoolCluster, Predecessor string }
 
 // VolumeClaim is what matters of a PersistentVolumeClaim.
 type VolumeClaim struct {

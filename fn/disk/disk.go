@@ -1,0 +1,150 @@
+package disk
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Disk is one report of a physical disk: a BlockDevice, an entry of a NodeInventory, or
+// both where they are of one disk on one node. A disk that an object names and nobody
+// reports is one, too: it is missing, and still held.
+type Disk struct {
+	Identity
+	Device *inventory.BlockDevice // nil where the node disk manager does not report it
+	Entry  *Entry                 // nil where no NodeInventory does
+	name   inventory.Key          // of the BlockDevice, also of one that is missing
+
+	class   *class
+	holders []Holder // of this very report
+}
+
+// class is the reports that share an identity.
+type class struct {
+	disks      []*Disk
+	identities []Identity
+}
+
+// Name is the BlockDevice that the disk is known as, if it is known as one.
+func (d *Disk) Name() inventory.Key { return d.name }
+
+// Missing reports whether nobody reports the disk now.
+func (d *Disk) Missing() bool { return d.Device == nil && d.Entry == nil }
+
+// Size is its capacity in bytes, 0 when it is not known.
+func (d *Disk) Size() int64 {
+	if d.Device != nil && d.Device.Capacity > 0 {
+		return d.Device.Capacity
+	}
+	if d.Entry != nil {
+		return d.Entry.Size
+	}
+	return 0
+}
+
+// Inactive reports whether the node disk manager says that the disk is not there.
+func (d *Disk) Inactive() bool {
+	return d.Missing() || d.Entry == nil && d.Device.State == "Inactive"
+}
+
+// called names the disk for a message about another.
+func (d *Disk) called() string {
+	switch {
+	case d.name.Name != "":
+		return d.name.Name
+	case d.Path != "":
+		return d.Path + " on node " + d.Node
+	}
+	return d.Identity.String()
+}
+
+// Entry is one disk of a NodeInventory (poolwright.io/v1alpha1, status.disks[]).
+type Entry struct {
+	Object     *krm.Object // the NodeInventory
+	Model      string
+	Size       int64 // bytes
+	Rotational bool
+	Transport  string
+	Content    []string // what was recognised on it: ext4, lvm, zfs, gpt ...
+	Partitions []string // paths
+	Mounts     []string // paths
+	Holder     string   // the kernel's, or <Kind>/<name>
+	Owner      string   // <Kind>/<name> of the object whose mark is on it
+	Usable     bool
+	Reason     string // why not
+}
+
+// readEntries reads the disks of a NodeInventory.
+func readEntries(o *krm.Object) []*Disk {
+	items := o.Node.Seq("status", "disks")
+	disks := make([]*Disk, 0, len(items))
+	for i := range items {
+		n := &items[i]
+		list := func(field string) []string {
+			var values []string
+			for _, v := range n.Seq(field) {
+				values = append(values, v.Value)
+			}
+			return values
+		}
+		d := &Disk{
+			Identity: Identity{
+				WWN: WWN(n.Str("wwn")), Serial: n.Str("serial"), Links: wholeLinks(list("links")),
+				Node: o.Name, Path: n.Str("path"),
+			},
+			Entry: &Entry{
+				Object: o, Model: n.Str("model"), Transport: n.Str("transport"), Holder: n.Str("holder"), Owner: n.Str("owner"),
+				Content: list("content"), Partitions: list("partitions"), Mounts: list("mounts"), Reason: n.Str("reason"),
+			},
+		}
+		d.Entry.Size, _ = n.Get("size").Int()
+		d.Entry.Rotational, _ = n.Get("rotational").Bool()
+		d.Entry.Usable, _ = n.Get("usable").Bool() // what cannot be read is not usable
+		disks = append(disks, d)
+	}
+	return disks
+}
+
+// Rank orders disks: the smallest that suffices first, then by identity.
+func Rank(a, b *Disk) int {
+	return cmp.Or(cmp.Compare(a.Size(), b.Size()), cmp.Compare(a.Identity.String(), b.Identity.String()), cmp.Compare(a.name.Name, b.name.Name))
+}
+
+// Holders lists who holds the disk, under whatever name, in the order in which they were
+// added.
+func (d *Disk) Holders() []Holder {
+	if d.class == nil || len(d.class.disks) == 1 {
+		return d.holders
+	}
+	var all []Holder
+	for _, same := range d.class.disks {
+		all = append(all, same.holders...)
+	}
+	return all
+}
+
+// Others lists the other reports of the same identity, those of a disk that is missing
+// among them.
+func (d *Disk) Others() []*Disk {
+	if d.class == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.class.disks), func(o *Disk) bool { return o == d })
+}
+
+// Twin is another report with the same identity, or nil: then neither can be trusted. A
+// disk that is back under another name has none: the old report is Inactive, and held by
+// nobody.
+func (d *Disk) Twin() *Disk {
+	if d.class == nil || len(d.class.disks) == 1 {
+		return nil
+	}
+	for _, o := range d.class.disks {
+		if o != d && !(o.Inactive() && len(o.holders) == 0) {
+			return o
+		}
+	}
+	return nil
+}
