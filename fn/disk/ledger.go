@@ -17,6 +17,8 @@ type Ledger struct {
 	bySerial map[string]*class
 	byLink   map[string]*class
 	byPath   map[inventory.Key]*Disk // node and path, see at
+
+	byVolumePath map[string][]*inventory.Volume // see volumesOn
 }
 
 // NewLedger opens the account with the disks that the facts report.

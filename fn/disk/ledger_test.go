@@ -190,6 +190,39 @@ status:
 	}
 }
 
+func TestVolumesOnDisks(t *testing.T) {
+	const volumes = `
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: whole}
+spec:
+  local: {path: /dev/sdb}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [host-a]}]}]}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: part}
+spec: {hostPath: {path: /dev/sdq1}, claimRef: {namespace: shop, name: db}}
+---
+apiVersion: poolwright.io/v1alpha1
+kind: NodeInventory
+metadata: {name: b}
+status:
+  disks:
+  - {path: /dev/sdq, serial: S9, size: 4000000000000, usable: true}
+`
+	l := ledger(t, cluster, volumes)
+	want := map[string]string{
+		"host-a /dev/sdb": "it is PersistentVolume whole", "host-a /dev/nvme0n1": "", "b /dev/sdb": "",
+		"b /dev/sdq": "it is PersistentVolume part of claim shop/db",
+	}
+	for _, d := range l.Disks() {
+		if got := l.Verdict(d, disk.Want{}).Of(disk.PersistentVolume); got != want[d.Node+" "+d.Path] {
+			t.Errorf("%s on %s: %q, want %q", d.Path, d.Node, got, want[d.Node+" "+d.Path])
+		}
+	}
+}
+
 func TestTakeAndRelease(t *testing.T) {
 	l := ledger(t, cluster)
 	d := l.Device("openebs", "a-1")

@@ -97,8 +97,8 @@ func (l *Ledger) Verdict(d *Disk, want Want) Verdict {
 	}
 	if d.Device != nil {
 		l.judgeNode(d.Device, want, object)
-		l.judgeVolumes(d.Device, want, object)
 	}
+	l.judgeVolumes(d, want, object)
 	for _, h := range d.Holders() {
 		if want.Mine == nil || !want.Mine(h) {
 			object(Held, "it is taken by %s", h)
@@ -141,8 +141,8 @@ func (l *Ledger) judgeNode(b *inventory.BlockDevice, want Want, object objector)
 
 // judgeVolumes looks for a PersistentVolume that the disk is: what is on it is
 // somebody's, or will be. Of several, the first is named.
-func (l *Ledger) judgeVolumes(b *inventory.BlockDevice, want Want, object objector) {
-	for _, v := range l.facts.VolumesOn(b) {
+func (l *Ledger) judgeVolumes(d *Disk, want Want, object objector) {
+	for _, v := range l.volumesOn(d) {
 		switch {
 		case want.Volumes != nil && want.Volumes(v):
 			continue
@@ -153,6 +153,33 @@ func (l *Ledger) judgeVolumes(b *inventory.BlockDevice, want Want, object object
 		}
 		return
 	}
+}
+
+// volumesOn lists the PersistentVolumes that a disk is. Of one that only a NodeInventory
+// reports, those are known that name its path.
+func (l *Ledger) volumesOn(d *Disk) []*inventory.Volume {
+	if d.Device != nil {
+		return l.facts.VolumesOn(d.Device)
+	}
+	if l.byVolumePath == nil {
+		l.byVolumePath = map[string][]*inventory.Volume{}
+		for _, v := range l.facts.Volumes() {
+			if v.Path != "" {
+				path := wholeDisk(v.Path)
+				l.byVolumePath[path] = append(l.byVolumePath[path], v)
+			}
+		}
+	}
+	var found []*inventory.Volume
+	for _, path := range append([]string{d.Path}, d.Links...) {
+		for _, v := range l.byVolumePath[path] {
+			on := func(host string) bool { return slices.Contains(l.hosts(d.Node), host) }
+			if !v.Pinned || strings.Contains(path, "/by-id/") || slices.ContainsFunc(v.Hosts, on) {
+				found = append(found, v)
+			}
+		}
+	}
+	return found
 }
 
 // judgeDevice asks what the node disk manager says of the disk.

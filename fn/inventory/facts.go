@@ -326,7 +326,8 @@ type VolumeClaim struct {
 
 // Volume is what matters of a PersistentVolume. Driver and Handle are those of its CSI
 // source, or of the one that took over from a plugin of Kubernetes' own; Path is that of
-// a local volume, which is Pinned to some nodes, as far as they are told by Hosts.
+// a local or hostPath volume, which is Pinned to some nodes, as far as they are told by
+// Hosts.
 type Volume struct {
 	Name, Driver, Handle, Path string
 	Pinned                     bool
@@ -352,7 +353,7 @@ func newVolume(o *krm.Object) *Volume {
 			v.Driver, v.Handle = of.driver, handle[strings.LastIndexByte(handle, '/')+1:]
 		}
 	}
-	if local := spec.Str("local", "path"); local != "" {
+	if local := cmp.Or(spec.Str("local", "path"), spec.Str("hostPath", "path")); local != "" {
 		v.Path = path.Clean(local)
 	}
 	v.Pinned = spec.Get("nodeAffinity", "required") != nil
