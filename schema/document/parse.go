@@ -58,7 +58,7 @@ func Parse(src *Source) ([]Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := string(src.Data)
+	text := src.text()
 	parts := newSplitter(text)
 	r := reader{}
 	var docs []Document

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Source is one file or stream as it was read. Its Data does not change.
@@ -14,6 +15,10 @@ type Source struct {
 	index sync.Once
 	lines []int // the breaks before each stretch of Data
 }
+
+// text is Data as a string, of which the values of its nodes are parts. It is no copy: a
+// snapshot has many megabytes, and Data does not change.
+func (s *Source) text() string { return unsafe.String(unsafe.SliceData(s.Data), len(s.Data)) }
 
 // stretch is how many bytes lie between two entries of the index of lines.
 const stretch = 64 << 10
