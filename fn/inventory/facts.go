@@ -37,6 +37,11 @@ const (
 // Key names a namespaced object.
 type Key struct{ Namespace, Name string }
 
+// Compare orders by namespace, then name.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Name, other.Name))
+}
+
 // Facts is what exists, indexed. Slices are sorted by namespace and name.
 type Facts struct {
 	Nodes   []*Node

@@ -36,3 +36,11 @@ func DecodeInstance(o *krm.Object) *Instance {
 	i.Pool.Hostname = i.Hostname
 	return i
 }
+
+// Cluster is the pool cluster that the label of the instance names, zero if it names none.
+func (i *Instance) Cluster() inventory.Key {
+	if name := i.Object.Label(inventory.LabelPoolCluster); name != "" {
+		return inventory.Key{Namespace: i.Object.Namespace, Name: name}
+	}
+	return inventory.Key{}
+}

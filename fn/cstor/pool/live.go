@@ -1,26 +1,22 @@
 package pool
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/krm"
-)
+import "github.com/poolwright/poolwright/fn/inventory"
 
 // Live is what the facts show of all cStor pools, decoded once.
 type Live struct {
 	Clusters  []*Cluster // by namespace and name
+	all       []*Instance
 	clusters  map[inventory.Key]*Cluster
+	instance  map[inventory.Key]*Instance
 	instances map[inventory.Key][]*Instance // by cluster
 	replicas  map[inventory.Key]int         // by instance
-	orphans   []*Instance                   // of a cluster that is not among the facts
 }
 
 // NewLive decodes the pools among the facts.
 func NewLive(facts *inventory.Facts) *Live {
 	l := &Live{
 		clusters:  map[inventory.Key]*Cluster{},
+		instance:  map[inventory.Key]*Instance{},
 		instances: map[inventory.Key][]*Instance{},
 		replicas:  map[inventory.Key]int{},
 	}
@@ -31,23 +27,14 @@ func NewLive(facts *inventory.Facts) *Live {
 	}
 	for _, o := range facts.Objects(APIGroup, InstanceKind) {
 		i := DecodeInstance(o)
-		cluster := clusterOf(o)
-		l.instances[cluster] = append(l.instances[cluster], i)
-		if l.clusters[cluster] == nil {
-			l.orphans = append(l.orphans, i)
-		}
-	}
-	for _, instances := range l.instances {
-		slices.SortFunc(instances, func(a, b *Instance) int { return cmp.Compare(a.Name, b.Name) })
+		l.all = append(l.all, i)
+		l.instance[inventory.Key{Namespace: o.Namespace, Name: o.Name}] = i
+		l.instances[i.Cluster()] = append(l.instances[i.Cluster()], i)
 	}
 	for _, o := range facts.Objects(APIGroup, ReplicaKind) {
 		l.replicas[inventory.Key{Namespace: o.Namespace, Name: o.Label(inventory.LabelPoolInstance)}]++
 	}
 	return l
-}
-
-func clusterOf(instance *krm.Object) inventory.Key {
-	return inventory.Key{Namespace: instance.Namespace, Name: instance.Label(inventory.LabelPoolCluster)}
 }
 
 // Cluster returns a live CStorPoolCluster, or nil.
@@ -60,8 +47,11 @@ func (l *Live) Instances(namespace, cluster string) []*Instance {
 	return l.instances[inventory.Key{Namespace: namespace, Name: cluster}]
 }
 
-// Orphans lists the instances whose cluster is not among the facts.
-func (l *Live) Orphans() []*Instance { return l.orphans }
+// All lists every instance, by namespace and name.
+func (l *Live) All() []*Instance { return l.all }
+
+// Instance returns an instance, or nil.
+func (l *Live) Instance(key inventory.Key) *Instance { return l.instance[key] }
 
 // Replicas counts the volume replicas on an instance.
 func (l *Live) Replicas(namespace, instance string) int {

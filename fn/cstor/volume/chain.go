@@ -1,0 +1,117 @@
+// Package volume is what one claim becomes on cStor: the PersistentVolume, the
+// CStorVolumeConfig, the CStorVolume, and its replicas on the pools (seeds: the chain
+// of objects of a volume).
+package volume
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Kinds of the chain, and what cStor's CSI driver is called.
+const (
+	APIGroup    = "cstor.openebs.io"
+	ConfigKind  = "CStorVolumeConfig"
+	TargetKind  = "CStorVolume"
+	ReplicaKind = "CStorVolumeReplica"
+	Driver      = "cstor.csi.openebs.io"
+
+	labelVolume = "cstorvolume.openebs.io/name" // on a replica
+)
+
+// Chain is a volume from its claim to its replicas, as far as there is anything. All
+// parts below the claim are named after the handle of the volume.
+type Chain struct {
+	Namespace, Name string // of the cStor objects
+	Cluster         inventory.Key
+	Claim, Volume   *krm.Object // nil where they are not there
+	Config, Target  *krm.Object
+	Replicas        []*krm.Object
+}
+
+// User names the claim of the volume, or else the volume.
+func (c *Chain) User() inventory.Key {
+	switch {
+	case c.Claim != nil:
+		return inventory.Key{Namespace: c.Claim.Namespace, Name: c.Claim.Name}
+	case c.Volume != nil:
+		ref := c.Volume.Node.Get("spec", "claimRef")
+		return inventory.Key{Namespace: ref.Str("namespace"), Name: ref.Str("name")}
+	}
+	return inventory.Key{Namespace: c.Namespace, Name: c.Name}
+}
+
+// Factor is how many replicas the volume is to have.
+func (c *Chain) Factor() int {
+	for _, name := range []string{"desiredReplicationFactor", "replicationFactor"} {
+		if n, ok := c.target("spec", name).Int(); ok && n > 0 {
+			return int(n)
+		}
+	}
+	return len(c.Replicas)
+}
+
+// Healthy counts the healthy replicas outside of some pool instances.
+func (c *Chain) Healthy(without []string) int {
+	n := 0
+	for _, r := range c.Replicas {
+		if ReplicaPhase(r) == health.OK && !slices.Contains(without, InstanceOf(r)) {
+			n++
+		}
+	}
+	return n
+}
+
+// Quorum is how many healthy replicas the volume needs to go on: more than half, unless
+// it says otherwise.
+func (c *Chain) Quorum() int {
+	if n, ok := c.target("spec", "consistencyFactor").Int(); ok && n > 0 {
+		return int(n)
+	}
+	return c.Factor()/2 + 1
+}
+
+// Phase judges the CStorVolume. One that is degraded, or that has lost replicas and has
+// not noticed, comes right by itself while a replica is being rebuilt.
+func (c *Chain) Phase() health.Phase {
+	switch phase := c.target("status", "phase").Str(); phase {
+	case "", "Init", "Pending":
+		return health.Progressing
+	case "Healthy", "Degraded":
+		if phase == "Healthy" && c.Healthy(nil) >= c.Factor() {
+			return health.OK
+		}
+		for _, r := range c.Replicas {
+			if ReplicaPhase(r) == health.Progressing {
+				return health.Progressing
+			}
+		}
+	}
+	return health.Error
+}
+
+// target is a part of the CStorVolume, which may not be there.
+func (c *Chain) target(path ...string) *document.Node {
+	if c.Target == nil {
+		return nil
+	}
+	return c.Target.Node.Get(path...)
+}
+
+// ReplicaPhase judges a CStorVolumeReplica.
+func ReplicaPhase(replica *krm.Object) health.Phase {
+	switch replica.Node.Str("status", "phase") {
+	case "Healthy":
+		return health.OK
+	case "", "Init", "Recreate", "Rebuilding", "ReconstructingNewReplica", "NewReplicaDegraded":
+		return health.Progressing
+	}
+	return health.Error
+}
+
+// InstanceOf names the pool instance that a replica is on.
+func InstanceOf(replica *krm.Object) string { return replica.Label(inventory.LabelPoolInstance) }
