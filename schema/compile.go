@@ -16,23 +16,78 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 //go:embed cue
-var sources embed.FS
+var cueFiles embed.FS
 
-// module is the path of the CUE module that the packages are imported from.
+// module is the path of the CUE module that packages are imported from.
 const module = "poolwright.io/schema"
 
 // celFolder is the folder of a package that holds what its CEL is put together
 // from; only a CustomResourceDefinition needs that.
 const celFolder = "cel"
 
+// sources hold the packages of the definitions, a folder each.
+type sources []fs.FS
+
+// embedded are the packages of cue/.
+func embedded() fs.FS {
+	sub, err := fs.Sub(cueFiles, "cue")
+	if err != nil {
+		panic(fmt.Sprintf("schema: %v", err))
+	}
+	return sub
+}
+
+// folders lists the packages, sorted.
+func (s sources) folders() []string {
+	var folders []string
+	for _, source := range s {
+		entries, err := fs.ReadDir(source, ".")
+		if err != nil {
+			panic(fmt.Sprintf("schema: %v", err))
+		}
+		for _, e := range entries {
+			if e.IsDir() && e.Name() != "cue.mod" {
+				folders = append(folders, e.Name())
+			}
+		}
+	}
+	slices.Sort(folders)
+	return folders
+}
+
+// files parses the files of a package, sorted.
+func (s sources) files(folder string) []*ast.File {
+	var files []*ast.File
+	for _, source := range s {
+		names, err := fs.Glob(source, path.Join(folder, "*.cue"))
+		if err != nil {
+			panic(fmt.Sprintf("schema: %v", err))
+		}
+		for _, name := range names {
+			text, err := fs.ReadFile(source, name)
+			if err != nil {
+				panic(fmt.Sprintf("schema: %v", err))
+			}
+			file, err := parser.ParseFile(name, text, parser.ParseComments)
+			if err != nil {
+				panic(fmt.Sprintf("schema: %v", err))
+			}
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 // compiled are the definitions in one CUE context.
 //
 // They are part of the program, so a mistake in them is a mistake in the program,
 // and the tests of this package find it: hence the panics here and in shapeReader.
 type compiled struct {
+	sources   sources
 	ctx       *cue.Context
 	build     *build.Context
 	instances map[string]*build.Instance // by folder
@@ -42,9 +97,10 @@ type compiled struct {
 // definitionName is where a definition stands.
 type definitionName struct{ folder, name string }
 
-// compile builds the packages of all systems: the folders of cue/.
-func compile() *compiled {
+// compile builds all packages.
+func (s sources) compile() *compiled {
 	c := &compiled{
+		sources: s,
 		// Both options keep the environment out: CUE would follow CUE_DEBUG and
 		// CUE_EXPERIMENT otherwise.
 		ctx:       cuecontext.New(cuecontext.EvaluatorVersion(cuecontext.EvalStable), cuecontext.CUE_DEBUG("")),
@@ -52,44 +108,10 @@ func compile() *compiled {
 		packages:  map[string]cue.Value{},
 	}
 	c.build = build.NewContext(build.Loader(c.imported))
-	for _, folder := range packageFolders() {
+	for _, folder := range s.folders() {
 		c.packages[folder] = c.value(folder)
 	}
 	return c
-}
-
-// packageFolders lists the packages of the definitions, sorted.
-func packageFolders() []string {
-	entries, err := fs.ReadDir(sources, "cue")
-	if err != nil {
-		panic(fmt.Sprintf("schema: %v", err))
-	}
-	var folders []string
-	for _, e := range entries {
-		if e.IsDir() && e.Name() != "cue.mod" {
-			folders = append(folders, e.Name())
-		}
-	}
-	return folders
-}
-
-// filesOf reads the files of a package, sorted.
-func filesOf(folder string) []*ast.File {
-	names, err := fs.Glob(sources, path.Join("cue", folder, "*.cue"))
-	if err != nil {
-		panic(fmt.Sprintf("schema: %v", err))
-	}
-	files := make([]*ast.File, len(names))
-	for i, name := range names {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			panic(fmt.Sprintf("schema: %v", err))
-		}
-		if files[i], err = parser.ParseFile(name, text, parser.ParseComments); err != nil {
-			panic(fmt.Sprintf("schema: %v", err))
-		}
-	}
-	return files
 }
 
 // imported is the package that an import names; nil for one of CUE itself.
@@ -108,7 +130,7 @@ func (c *compiled) instance(folder string) *build.Instance {
 	inst := c.build.NewInstance(folder, c.imported)
 	inst.ImportPath = module + "/" + folder
 	c.instances[folder] = inst
-	for _, file := range filesOf(folder) {
+	for _, file := range c.sources.files(folder) {
 		if err := inst.AddSyntax(file); err != nil {
 			panic(fmt.Sprintf("schema: %v", err))
 		}
@@ -134,14 +156,14 @@ func (c *compiled) definition(d definitionName) cue.Value {
 }
 
 // definitions reads every definition of a kind.
-func (c *compiled) definitions() map[GroupKind]*definition {
-	kinds := map[GroupKind]*definition{}
+func (c *compiled) definitions() map[finding.GroupKind]*definition {
+	kinds := map[finding.GroupKind]*definition{}
 	type narrowing struct {
 		*definition
 		spec string
 	}
 	var narrowings []narrowing
-	for _, folder := range packageFolders() {
+	for _, folder := range c.sources.folders() {
 		defs, err := c.packages[folder].Fields(cue.Definitions(true))
 		if err != nil {
 			panic(fmt.Sprintf("schema: %v", err))
@@ -165,7 +187,7 @@ func (c *compiled) definitions() map[GroupKind]*definition {
 			panic(fmt.Sprintf("schema: %v is rendered for %q, and one of the two is no kind", n.name, n.spec))
 		}
 		if base.narrowed == nil {
-			base.narrowed = map[GroupKind]*definition{}
+			base.narrowed = map[finding.GroupKind]*definition{}
 		}
 		base.narrowed[spec.GroupKind] = n.definition
 		n.definition.Kind, base.Role = base.Kind, Rendered
@@ -174,7 +196,7 @@ func (c *compiled) definitions() map[GroupKind]*definition {
 }
 
 // specOf finds a kind of spec by its name in a package.
-func specOf(kinds map[GroupKind]*definition, folder, name string) *definition {
+func specOf(kinds map[finding.GroupKind]*definition, folder, name string) *definition {
 	for gk, d := range kinds {
 		if gk.Kind == name && d.name.folder == folder && d.Role == Spec {
 			return d
@@ -254,10 +276,10 @@ func docOf(v cue.Value) string {
 }
 
 // ownerOf is the kind of the spec that an object is rendered for.
-func ownerOf(n *document.Node) GroupKind {
+func ownerOf(n *document.Node) finding.GroupKind {
 	parts := strings.Split(n.Str("metadata", "annotations", "poolwright.io/owner"), "/")
 	if len(parts) != 4 {
-		return GroupKind{}
+		return finding.GroupKind{}
 	}
-	return GroupKind{parts[0], parts[1]}
+	return finding.GroupKind{Group: parts[0], Kind: parts[1]}
 }

@@ -64,8 +64,10 @@ func (s *Schemas) Check(ref finding.Ref, n *document.Node) []finding.Finding {
 	return p.findings
 }
 
+// unknownKind reports an object whose kind has no definition, or of which the
+// group does not say which of several kinds it is.
 func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) finding.Finding {
-	kinds := s.kindNames()
+	kinds := s.Names()
 	f := finding.Finding{
 		Severity: finding.Error,
 		Object:   ref,
@@ -75,8 +77,18 @@ func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) f
 		Current:  ref.Kind,
 		Proposed: nearest(ref.Kind, kinds),
 	}
-	if kind := n.Get("kind"); kind != nil && where != nil {
-		f.Pos = where(kind.Off)
+	var versions []string
+	for _, k := range s.Kinds() {
+		if k.Kind == ref.Kind {
+			versions = append(versions, k.APIVersion())
+		}
+	}
+	if len(versions) > 0 {
+		f.Field, f.Rule, f.Current, f.Proposed = "apiVersion", "api-version", ref.APIVersion, ""
+		f.Message = fmt.Sprintf("%s has no kind %s; write %s", shown(ref.APIVersion), ref.Kind, strings.Join(versions, " or "))
+	}
+	if field := n.Get(f.Field); field != nil && where != nil {
+		f.Pos = where(field.Off)
 	}
 	return f
 }

@@ -31,7 +31,7 @@ func Formats() []string {
 func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 	d := s.lookup(kind)
 	if d == nil {
-		return nil, fmt.Errorf("no definition of kind %q; the kinds are %s", kind, strings.Join(s.kindNames(), ", "))
+		return nil, fmt.Errorf("no definition of kind %q; the kinds are %s", kind, strings.Join(s.Names(), ", "))
 	}
 	switch f {
 	case CUE:

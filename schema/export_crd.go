@@ -69,7 +69,7 @@ func (s *Schemas) crd(d *definition) document.Node {
 // hidden field _name of its folder cel.
 func (c *compiled) celParts(folder string) map[string]string {
 	folder = path.Join(folder, celFolder)
-	if len(filesOf(folder)) == 0 {
+	if len(c.sources.files(folder)) == 0 {
 		return nil
 	}
 	v := c.value(folder)

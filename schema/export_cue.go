@@ -29,8 +29,8 @@ func (s *Schemas) exportCUE(d *definition) ([]byte, error) {
 		names:   map[string]definitionName{},
 		imports: map[string]bool{},
 	}
-	for _, folder := range packageFolders() {
-		e.add(folder)
+	for _, folder := range s.sources.folders() {
+		e.add(s.sources.files(folder), folder)
 	}
 	if err := e.want(d.name); err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ type cueExport struct {
 }
 
 // add reads the files of a package.
-func (e *cueExport) add(folder string) {
-	for _, file := range filesOf(folder) {
+func (e *cueExport) add(files []*ast.File, folder string) {
+	for _, file := range files {
 		for spec := range file.ImportSpecs() {
 			p := strings.Trim(spec.Path.Value, `"`)
 			if at, found := slices.BinarySearch(e.builtins, p); !found && !strings.HasPrefix(p, module) {

@@ -14,6 +14,7 @@ package schema
 
 import (
 	"cmp"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -35,32 +36,9 @@ const (
 	Fact     Role = "fact"     // says what exists
 )
 
-// GroupKind names a kind in all of its versions.
-type GroupKind struct {
-	Group string // "" for the core group
-	Kind  string
-}
-
-// String is the name as kubectl takes it: Kind.group, or Kind of the core group.
-func (gk GroupKind) String() string {
-	if gk.Group == "" {
-		return gk.Kind
-	}
-	return gk.Kind + "." + gk.Group
-}
-
-// groupKindOf is the kind of an object.
-func groupKindOf(ref finding.Ref) GroupKind {
-	group, _, found := strings.Cut(ref.APIVersion, "/")
-	if !found {
-		group = ""
-	}
-	return GroupKind{group, ref.Kind}
-}
-
 // Kind is one kind that has a definition.
 type Kind struct {
-	GroupKind
+	finding.GroupKind
 	Version string
 	Plural  string
 	Short   string // a short name for kubectl; "" for none
@@ -86,9 +64,11 @@ func (k Kind) APIVersion() string {
 // so whoever needs them more than once hands them on. It may be used by several
 // goroutines.
 type Schemas struct {
+	sources sources
+
 	mu       sync.Mutex // guards everything below: a CUE context is for one goroutine at a time
 	compiled *compiled
-	kinds    map[GroupKind]*definition
+	kinds    map[finding.GroupKind]*definition
 	shapes   shapeReader
 }
 
@@ -101,7 +81,7 @@ type definition struct {
 	columns    []column
 	selectable []string // paths of fields
 	// For objects that are rendered for specs of a kind, where more is asked of them.
-	narrowed map[GroupKind]*definition
+	narrowed map[finding.GroupKind]*definition
 }
 
 // column is one column of kubectl get.
@@ -111,8 +91,10 @@ type column struct {
 }
 
 // Load returns the definitions. They are compiled when they are first asked for.
-func Load() *Schemas {
-	return &Schemas{}
+// Each of more holds further packages, a folder each, which may import those of
+// cue/ and are known as those are.
+func Load(more ...fs.FS) *Schemas {
+	return &Schemas{sources: append(sources{embedded()}, more...)}
 }
 
 // Kinds lists every kind, sorted by role as a document flows, then by name.
@@ -134,9 +116,9 @@ func (s *Schemas) Kinds() []Kind {
 	return kinds
 }
 
-// kindNames lists the names of all kinds, in the order of Kinds: with the group
+// Names lists the names of all kinds, in the order of Kinds: Kind, or Kind.group
 // where two kinds have one name.
-func (s *Schemas) kindNames() []string {
+func (s *Schemas) Names() []string {
 	kinds := s.Kinds()
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -153,7 +135,7 @@ func (s *Schemas) load() {
 	if s.kinds != nil {
 		return
 	}
-	s.compiled = compile()
+	s.compiled = s.sources.compile()
 	s.shapes = shapeReader{}
 	s.kinds = s.compiled.definitions()
 }
@@ -164,7 +146,7 @@ func (s *Schemas) find(ref finding.Ref, n *document.Node) *definition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load()
-	d := s.kinds[groupKindOf(ref)]
+	d := s.kinds[ref.GroupKind()]
 	if d == nil {
 		d = s.named(ref.Kind)
 	}

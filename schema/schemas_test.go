@@ -68,14 +68,14 @@ func documented(t *testing.T, path string, s *shape) {
 func TestDefinitionsAreFormatted(t *testing.T) {
 	var names []string
 	for _, pattern := range []string{"cue/*/*.cue", "cue/*/cel/*.cue"} {
-		found, err := fs.Glob(sources, pattern)
+		found, err := fs.Glob(cueFiles, pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal("no definitions", err)
 		}
 		names = append(names, found...)
 	}
 	for _, name := range names {
-		text, err := sources.ReadFile(name)
+		text, err := cueFiles.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
