@@ -34,6 +34,10 @@ type Package struct {
 	Objects []*krm.Object // everything outside the output folder: specs, facts, and what is not ours
 	Output  []*krm.Object // what the output folder holds: the lock
 	Config  *krm.Object   // the functionConfig, or nil
+
+	// The definitions, compiled; who renders more than once hands them on. nil:
+	// they are compiled for this package.
+	Schemas *schema.Schemas
 }
 
 // Rendered is one object of the output and its file, relative to the output
@@ -72,7 +76,10 @@ type prepared struct {
 
 // prepare classifies the objects and completes the specs.
 func prepare(p Package) *prepared {
-	schemas := schema.Load()
+	schemas := p.Schemas
+	if schemas == nil {
+		schemas = schema.Load()
+	}
 	pkg := &prepared{classified: classify(p, systems(), schemas.Kinds()), schemas: schemas}
 	for _, o := range pkg.classified.specs {
 		if size := sizeOf(o); size > MaxSpec {

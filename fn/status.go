@@ -85,7 +85,7 @@ func OwnKinds() []krm.GroupKind {
 	var ids []krm.GroupKind
 	for _, k := range schema.Load().Kinds() {
 		if !k.Foreign && (k.Role == schema.Spec || k.Role == schema.Rendered) {
-			ids = append(ids, krm.GroupKind{Group: k.Group, Kind: k.Kind})
+			ids = append(ids, k.GroupKind)
 		}
 	}
 	return ids

@@ -23,9 +23,9 @@ type Locate func(off int32) document.Position
 // as text, no status and nothing of what only an API server writes. Findings
 // stand where the document stands; where one is an error, the JSON is nil.
 //
-// A fact is only checked: it has nothing to complete.
+// A fact of files is only checked: it has nothing to complete.
 func (s *Schemas) Complete(where Locate, ref finding.Ref, n *document.Node) ([]byte, []finding.Finding) {
-	d := s.lookup(ref.Kind)
+	d := s.find(ref, n)
 	if d == nil {
 		return nil, []finding.Finding{s.unknownKind(where, ref, n)}
 	}
@@ -43,7 +43,7 @@ func (s *Schemas) Complete(where Locate, ref finding.Ref, n *document.Node) ([]b
 	standIns(&root, meant)
 	p.check(d.shape, &at)
 	var completed []byte
-	if d.Role != Fact {
+	if d.Role != Fact || !d.File {
 		completed = s.evaluate(d, p, &root)
 	}
 	return completed, finding.Sort(p.findings)
@@ -53,7 +53,7 @@ func (s *Schemas) Complete(where Locate, ref finding.Ref, n *document.Node) ([]b
 // itself, and is fast; what its values must keep together was made sure of when
 // they were chosen.
 func (s *Schemas) Check(ref finding.Ref, n *document.Node) []finding.Finding {
-	d := s.lookup(ref.Kind)
+	d := s.find(ref, n)
 	if d == nil {
 		return []finding.Finding{s.unknownKind(nil, ref, n)}
 	}
@@ -64,8 +64,10 @@ func (s *Schemas) Check(ref finding.Ref, n *document.Node) []finding.Finding {
 	return p.findings
 }
 
+// unknownKind reports an object whose kind has no definition, or of which the
+// group does not say which of several kinds it is.
 func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) finding.Finding {
-	kinds := s.kindNames()
+	kinds := s.Names()
 	f := finding.Finding{
 		Severity: finding.Error,
 		Object:   ref,
@@ -75,8 +77,18 @@ func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) f
 		Current:  ref.Kind,
 		Proposed: nearest(ref.Kind, kinds),
 	}
-	if kind := n.Get("kind"); kind != nil && where != nil {
-		f.Pos = where(kind.Off)
+	var versions []string
+	for _, k := range s.Kinds() {
+		if k.Kind == ref.Kind {
+			versions = append(versions, k.APIVersion())
+		}
+	}
+	if len(versions) > 0 {
+		f.Field, f.Rule, f.Current, f.Proposed = "apiVersion", "api-version", ref.APIVersion, ""
+		f.Message = fmt.Sprintf("%s has no kind %s; write %s", shown(ref.APIVersion), ref.Kind, strings.Join(versions, " or "))
+	}
+	if field := n.Get(f.Field); field != nil && where != nil {
+		f.Pos = where(field.Off)
 	}
 	return f
 }
@@ -86,7 +98,7 @@ func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) f
 func (s *Schemas) evaluate(d *definition, p *pass, root *document.Node) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	value := d.value.Unify(s.ctx.BuildExpr(p.expr(d.shape, root)))
+	value := d.value.Unify(s.compiled.ctx.BuildExpr(p.expr(d.shape, root)))
 	at := rootPlace(root)
 	p.judge(d.shape, &at, value)
 	if finding.Failed(p.findings) {

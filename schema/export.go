@@ -25,13 +25,13 @@ func Formats() []string {
 	return []string{string(CUE), string(JSONSchema), string(OpenAPI), string(CRD)}
 }
 
-// Export writes the definition of a kind for another tool. It gives the same
-// bytes each time. Rules between fields are in the CUE export, and as CEL in the
+// Export writes the definition of a kind, named Kind or Kind.group, for another
+// tool. It gives the same bytes each time. Rules between fields are in the CUE export, and as CEL in the
 // CustomResourceDefinition: the other formats have no words for them.
 func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 	d := s.lookup(kind)
 	if d == nil {
-		return nil, fmt.Errorf("no definition of kind %q; the kinds are %s", kind, strings.Join(s.kindNames(), ", "))
+		return nil, fmt.Errorf("no definition of kind %q; the kinds are %s", kind, strings.Join(s.Names(), ", "))
 	}
 	switch f {
 	case CUE:
@@ -44,7 +44,7 @@ func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 		if d.Foreign {
 			return nil, fmt.Errorf("%s is of another project (%s); take its CustomResourceDefinition from there", kind, d.APIVersion())
 		}
-		if d.Role == Config || d.Role == Fact {
+		if d.File {
 			return nil, fmt.Errorf("%s lives in files only and has no CustomResourceDefinition; export it as %s", kind, JSONSchema)
 		}
 		crd := s.crd(d)

@@ -20,7 +20,7 @@ func TestEveryRuleHasCEL(t *testing.T) {
 		if _, err := s.Export(k.Kind, CRD); err != nil {
 			continue
 		}
-		eachShape(s.lookup(k.Kind).shape, func(shape *shape) {
+		eachShape(s.lookup(k.GroupKind.String()).shape, func(shape *shape) {
 			for _, r := range shape.rules {
 				rules++
 				cel, why := r.cel(), r.text("nocel")

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -13,10 +14,12 @@ import (
 func (s *Schemas) crd(d *definition) document.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := schemaWriter{dialect: CRD, parts: s.celParts()}
-	var status *shape
-	if f := d.shape.field("status"); f != nil && f.live != "" {
-		status = s.shapes.read(s.root.LookupPath(cue.ParsePath(f.live)))
+	w := schemaWriter{dialect: CRD, parts: s.compiled.celParts(d.name.folder)}
+	field := d.shape.field("status")
+	var status *shape // where it is not the one of the definition
+	if field != nil && field.live != "" {
+		folder, name, _ := strings.Cut(field.live, ".")
+		status = s.shapes.read(s.compiled.definition(definitionName{folder, name}))
 	}
 	version := document.Object(
 		document.F("name", document.Text(d.Version)),
@@ -34,7 +37,7 @@ func (s *Schemas) crd(d *definition) document.Node {
 		}
 		version.Set("selectableFields", fields)
 	}
-	if status != nil {
+	if field != nil {
 		version.Set("subresources", document.Object(document.F("status", document.Object())))
 	}
 	names := document.Object(
@@ -62,10 +65,14 @@ func (s *Schemas) crd(d *definition) document.Node {
 	)
 }
 
-// celParts are what CEL is put together from: $name by the hidden field _name.
-// Nothing but a CustomResourceDefinition needs them.
-func (s *Schemas) celParts() map[string]string {
-	v, _ := s.build("cue/common_raid.cue", "cue/cel/*.cue")
+// celParts are what the CEL of a package is put together from: $name by the
+// hidden field _name of its folder cel.
+func (c *compiled) celParts(folder string) map[string]string {
+	folder = path.Join(folder, celFolder)
+	if len(c.sources.files(folder)) == 0 {
+		return nil
+	}
+	v := c.value(folder)
 	fields, err := v.Fields(cue.Hidden(true))
 	if err != nil {
 		panic(fmt.Sprintf("schema: %v", err))

@@ -21,7 +21,7 @@ func TestExport(t *testing.T) {
 			f := Format(name)
 			t.Run(kind.Kind+"/"+name, func(t *testing.T) {
 				got, err := s.Export(kind.Kind, f)
-				if f == CRD && (kind.Foreign || kind.Role == Fact || kind.Role == Config) {
+				if f == CRD && !kind.HasCRD() {
 					if err == nil {
 						t.Fatal("want an error: this kind has no CustomResourceDefinition of ours")
 					}

@@ -21,6 +21,8 @@ func TestKinds(t *testing.T) {
 		"spec dao.mayadata.io/v1alpha1 CStorClusterConfig",
 		"config poolwright.io/v1alpha1 RenderConfig",
 		"fact poolwright.io/v1alpha1 Inventory",
+		"fact poolwright.io/v1alpha1 NodeInventory",
+		"fact storage.k8s.io/v1 StorageClass",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterPlan",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterStorageSet",
 		"rendered cstor.openebs.io/v1 CStorPoolCluster",
@@ -42,7 +44,7 @@ func TestKinds(t *testing.T) {
 func TestEveryFieldHasADoc(t *testing.T) {
 	s := Load()
 	for _, k := range s.Kinds() {
-		for _, f := range s.lookup(k.Kind).shape.fields {
+		for _, f := range s.lookup(k.GroupKind.String()).shape.fields {
 			if f.name == "spec" {
 				documented(t, k.Kind+".spec", f.shape)
 			}
@@ -65,15 +67,15 @@ func documented(t *testing.T, path string, s *shape) {
 
 func TestDefinitionsAreFormatted(t *testing.T) {
 	var names []string
-	for _, pattern := range []string{"cue/*.cue", "cue/cel/*.cue"} {
-		found, err := fs.Glob(definitions, pattern)
+	for _, pattern := range []string{"cue/*/*.cue", "cue/*/cel/*.cue"} {
+		found, err := fs.Glob(cueFiles, pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal("no definitions", err)
 		}
 		names = append(names, found...)
 	}
 	for _, name := range names {
-		text, err := definitions.ReadFile(name)
+		text, err := cueFiles.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func (s *shape) hasDefault() bool {
 }
 
 // shapeReader reads shapes. What several fields refer to is read once.
-type shapeReader map[string]*shape
+type shapeReader map[definitionName]*shape
 
 // read reads a field or a definition. It panics where that says something that
 // shapes have no word for.
@@ -124,7 +124,7 @@ func (r shapeReader) read(v cue.Value) *shape {
 	if sels := path.Selectors(); len(sels) != 1 || !sels[0].IsDefinition() {
 		return r.readValue(v)
 	}
-	name := path.String()
+	name := definitionName{packageOf(root), path.String()}
 	if r[name] == nil {
 		r[name] = r.readValue(root.LookupPath(path))
 	}
@@ -139,6 +139,15 @@ func (r shapeReader) read(v cue.Value) *shape {
 	s.most = cmp.Or(own.most, s.most)
 	s.presence = own.presence || s.presence
 	return &s
+}
+
+// packageOf is the folder of a package.
+func packageOf(root cue.Value) string {
+	inst := root.BuildInstance()
+	if inst == nil {
+		panic(fmt.Sprintf("schema: %v is not a package", root.Path()))
+	}
+	return strings.TrimPrefix(inst.ImportPath, module+"/")
 }
 
 func (r shapeReader) readValue(v cue.Value) *shape {
@@ -355,7 +364,7 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			if s.alias(old) == nil {
 				s.aliases = append(s.aliases, alias{old, strings.Split(path, ".")})
 			}
-		case "kind", "column", "selectable", "unsupported":
+		case "kind", "rendered", "column", "selectable", "unsupported":
 		default:
 			panic(fmt.Sprintf("schema: attribute %v is not known", a))
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -12,6 +13,12 @@ type loaded struct {
 	folder.Package
 	input    folder.Input
 	findings []finding.Finding
+	schemas  *schema.Schemas
+}
+
+// pkg is what was read, for fn.
+func (l loaded) pkg() fn.Package {
+	return fn.Package{Objects: l.Objects, Output: l.Lock, Schemas: l.schemas}
 }
 
 // load reads a package. The error is one of usage.
@@ -19,18 +26,17 @@ func load(s streams, dir, output string) (loaded, error) {
 	defer terminal.Progress(s.err, "reading "+dir)()
 	in := folder.Input{Dir: dir, Output: output, Stdin: s.in}
 	p, fs, err := folder.Read(in)
-	return loaded{Package: p, input: in, findings: fs}, err
+	return loaded{Package: p, input: in, findings: fs, schemas: schema.Load()}, err
 }
 
 // render renders what was read. If a part could not be read, the rest is only
 // checked: choosing from half an inventory would be choosing wrongly.
 func (l loaded) render(s streams) fn.Result {
 	defer terminal.Progress(s.err, "rendering")()
-	p := fn.Package{Objects: l.Objects, Output: l.Lock}
 	if finding.Failed(l.findings) {
-		return fn.Result{Findings: finding.Sort(append(l.findings, fn.Vet(p)...))}
+		return fn.Result{Findings: finding.Sort(append(l.findings, fn.Vet(l.pkg())...))}
 	}
-	return fn.Render(p)
+	return fn.Render(l.pkg())
 }
 
 // dirArg is the argument DIR of a verb.

@@ -16,6 +16,7 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -129,6 +130,7 @@ type plan struct {
 	changes  []*change.Change
 	findings []finding.Finding
 	facts    *inventory.Facts // for the risks
+	schemas  *schema.Schemas
 }
 
 func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
@@ -141,7 +143,7 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	p := plan{against: f.against, findings: result.Findings, facts: result.Facts}
+	p := plan{against: f.against, findings: result.Findings, facts: result.Facts, schemas: l.schemas}
 	if !finding.Failed(result.Findings) {
 		if err := p.compare(ctx, s, f, base, l.Lock, rendered(result)); err != nil {
 			return err

@@ -25,9 +25,9 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 		return err
 	}
 	options := dryrun.Options{Manager: f.manager, Effect: fn.DryRunEffect}
-	for _, k := range schema.Load().Kinds() {
+	for _, k := range p.schemas.Kinds() {
 		if k.Role == schema.Rendered {
-			options.Kinds = append(options.Kinds, krm.GroupKind{Group: k.Group, Kind: k.Kind})
+			options.Kinds = append(options.Kinds, k.GroupKind)
 		}
 	}
 	for _, o := range ours(lock) {
@@ -81,7 +81,7 @@ func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Findin
 		}
 		risk := removals[0].Risk
 		f := finding.Finding{
-			Severity: finding.Warning, Rule: ruleOtherPackage, Object: specRef(owner),
+			Severity: finding.Warning, Rule: ruleOtherPackage, Object: p.specRef(owner),
 			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, %s (%s): say --prune to count them as removed, or --prune=false if another package renders them", finding.Names(names), fate, risk),
 		}
 		if limit != "" && risk.AtLeast(limit) {
@@ -98,10 +98,10 @@ func isOpenQuestion(f finding.Finding) bool { return f.Rule == ruleOtherPackage 
 const ruleOtherPackage = "other-package"
 
 // specRef names the spec that an owner annotation means.
-func specRef(owner string) finding.Ref {
+func (p *plan) specRef(owner string) finding.Ref {
 	id, _ := krm.ParseOwner(owner)
-	for _, k := range schema.Load().Kinds() {
-		if k.Group == id.Group && k.Kind == id.Kind {
+	for _, k := range p.schemas.Kinds() {
+		if k.GroupKind == id.GroupKind() {
 			return finding.Ref{APIVersion: k.APIVersion(), Kind: k.Kind, Namespace: id.Namespace, Name: id.Name}
 		}
 	}

@@ -37,7 +37,7 @@ func newSchema(s streams) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return kindNames(), cobra.ShellCompDirectiveNoFileComp
+			return schema.Load().Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			schemas := schema.Load()
@@ -62,11 +62,11 @@ func exportKind(s streams, schemas *schema.Schemas, name, output string) error {
 	if !slices.Contains(schema.Formats(), string(f)) {
 		return usage("-o %s: %q is not one of %s", output, output, strings.Join(schema.Formats(), ", "))
 	}
-	for _, k := range schemas.Kinds() {
-		if strings.EqualFold(k.Kind, name) {
-			data, err := schemas.Export(k.Kind, f)
+	for _, kind := range schemas.Names() {
+		if strings.EqualFold(kind, name) {
+			data, err := schemas.Export(kind, f)
 			if err == nil && f == schema.CRD {
-				data, err = protectedCRD(k.Kind, data)
+				data, err = protectedCRD(kind, data)
 			}
 			if err != nil {
 				return err
@@ -75,7 +75,7 @@ func exportKind(s streams, schemas *schema.Schemas, name, output string) error {
 			return err
 		}
 	}
-	return usage("unknown kind %q; the kinds are %s", name, strings.Join(kindNames(), ", "))
+	return usage("unknown kind %q; the kinds are %s", name, strings.Join(schemas.Names(), ", "))
 }
 
 // kindRow is one line of the list of kinds.
@@ -104,12 +104,4 @@ func listKinds(s streams, kinds []schema.Kind, output string) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Kind, r.APIVersion, r.Role, r.Doc)
 	}
 	return t.Flush()
-}
-
-func kindNames() []string {
-	var names []string
-	for _, k := range schema.Load().Kinds() {
-		names = append(names, k.Kind)
-	}
-	return names
 }

@@ -18,7 +18,7 @@ func TestDeployedCRDs(t *testing.T) {
 	list := document.List()
 	schemas := schema.Load()
 	for _, k := range schemas.Kinds() {
-		if k.Foreign || k.Role == schema.Config || k.Role == schema.Fact {
+		if !k.HasCRD() {
 			continue
 		}
 		var out bytes.Buffer

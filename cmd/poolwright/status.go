@@ -21,6 +21,7 @@ import (
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -136,18 +137,19 @@ func onlyLive(cmd *cobra.Command, from string) error {
 // subject is what statuses are about: a package, and the cluster if it is asked.
 type subject struct {
 	pkg     fn.Package
+	schemas *schema.Schemas  // compiled once, however often it is looked at
 	failed  bool             // a part of the package could not be read
 	cluster *cluster.Cluster // nil where the facts are files
 }
 
 func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error {
-	var at subject
+	at := subject{schemas: schema.Load()}
 	if !f.cluster {
 		l, err := load(s, dir, "")
 		if err != nil {
 			return err
 		}
-		at.pkg = fn.Package{Objects: l.Objects, Output: l.Lock}
+		at.pkg = l.pkg()
 		at.failed = report(s.err, l.findings) != nil
 		if at.failed && f.from == fromInventory {
 			return errFindings // half an inventory would tell half of it
@@ -225,6 +227,7 @@ func (at subject) look(ours []*own.Object, facts []*krm.Object, f statusFlags) s
 	if f.cluster {
 		pkg = own.Package(ours, facts)
 	}
+	pkg.Schemas = at.schemas
 	statuses, rest := fn.Status(pkg, inventory.NewLive(facts))
 	return statusView{ours, statuses, rest}.of(f.namespace)
 }

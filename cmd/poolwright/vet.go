@@ -31,7 +31,7 @@ func newVet(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fs := finding.Sort(append(l.findings, fn.Vet(fn.Package{Objects: l.Objects, Output: l.Lock})...))
+			fs := finding.Sort(append(l.findings, fn.Vet(l.pkg())...))
 			if f == asText {
 				if err := report(s.err, fs); err != nil {
 					return err

@@ -4,7 +4,6 @@
 package krm
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/poolwright/poolwright/schema/document"
@@ -49,15 +48,6 @@ func NewObject(src *document.Source, n *document.Node) *Object {
 	}
 }
 
-// Group is the API group, "" for the core group.
-func (o *Object) Group() string {
-	group, _, found := strings.Cut(o.APIVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
-}
-
 // Annotation returns one annotation, or "".
 func (o *Object) Annotation(key string) string {
 	return o.Node.Str("metadata", "annotations", key)
@@ -99,19 +89,11 @@ func ParseOwner(key string) (ID, bool) {
 // server, so it holds the group only.
 type ID struct{ Group, Kind, Namespace, Name string }
 
-// GroupKind is a kind of object. Versions of one kind are one kind.
-type GroupKind struct{ Group, Kind string }
-
-// Compare orders kinds by group, then name.
-func (k GroupKind) Compare(other GroupKind) int {
-	return cmp.Or(cmp.Compare(k.Group, other.Group), cmp.Compare(k.Kind, other.Kind))
-}
+// GroupKind is a kind of object in all of its versions.
+type GroupKind = finding.GroupKind
 
 // GroupKind is the kind of the object that it identifies.
 func (id ID) GroupKind() GroupKind { return GroupKind{id.Group, id.Kind} }
-
-// GroupKind is the kind of the object.
-func (o *Object) GroupKind() GroupKind { return GroupKind{o.Group(), o.Kind} }
 
 // ID returns the identity of the object.
 func (o *Object) ID() ID { return ID{o.Group(), o.Kind, o.Namespace, o.Name} }

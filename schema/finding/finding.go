@@ -31,6 +31,35 @@ type Ref struct {
 	Name       string
 }
 
+// GroupKind names a kind of object in all of its versions. Group is "" for the core
+// group.
+type GroupKind struct{ Group, Kind string }
+
+// Compare orders kinds by group, then name.
+func (k GroupKind) Compare(other GroupKind) int {
+	return cmp.Or(cmp.Compare(k.Group, other.Group), cmp.Compare(k.Kind, other.Kind))
+}
+
+// String is the name as kubectl takes it: Kind.group, or Kind of the core group.
+func (k GroupKind) String() string {
+	if k.Group == "" {
+		return k.Kind
+	}
+	return k.Kind + "." + k.Group
+}
+
+// Group is the API group of the object, "" for the core group.
+func (r Ref) Group() string {
+	group, _, found := strings.Cut(r.APIVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// GroupKind is the kind of the object.
+func (r Ref) GroupKind() GroupKind { return GroupKind{r.Group(), r.Kind} }
+
 // String gives "Kind namespace/name", or "Kind name".
 func (r Ref) String() string {
 	switch {
