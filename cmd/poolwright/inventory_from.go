@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -51,7 +52,7 @@ func (f inventoryFlags) unknown(t taken, missed []string) string {
 	}
 	all := len(t.Absent) + len(t.Kinds)
 	if len(missed) == 0 {
-		return "the dump has " + finding.Count(len(t.Kinds), "kind") + " of the " + finding.Count(all, "kind") + " that are read; of the others nothing is known"
+		return fmt.Sprintf("the dump has %d of the %d kinds that are read; of the others nothing is known", len(t.Kinds), all)
 	}
 	return "the dump has nothing of kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; nothing is known of them, which is not the same as that there are none"
 }
