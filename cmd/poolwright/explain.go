@@ -10,21 +10,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 const explainLong = `Say why each node and each disk was chosen or refused, and what is awaited.
 Nothing is written. KIND/NAME or KIND/NAMESPACE/NAME limits the answer to one
-spec, node, block device or storage.`
+spec, block device or storage, or to a node and its disks.
+
+Each spec ends with a count: how many nodes and disks were kept, chosen, held,
+awaited, are free or refused, and the refusals by reason. In a large cluster
+--summary prints nothing else, and --chosen leaves out what is free or refused.`
 
 const explainExample = `  poolwright explain
+  poolwright explain storage --summary
   poolwright explain storage Node/worker-1
   poolwright explain BlockDevice/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
   poolwright explain storage -o json`
 
 func newExplain(s streams) *cobra.Command {
-	var f format
+	var f explainFlags
 	cmd := &cobra.Command{
 		Use:               "explain [DIR] [KIND/NAME]",
 		Short:             "Say why each node and disk was chosen or refused",
@@ -33,6 +39,9 @@ func newExplain(s streams) *cobra.Command {
 		Args:              atMost(2, "explain takes one DIR and one KIND/NAME"),
 		ValidArgsFunction: folders,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if f.chosen && f.summary {
+				return usage("--chosen lists choices, and --summary lists none: leave one out")
+			}
 			dir, subject, err := explainArgs(args)
 			if err != nil {
 				return err
@@ -40,8 +49,16 @@ func newExplain(s streams) *cobra.Command {
 			return runExplain(s, dir, subject, f)
 		},
 	}
-	addFormat(cmd, &f)
+	addFormat(cmd, &f.format)
+	cmd.Flags().BoolVar(&f.chosen, "chosen", false, "leave out what is free or refused")
+	cmd.Flags().BoolVar(&f.summary, "summary", false, "print only the counts")
 	return cmd
+}
+
+type explainFlags struct {
+	format  format
+	chosen  bool // only what is in use, or will be
+	summary bool // only the counts
 }
 
 // explainArgs tells DIR from KIND/NAME: what exists as a file is DIR.
@@ -91,11 +108,19 @@ func (r *ref) String() string {
 	return r.kind + "/" + r.namespace + "/" + r.name
 }
 
+// isAbout reports whether a choice is for the spec or of the subject that is meant. A
+// node stands for its disks, too.
+func (r *ref) isAbout(c *place.Choice) bool {
+	return r.matches(c.Spec) || r.matches(c.Subject) || strings.EqualFold(r.kind, "Node") && r.name == c.Node
+}
+
 // explanation is what explain has to say about one spec.
 type explanation struct {
 	Spec    machineRef       `json:"spec"`
 	Choices []choice         `json:"choices,omitempty"`
 	Notes   []machineFinding `json:"notes,omitempty"`
+	Summary []place.Tally    `json:"summary,omitempty"`
+	choices []place.Choice
 	lines   []string
 }
 
@@ -108,17 +133,20 @@ type choice struct {
 	Reason  string        `json:"reason"`
 }
 
-func runExplain(s streams, dir string, subject *ref, f format) error {
+func runExplain(s streams, dir string, subject *ref, f explainFlags) error {
 	l, err := load(s, dir, "")
 	if err != nil {
 		return err
 	}
 	result := l.render(s)
 	told := explain(result.Choices, result.Findings, subject)
-	if f == asText {
+	for i := range told {
+		told[i].limit(f, result.Facts)
+	}
+	if f.format == asText {
 		err = printExplanations(s.out, told)
 	} else {
-		err = printAs(s.out, f, told)
+		err = printAs(s.out, f.format, told)
 	}
 	if err != nil {
 		return err
@@ -150,9 +178,9 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 		return &told[i]
 	}
 	for _, c := range choices {
-		if subject.matches(c.Spec) || subject.matches(c.Subject) {
+		if subject == nil || subject.isAbout(&c) {
 			e := about(c.Spec)
-			e.Choices = append(e.Choices, choice{machineRef(c.Subject), c.Node, c.Role, c.Verdict, c.Reason})
+			e.choices = append(e.choices, c)
 		}
 	}
 	for _, f := range fs {
@@ -163,6 +191,27 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 		}
 	}
 	return told
+}
+
+// limit counts the choices, and leaves those that are to be shown.
+func (e *explanation) limit(f explainFlags, facts *inventory.Facts) {
+	if len(e.choices) > 1 || f.summary {
+		e.Summary = place.Tallies(e.choices, func(subject finding.Ref) int64 {
+			if d := facts.Device(subject.Namespace, subject.Name); d != nil {
+				return d.Capacity
+			}
+			return 0
+		})
+	}
+	if f.summary {
+		e.Notes, e.lines = nil, nil
+		return
+	}
+	for _, c := range e.choices {
+		if !f.chosen || c.Verdict != place.Free && c.Verdict != place.Refused {
+			e.Choices = append(e.Choices, choice{machineRef(c.Subject), c.Node, c.Role, c.Verdict, c.Reason})
+		}
+	}
 }
 
 func printExplanations(w io.Writer, told []explanation) error {
@@ -183,6 +232,12 @@ func printExplanations(w io.Writer, told []explanation) error {
 		}
 		for _, line := range e.lines {
 			fmt.Fprintln(w, "  "+terminal.Printable(line))
+		}
+		if len(e.Summary) > 0 && len(e.Choices)+len(e.lines) > 0 {
+			fmt.Fprintln(w)
+		}
+		for _, t := range e.Summary {
+			fmt.Fprintln(w, "  "+terminal.Printable(t.String()))
 		}
 	}
 	return nil

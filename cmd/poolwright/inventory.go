@@ -20,7 +20,6 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -43,7 +42,14 @@ snapshot before are gone with their kind. Reading is all that is done to the
 cluster; deploy/rbac has a role that allows no more.
 
 -l selects nodes by their labels. The block devices and the NodeInventory of a
-node that is left out are left out with it; all other kinds are read whole.`
+node that is left out are left out with it; all other kinds are read whole.
+
+--from makes the same snapshot from dumps, and contacts no cluster: files that
+kubectl get -o yaml or json wrote, single objects, several documents, or another
+inventory, in any mixture. What the dumps have is taken to be all that there is of
+its kind, so take them of all namespaces (-A). Of a kind that is in none of them,
+nothing is known; that there is none, an empty list with the kind in its name says
+(kubectl get --raw). An object that is there twice must be the same both times.`
 
 const inventoryExample = `  # Write ./inventory from the current context of the kubeconfig
   poolwright inventory
@@ -57,6 +63,10 @@ const inventoryExample = `  # Write ./inventory from the current context of the 
   # Only the storage nodes and their disks
   poolwright inventory -l node-role.kubernetes.io/storage
 
+  # Without access to the cluster: from what somebody sent
+  kubectl get nodes,pv,pvc,bd,bdc,cspc,cspi,cvr -A -o yaml > dump.yaml
+  poolwright inventory --from dump.yaml
+
   # Render what is there now, without any files
   { cat cstor.yaml; echo ---; poolwright inventory -o -; } | poolwright render - -o -`
 
@@ -67,6 +77,7 @@ type inventoryFlags struct {
 	format      snapshot.Format
 	selector    string
 	annotations []string
+	dumps       []string // files, folders or "-" to read instead of a cluster
 }
 
 func newInventory(s streams) *cobra.Command {
@@ -78,12 +89,18 @@ func newInventory(s streams) *cobra.Command {
 		Example:           inventoryExample,
 		Args:              atMost(0, "inventory takes none; name the folder with -o"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return runInventory(cmd.Context(), s, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.onlyDumps(cmd); err != nil {
+				return err
+			}
+			return runInventory(cmd.Context(), s, f)
+		},
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", inventory.Folder, "the folder to write, or - for the standard output")
 	addOneOf(cmd, &f.format, "format", "", "write yaml, or json with one object a line", snapshot.YAML, snapshot.JSON)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "read only nodes with these labels, and what belongs to them")
 	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "keep this annotation of nodes and block devices, too; may be repeated")
+	cmd.Flags().StringArrayVar(&f.dumps, "from", nil, "read dumps instead of a cluster: a file, a folder, or - for the standard input; may be repeated")
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
 	complete(cmd, "namespace")
@@ -104,6 +121,8 @@ func runInventory(ctx context.Context, s streams, f inventoryFlags) error {
 	}
 	t, err := f.take(ctx, s, specs)
 	switch {
+	case errors.Is(err, errFindings):
+		return err
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted; nothing was changed")
 	case err != nil:
@@ -138,14 +157,18 @@ func (f inventoryFlags) check() error {
 // it is.
 type taken struct {
 	*snapshot.Snapshot
-	from   *cluster.Cluster
+	from   string
 	needed []krm.GroupKind
 }
 
-// take reads the cluster.
+// take reads the cluster, or the dumps.
 func (f inventoryFlags) take(ctx context.Context, s streams, specs []*krm.Object) (taken, error) {
 	o := snapshot.Options{Selector: f.selector, Annotations: slices.Clone(f.annotations)}
 	o.Keep(specs)
+	if f.dumps != nil {
+		snap, err := f.dumped(s, o)
+		return taken{Snapshot: snap, from: strings.Join(f.dumps, ", "), needed: fn.FactKinds(specs)}, err
+	}
 	c, err := f.connect()
 	if err != nil {
 		return taken{}, err
@@ -154,7 +177,7 @@ func (f inventoryFlags) take(ctx context.Context, s streams, specs []*krm.Object
 	o.Progress = progress.set
 	defer terminal.Follow(s.err, func() string { return "reading " + c.String() + progress.String() })()
 	snap, err := snapshot.Take(ctx, c, o)
-	return taken{Snapshot: snap, from: c, needed: fn.FactKinds(specs)}, err
+	return taken{Snapshot: snap, from: c.String(), needed: fn.FactKinds(specs)}, err
 }
 
 // counts is how much was read so far of each kind, in the order in which they
@@ -221,8 +244,16 @@ func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 		return err
 	}
 	f.listed(s.err, useful)
-	fmt.Fprintln(s.err, summary(f.output, plan, finding.Count(t.Len(), "object")+" from "+t.from.String()))
+	fmt.Fprintln(s.err, summary(f.output, plan, finding.Count(t.Len(), "object")+" from "+t.from))
 	return nil
+}
+
+// source is what is read.
+func (f inventoryFlags) source() string {
+	if f.dumps != nil {
+		return "the dump"
+	}
+	return "the cluster"
 }
 
 // gaps says which kinds are left out: those that the specs look at by name. And it
@@ -239,6 +270,8 @@ func (f inventoryFlags) gaps(t taken) []finding.Finding {
 	others := len(t.Absent) - len(missed)
 	message := ""
 	switch {
+	case f.dumps != nil:
+		message = f.unknown(t, missed)
 	case len(missed) > 0:
 		message = "the cluster does not have kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; they are left out"
 		if others > 0 {
@@ -284,7 +317,7 @@ func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 		case had == 0:
 			continue
 		case k == nil:
-			now = "and is removed, for the cluster does not have the kind; they"
+			now = "and is removed, for " + f.source() + " does not have the kind; they"
 		case flags != nil && k.Len() < had:
 			now = fmt.Sprintf("and with %s has %d; the others", strings.Join(flags, " and "), k.Len())
 		case k.Len() == 0:

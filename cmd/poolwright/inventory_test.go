@@ -95,7 +95,7 @@ func TestSnapshotHasAllThatIsRead(t *testing.T) {
 func TestInterruptedWriting(t *testing.T) {
 	parent := t.TempDir()
 	f := inventoryFlags{output: filepath.Join(parent, "inventory"), format: snapshot.YAML}
-	read := taken{from: &cluster.Cluster{}, Snapshot: &snapshot.Snapshot{Kinds: []snapshot.Kind{
+	read := taken{from: "dump.yaml", Snapshot: &snapshot.Snapshot{Kinds: []snapshot.Kind{
 		{Resource: cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}},
 		{Resource: cluster.Resource{Version: "v1", Kind: "PersistentVolume", Plural: "persistentvolumes"}},
 	}}}

@@ -34,6 +34,7 @@ import (
 // a script has these:
 //
 //	apply FILE...         create or change objects; they are removed after the script
+//	dump DIR KIND...      write what the API server answers to a list of each kind of the core group, or KIND.GROUP
 //	proxy CONFIG MODE     write a kubeconfig for a server in front of the real one, that hands out lists two
 //	                      objects a page, and with the second page of block devices: cut ends the connection
 //	                      in the middle, expire says that the list has expired (once), stall creates
@@ -57,6 +58,7 @@ func TestLiveScripts(t *testing.T) {
 		Setup:               l.setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"apply": l.applyCommand,
+			"dump":  l.dumpCommand,
 			"proxy": l.proxyCommand,
 		},
 	})
@@ -125,6 +127,27 @@ func (l *liveScripts) setup(env *testscript.Env) error {
 func (l *liveScripts) applyCommand(ts *testscript.TestScript, _ bool, args []string) {
 	for _, file := range args {
 		ts.Check(l.apply(context.Background(), []byte(ts.ReadFile(file))))
+	}
+}
+
+func (l *liveScripts) dumpCommand(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	served, err := l.cluster.Served(ctx)
+	ts.Check(err)
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	for _, name := range args[1:] {
+		kind, group, _ := strings.Cut(name, ".")
+		r, found, err := served.Find(group, kind)
+		ts.Check(err)
+		if !found {
+			ts.Fatalf("%s is not served", name)
+		}
+		list, err := l.cluster.Dynamic().Resource(r.GVR()).List(ctx, metav1.ListOptions{})
+		ts.Check(err)
+		data, err := list.MarshalJSON()
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(dir, name+".json"), data, 0o644))
 	}
 }
 

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/live/snapshot"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// onlyDumps refuses what cannot be meant together with --from.
+func (f inventoryFlags) onlyDumps(cmd *cobra.Command) error {
+	for _, name := range []string{"kubeconfig", "context"} {
+		if f.dumps != nil && cmd.Flags().Changed(name) {
+			return usage("--%s is for the facts of a cluster: leave it out, or --from %s", name, f.dumps[0])
+		}
+	}
+	for _, path := range f.dumps {
+		if path == "" {
+			return usage("--from needs a file, a folder, or - for the standard input")
+		}
+		if path != folder.Stdin && filepath.Clean(path) == filepath.Clean(f.output) {
+			return usage("--from %s: this is the folder that is written; name another one with -o", path)
+		}
+	}
+	return nil
+}
+
+// dumped makes the snapshot from dumps. What is wrong with them is printed.
+func (f inventoryFlags) dumped(s streams, o snapshot.Options) (*snapshot.Snapshot, error) {
+	defer terminal.Progress(s.err, "reading "+strings.Join(f.dumps, ", "))()
+	objects, findings, err := folder.ReadDumps(f.dumps, s.in)
+	if err != nil {
+		return nil, usage("--from %v", err)
+	}
+	if len(objects) == 0 && finding.Failed(findings) {
+		return nil, report(s.err, findings)
+	}
+	snap, more := snapshot.Dump(objects, f.Namespace, o)
+	return snap, report(s.err, finding.Sort(append(findings, more...)))
+}
+
+// unknown says of which kinds nothing is known from dumps, "" if there are none.
+func (f inventoryFlags) unknown(t taken, missed []string) string {
+	if len(t.Absent) == 0 {
+		return ""
+	}
+	all := len(t.Absent) + len(t.Kinds)
+	if len(missed) == 0 {
+		return fmt.Sprintf("the dump has %d of the %d kinds that are read; of the others nothing is known", len(t.Kinds), all)
+	}
+	return "the dump has nothing of kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; nothing is known of them, which is not the same as that there are none"
+}

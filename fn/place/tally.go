@@ -1,0 +1,82 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Tally is what became of the candidates of one kind: Node, BlockDevice.
+type Tally struct {
+	Kind     string          `json:"kind"`
+	Total    int             `json:"total"`
+	Verdicts map[Verdict]int `json:"verdicts"`
+	Causes   []Cause         `json:"refusedFor,omitempty"`
+
+	refusals []Refusal
+}
+
+// verdicts lists all of them, from best to worst.
+var verdicts = [...]Verdict{Kept, Chosen, Held, Awaited, Free, Refused}
+
+// Tallies counts choices, kind by kind in the order in which they come. Of what was
+// decided twice, the last word counts. size gives the bytes of a disk, or 0.
+func Tallies(choices []Choice, size func(subject finding.Ref) int64) []Tally {
+	last := make(map[finding.Ref]int, len(choices))
+	for i := range choices {
+		last[choices[i].Subject] = i
+	}
+	var tallies []Tally
+	for i := range choices {
+		c := &choices[i]
+		if last[c.Subject] != i {
+			continue
+		}
+		at := slices.IndexFunc(tallies, func(t Tally) bool { return t.Kind == c.Subject.Kind })
+		if at < 0 {
+			at = len(tallies)
+			tallies = append(tallies, Tally{Kind: c.Subject.Kind, Verdicts: map[Verdict]int{}})
+		}
+		t := &tallies[at]
+		t.Total++
+		t.Verdicts[c.Verdict]++
+		if c.Verdict == Refused {
+			t.refusals = append(t.refusals, Refusal{Reason: c.Reason, Size: size(c.Subject)})
+		}
+	}
+	for i := range tallies {
+		tallies[i].Causes = Causes(tallies[i].refusals)
+	}
+	return tallies
+}
+
+// String gives "32 block devices: 6 chosen, 14 free, 12 refused: 9 too small (the
+// largest has 512Gi), 3 with a filesystem".
+func (t Tally) String() string {
+	var counts []string
+	for _, v := range verdicts {
+		if n := t.Verdicts[v]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	text := finding.Count(t.Total, inWords(t.Kind)) + ": " + strings.Join(counts, ", ")
+	if len(t.refusals) > 0 {
+		text += ": " + Summarize(t.refusals)
+	}
+	return text
+}
+
+// inWords writes a kind as a person says it: block device.
+func inWords(kind string) string {
+	var b strings.Builder
+	for i, r := range kind {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
