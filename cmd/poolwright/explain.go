@@ -130,7 +130,7 @@ func runExplain(s streams, dir string, subject *ref, f format) error {
 		return fmt.Errorf("nothing was decided about %s: it is not among the specs, nodes and disks of %s", subject, dir)
 	}
 	if len(told) == 0 {
-		fmt.Fprintf(s.err, "%s: there is no spec, so nothing was decided\n", dir)
+		terminal.Printf(s.err, "%s: there is no spec, so nothing was decided\n", dir)
 	}
 	return nil
 }
@@ -168,21 +168,21 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 func printExplanations(w io.Writer, told []explanation) error {
 	for i, e := range told {
 		if i > 0 {
-			fmt.Fprintln(w)
+			terminal.Println(w)
 		}
-		fmt.Fprintln(w, finding.Ref(e.Spec))
+		terminal.Println(w, finding.Ref(e.Spec))
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		if len(e.Choices) > 0 {
-			fmt.Fprintln(t, "  VERDICT\tSUBJECT\tNODE\tROLE\tREASON")
+			terminal.Printf(t, "  VERDICT\tSUBJECT\tNODE\tROLE\tREASON\n")
 		}
 		for _, c := range e.Choices {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", c.Verdict, finding.Ref(c.Subject), dash(terminal.Printable(c.Node)), dash(c.Role), terminal.Printable(c.Reason))
+			terminal.Printf(t, "  %s\t%s\t%s\t%s\t%s\n", c.Verdict, finding.Ref(c.Subject), dash(c.Node), dash(c.Role), c.Reason)
 		}
 		if err := t.Flush(); err != nil {
 			return err
 		}
 		for _, line := range e.lines {
-			fmt.Fprintln(w, "  "+terminal.Printable(line))
+			terminal.Println(w, "  "+line)
 		}
 	}
 	return nil

@@ -221,7 +221,7 @@ func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 		return err
 	}
 	f.listed(s.err, useful)
-	fmt.Fprintln(s.err, summary(f.output, plan, finding.Count(t.Len(), "object")+" from "+t.from.String()))
+	terminal.Println(s.err, summary(f.output, plan, finding.Count(t.Len(), "object")+" from "+t.from.String()))
 	return nil
 }
 
@@ -320,7 +320,9 @@ func (f inventoryFlags) listed(w io.Writer, files []string) {
 		_ = report(w, []finding.Finding{{ // not an error, so it does not fail
 			Severity: severity, Rule: "kustomization", Pos: document.Position{File: kustomization}, Field: "resources", Message: message,
 		}})
-		fmt.Fprintf(w, "- %s\n", strings.Join(entries, "\n- "))
+		for _, entry := range entries {
+			terminal.Printf(w, "- %s\n", entry)
+		}
 	}
 	note(finding.Info, "does not list all of the inventory; for build, kustomize and kpt add:", lacks)
 	note(finding.Warning, "lists what is not there; remove:", stale)

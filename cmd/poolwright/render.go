@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -84,7 +85,7 @@ func runRender(s streams, dir, output string, check bool) error {
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, summary(target, plan, finding.Count(len(result.Objects), "object")))
+	terminal.Println(s.err, summary(target, plan, finding.Count(len(result.Objects), "object")))
 	return nil
 }
 
@@ -107,7 +108,7 @@ func reportPlan(w io.Writer, target string, plan *folder.Plan) error {
 		return nil
 	}
 	for _, c := range plan.Changes {
-		fmt.Fprintln(w, "would "+c.String())
+		terminal.Println(w, "would "+c.String())
 	}
 	return report(w, []finding.Finding{{
 		Severity: finding.Error,

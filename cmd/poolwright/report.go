@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
@@ -28,11 +27,11 @@ func report(w io.Writer, fs []finding.Finding) error {
 		if color {
 			line = colored(line, f.Severity)
 		}
-		fmt.Fprintln(w, line)
+		_, _ = io.WriteString(w, line+"\n")
 	}
 	for _, f := range fs {
 		if kind := (note{f.Object, f.Rule}); told[kind] > maxNotes {
-			fmt.Fprintf(w, "%s: %s: and %d more like this (%s); poolwright explain has them all\n", f.Severity, f.Object, told[kind]-maxNotes, f.Rule)
+			terminal.Printf(w, "%s: %s: and %d more like this (%s); poolwright explain has them all\n", f.Severity, f.Object, told[kind]-maxNotes, f.Rule)
 			delete(told, kind)
 		}
 	}
@@ -61,16 +60,20 @@ func colored(line string, s finding.Severity) string {
 
 // printAs prints a value for machines.
 func printAs(w io.Writer, f format, v any) error {
-	var data []byte
-	var err error
 	if f == asYAML {
-		data, err = yaml.Marshal(v)
-	} else {
-		data, err = json.MarshalIndent(v, "", "  ")
-		data = append(data, '\n')
+		data, err := yaml.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if terminal.Visible(data) {
+			_, err = w.Write(data)
+			return err
+		}
+		// YAML leaves much as it is that cannot be seen. JSON is YAML, too.
 	}
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
-		_, err = w.Write(data)
+		_, err = w.Write(append(terminal.JSON(data), '\n'))
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -264,7 +263,7 @@ func printStatuses(s streams, dir string, f statusFlags, at subject, v statusVie
 			return err
 		}
 	case len(v.statuses) == 0 && err == nil:
-		fmt.Fprintln(s.err, nothingToSay(dir, f))
+		terminal.Println(s.err, nothingToSay(dir, f))
 	case len(v.statuses) > 0:
 		t := newStatusTable(terminal.HasColor(s.out), v.statuses)
 		t.header()
@@ -325,12 +324,16 @@ func (t *statusTable) fit(row [4]string) {
 }
 
 func cells(st *health.Status) [4]string {
-	return [4]string{terminal.Printable(st.Spec.String()), string(st.Phase), terminal.Printable(st.Reason), age(st.Since)}
+	row := [4]string{st.Spec.String(), string(st.Phase), st.Reason, age(st.Since)}
+	for i := range row {
+		row[i] = terminal.Printable(row[i])
+	}
+	return row
 }
 
 func (t *statusTable) header() {
 	if t.stamp != nil {
-		fmt.Fprintf(&t.text, "%-*s  ", len(t.stamp()), "TIME")
+		terminal.Printf(&t.text, "%-*s  ", len(t.stamp()), "TIME")
 	}
 	t.line([4]string{"SPEC", "STATUS", "REASON", "SINCE"}, "", "MESSAGE")
 }
@@ -341,7 +344,7 @@ func (t *statusTable) rows(statuses []health.Status) {
 		if t.stamp != nil {
 			t.text.WriteString(t.stamp() + "  ")
 		}
-		t.line(cells(st), phaseColor(st.Phase), terminal.Printable(st.Message))
+		t.line(cells(st), phaseColor(st.Phase), st.Message)
 	}
 }
 
@@ -354,7 +357,7 @@ func (t *statusTable) line(row [4]string, color, message string) {
 		}
 		t.text.WriteString(text + padding)
 	}
-	t.text.WriteString(message + "\n")
+	terminal.Println(&t.text, message)
 }
 
 // flush prints the lines that were made since the last time.
