@@ -7,6 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // TestTextGoesThroughTerminal: what is printed for people goes through terminal.Printf
@@ -34,5 +39,24 @@ func TestTextGoesThroughTerminal(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// TestMarkdownShowsNamesAsTheyAre: nothing in a name is markup, a new row, or unseen.
+func TestMarkdownShowsNamesAsTheyAre(t *testing.T) {
+	hostile := "a\n| b | `x` <b> @all \x1b[2J\u202e"
+	p := plan{against: hostile, changes: []*change.Change{{
+		Ref: finding.Ref{Kind: "PersistentVolumeClaim", Name: hostile}, Action: change.Modify, Risk: change.Safe,
+		Fields:  []change.Field{{Path: hostile, Action: change.Remove, Old: &document.Node{Value: hostile}}},
+		Reasons: []change.Reason{{Risk: change.Safe, Text: hostile}},
+	}}, findings: []finding.Finding{{Severity: finding.Warning, Message: hostile}}}
+	text := p.markdown()
+	if !terminal.Visible([]byte(strings.ReplaceAll(text, "\u200b", ""))) { // what keeps @all from being called
+		t.Errorf("something is not visible in %q", text)
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "| b") {
+			t.Errorf("a row of its own: %s", line)
+		}
 	}
 }

@@ -61,15 +61,12 @@ func colored(line string, s finding.Severity) string {
 // printAs prints a value for machines.
 func printAs(w io.Writer, f format, v any) error {
 	if f == asYAML {
-		data, err := yaml.Marshal(v)
-		if err != nil {
-			return err
-		}
-		if terminal.Visible(data) {
+		// Some of what cannot be seen the library refuses, and some it leaves as it is.
+		// JSON is YAML, too.
+		if data, err := yaml.Marshal(v); err == nil && terminal.Visible(data) {
 			_, err = w.Write(data)
 			return err
 		}
-		// YAML leaves much as it is that cannot be seen. JSON is YAML, too.
 	}
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
