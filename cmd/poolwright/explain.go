@@ -96,6 +96,7 @@ type explanation struct {
 	Spec    machineRef       `json:"spec"`
 	Choices []choice         `json:"choices,omitempty"`
 	Notes   []machineFinding `json:"notes,omitempty"`
+	notes   []finding.Finding
 	lines   []string
 }
 
@@ -115,6 +116,9 @@ func runExplain(s streams, dir string, subject *ref, f format) error {
 	}
 	result := l.render(s)
 	told := explain(result.Choices, result.Findings, subject)
+	for i := range told {
+		told[i].lines = s.lines(told[i].notes)
+	}
 	if f == asText {
 		err = printExplanations(s.out, told)
 	} else {
@@ -124,7 +128,7 @@ func runExplain(s streams, dir string, subject *ref, f format) error {
 		return err
 	}
 	if finding.Failed(result.Findings) {
-		return report(s.err, result.Findings)
+		return report(s, result.Findings)
 	}
 	if len(told) == 0 && subject != nil {
 		return fmt.Errorf("nothing was decided about %s: it is not among the specs, nodes and disks of %s", subject, dir)
@@ -159,10 +163,23 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 		if f.Severity != finding.Error && subject.matches(f.Object) {
 			e := about(f.Object)
 			e.Notes = append(e.Notes, forMachines([]finding.Finding{f})...)
-			e.lines = append(e.lines, f.String())
+			e.notes = append(e.notes, f)
 		}
 	}
 	return told
+}
+
+// lines are findings as text, many of one kind folded.
+func (s streams) lines(fs []finding.Finding) []string {
+	var lines []string
+	kept, more := s.fold(fs)
+	for _, f := range kept {
+		lines = append(lines, f.String())
+	}
+	for _, m := range more {
+		lines = append(lines, folded(m, "-v prints all"))
+	}
+	return lines
 }
 
 func printExplanations(w io.Writer, told []explanation) error {

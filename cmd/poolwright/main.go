@@ -28,6 +28,7 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	verbose  *bool // findings are not folded; nil for false
 }
 
 func main() {

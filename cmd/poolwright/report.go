@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 
@@ -11,44 +12,54 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// report prints findings, one a line, and turns errors among them into a
-// failure.
-func report(w io.Writer, fs []finding.Finding) error {
+// few is how many findings of one kind are printed: a large cluster must not bury
+// what matters under a line for each of its disks.
+const few = 5
+
+// report prints findings, one a line, and turns errors among them into a failure.
+// Many of one kind are folded, unless --verbose asks for all.
+func report(s streams, fs []finding.Finding) error {
+	kept, more := s.fold(fs)
+	printFindings(s.err, kept)
+	for _, m := range more {
+		terminal.Println(s.err, folded(m, "-v prints all"))
+	}
+	return failure(fs)
+}
+
+// fold leaves out what is not to be printed of many findings of one kind.
+func (s streams) fold(fs []finding.Finding) ([]finding.Finding, []finding.More) {
+	if s.verbose != nil && *s.verbose {
+		return fs, nil
+	}
+	return finding.Fold(fs, few)
+}
+
+// folded counts the findings that are left out, and says where they are.
+func folded(m finding.More, where string) string {
+	about := ""
+	if m.Object != (finding.Ref{}) {
+		about = m.Object.String() + ": "
+	}
+	return fmt.Sprintf("%s: %sand %d more like this (%s); %s", m.Severity, about, m.Count, m.Rule, where)
+}
+
+func printFindings(w io.Writer, fs []finding.Finding) {
 	color := terminal.HasColor(w)
-	told := map[note]int{}
 	for _, f := range fs {
-		if f.Severity == finding.Info {
-			kind := note{f.Object, f.Rule}
-			if told[kind]++; told[kind] > maxNotes {
-				continue
-			}
-		}
 		line := terminal.Printable(f.String())
 		if color {
 			line = colored(line, f.Severity)
 		}
 		_, _ = io.WriteString(w, line+"\n")
 	}
-	for _, f := range fs {
-		if kind := (note{f.Object, f.Rule}); told[kind] > maxNotes {
-			terminal.Printf(w, "%s: %s: and %d more like this (%s); poolwright explain has them all\n", f.Severity, f.Object, told[kind]-maxNotes, f.Rule)
-			delete(told, kind)
-		}
-	}
+}
+
+func failure(fs []finding.Finding) error {
 	if finding.Failed(fs) {
 		return errFindings
 	}
 	return nil
-}
-
-// maxNotes is how many notes of one sort about one object are printed: a large
-// cluster that awaits its disks has one for each node.
-const maxNotes = 10
-
-// note is a sort of info about an object.
-type note struct {
-	object finding.Ref
-	rule   string
 }
 
 func colored(line string, s finding.Severity) string {

@@ -147,7 +147,7 @@ func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error 
 			return err
 		}
 		at.pkg = fn.Package{Objects: l.Objects, Output: l.Lock}
-		at.failed = report(s.err, l.findings) != nil
+		at.failed = report(s, l.findings) != nil
 		if at.failed && f.from == fromInventory {
 			return errFindings // half an inventory would tell half of it
 		}
@@ -251,12 +251,12 @@ func snapshotAt(s streams, from string) ([]*krm.Object, error) {
 	if facts == nil {
 		facts = []*krm.Object{}
 	}
-	return facts, report(s.err, finding.Sort(append(fs, more...)))
+	return facts, report(s, finding.Sort(append(fs, more...)))
 }
 
 // printStatuses prints what status says, and turns an ERROR into exit code 1.
 func printStatuses(s streams, dir string, f statusFlags, at subject, v statusView) error {
-	err := report(s.err, v.rest)
+	err := report(s, v.rest)
 	switch {
 	case f.format != asText:
 		if err := printAs(s.out, f.format, statusesForMachines(v.statuses)); err != nil {

@@ -182,7 +182,7 @@ func (t *talk) repeat() {
 // complain reports findings that were not reported the last time.
 func (p *statusPrinter) complain(fs []finding.Finding) {
 	var text bytes.Buffer
-	_ = report(&text, fs) // they may be mended while we watch
+	_ = report(streams{err: &text, verbose: p.verbose}, fs) // they may be mended while we watch
 	if said := text.String(); said != p.findings {
 		p.findings = said
 		_, _ = io.WriteString(p.err, said)

@@ -129,7 +129,7 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 			return nil, err
 		}
 		facts, more := fn.Facts(p.Objects, false)
-		return facts, reportErrors(s.err, append(fs, more...))
+		return facts, reportErrors(s, append(fs, more...))
 	case fromLive:
 		c, err := f.connect()
 		if err != nil {
@@ -147,11 +147,11 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 
 // reportErrors prints findings where any is an error: of the rest a package says
 // enough in other verbs.
-func reportErrors(w io.Writer, fs []finding.Finding) error {
+func reportErrors(s streams, fs []finding.Finding) error {
 	if !finding.Failed(fs) {
 		return nil
 	}
-	return report(w, finding.Sort(fs))
+	return report(s, finding.Sort(fs))
 }
 
 // branches are the strokes of a tree.

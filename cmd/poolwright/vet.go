@@ -32,7 +32,7 @@ func newVet(s streams) *cobra.Command {
 			}
 			fs := finding.Sort(append(l.findings, fn.Vet(fn.Package{Objects: l.Objects, Output: l.Lock})...))
 			if f == asText {
-				if err := report(s.err, fs); err != nil {
+				if err := report(s, fs); err != nil {
 					return err
 				}
 				terminal.Printf(s.err, "%s: no errors\n", dirArg(args))
