@@ -60,7 +60,7 @@ func runBuild(s streams, dir string, enableExec bool) error {
 	stop := terminal.Progress(s.err, "building "+dir)
 	manifests, findings, err := kustomize.Build(dir, options)
 	stop()
-	failed := report(s.err, findings)
+	failed := report(s, findings)
 	if err != nil {
 		return err
 	}

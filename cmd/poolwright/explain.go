@@ -121,6 +121,7 @@ type explanation struct {
 	Notes   []machineFinding `json:"notes,omitempty"`
 	Summary []place.Tally    `json:"summary,omitempty"`
 	choices []place.Choice
+	notes   []finding.Finding
 	lines   []string
 }
 
@@ -141,6 +142,7 @@ func runExplain(s streams, dir string, subject *ref, f explainFlags) error {
 	result := l.render(s)
 	told := explain(result.Choices, result.Findings, subject)
 	for i := range told {
+		told[i].lines = s.lines(told[i].notes)
 		told[i].limit(f, result.Facts)
 	}
 	if f.format == asText {
@@ -152,13 +154,13 @@ func runExplain(s streams, dir string, subject *ref, f explainFlags) error {
 		return err
 	}
 	if finding.Failed(result.Findings) {
-		return report(s.err, result.Findings)
+		return report(s, result.Findings)
 	}
 	if len(told) == 0 && subject != nil {
 		return fmt.Errorf("nothing was decided about %s: it is not among the specs, nodes and disks of %s", subject, dir)
 	}
 	if len(told) == 0 {
-		fmt.Fprintf(s.err, "%s: there is no spec, so nothing was decided\n", dir)
+		terminal.Printf(s.err, "%s: there is no spec, so nothing was decided\n", dir)
 	}
 	return nil
 }
@@ -187,7 +189,7 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 		if f.Severity != finding.Error && subject.matches(f.Object) {
 			e := about(f.Object)
 			e.Notes = append(e.Notes, forMachines([]finding.Finding{f})...)
-			e.lines = append(e.lines, f.String())
+			e.notes = append(e.notes, f)
 		}
 	}
 	return told
@@ -214,30 +216,43 @@ func (e *explanation) limit(f explainFlags, facts *inventory.Facts) {
 	}
 }
 
+// lines are findings as text, many of one kind folded.
+func (s streams) lines(fs []finding.Finding) []string {
+	var lines []string
+	kept, more := s.fold(fs)
+	for _, f := range kept {
+		lines = append(lines, f.String())
+	}
+	for _, m := range more {
+		lines = append(lines, folded(m, "-v prints all"))
+	}
+	return lines
+}
+
 func printExplanations(w io.Writer, told []explanation) error {
 	for i, e := range told {
 		if i > 0 {
-			fmt.Fprintln(w)
+			terminal.Println(w)
 		}
-		fmt.Fprintln(w, finding.Ref(e.Spec))
+		terminal.Println(w, finding.Ref(e.Spec))
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		if len(e.Choices) > 0 {
-			fmt.Fprintln(t, "  VERDICT\tSUBJECT\tNODE\tROLE\tREASON")
+			terminal.Printf(t, "  VERDICT\tSUBJECT\tNODE\tROLE\tREASON\n")
 		}
 		for _, c := range e.Choices {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", c.Verdict, finding.Ref(c.Subject), dash(terminal.Printable(c.Node)), dash(c.Role), terminal.Printable(c.Reason))
+			terminal.Printf(t, "  %s\t%s\t%s\t%s\t%s\n", c.Verdict, finding.Ref(c.Subject), dash(c.Node), dash(c.Role), c.Reason)
 		}
 		if err := t.Flush(); err != nil {
 			return err
 		}
 		for _, line := range e.lines {
-			fmt.Fprintln(w, "  "+terminal.Printable(line))
+			terminal.Println(w, "  "+line)
 		}
 		if len(e.Summary) > 0 && len(e.Choices)+len(e.lines) > 0 {
 			fmt.Fprintln(w)
 		}
 		for _, t := range e.Summary {
-			fmt.Fprintln(w, "  "+terminal.Printable(t.String()))
+			terminal.Println(w, "  "+t.String())
 		}
 	}
 	return nil

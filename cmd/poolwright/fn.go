@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -68,9 +69,13 @@ func runFunction(s streams) error {
 		return err
 	}
 	fs := finding.Sort(fn.Process(rl))
-	failed := report(s.err, fs)
+	kept, more := s.fold(fs)
+	printFindings(s.err, kept)
+	for _, m := range more {
+		terminal.Println(s.err, folded(m, "the results have all")) // kustomize takes no -v for it
+	}
 	if _, err := s.out.Write(rl.Append(nil, fs)); err != nil {
 		return err
 	}
-	return failed
+	return failure(fs)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/examples"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -57,7 +58,7 @@ func newInit(s streams) *cobra.Command {
 			if err := rename(dir, args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.err, "%s: made from %s; next: poolwright render %s\n", dir, args[0], dir)
+			terminal.Printf(s.err, "%s: made from %s; next: poolwright render %s\n", dir, args[0], dir)
 			return nil
 		},
 	}

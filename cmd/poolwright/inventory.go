@@ -128,7 +128,7 @@ func runInventory(ctx context.Context, s streams, f inventoryFlags) error {
 	case err != nil:
 		return fmt.Errorf("%w; nothing was changed", err)
 	case f.output == folder.Stdout:
-		if err := report(s.err, f.gaps(t)); err != nil {
+		if err := report(s, f.gaps(t)); err != nil {
 			return err
 		}
 		return printInventory(s.out, t.Snapshot, f.format)
@@ -240,11 +240,11 @@ func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	if err := report(s.err, finding.Sort(notes)); err != nil {
+	if err := report(s, finding.Sort(notes)); err != nil {
 		return err
 	}
-	f.listed(s.err, useful)
-	fmt.Fprintln(s.err, summary(f.output, plan, finding.Count(t.Len(), "object")+" from "+t.from))
+	f.listed(s, useful)
+	terminal.Println(s.err, summary(f.output, plan, finding.Count(t.Len(), "object")+" from "+t.from))
 	return nil
 }
 
@@ -344,16 +344,18 @@ func objectsIn(path string) int {
 
 // listed says where a kustomization around the folder does not fit its files, with
 // entries to paste or to delete.
-func (f inventoryFlags) listed(w io.Writer, files []string) {
+func (f inventoryFlags) listed(s streams, files []string) {
 	kustomization, lacks, stale := folder.Listed(f.output, files)
 	note := func(severity finding.Severity, message string, entries []string) {
 		if len(entries) == 0 {
 			return
 		}
-		_ = report(w, []finding.Finding{{ // not an error, so it does not fail
+		_ = report(s, []finding.Finding{{ // not an error, so it does not fail
 			Severity: severity, Rule: "kustomization", Pos: document.Position{File: kustomization}, Field: "resources", Message: message,
 		}})
-		fmt.Fprintf(w, "- %s\n", strings.Join(entries, "\n- "))
+		for _, entry := range entries {
+			terminal.Printf(s.err, "- %s\n", entry)
+		}
 	}
 	note(finding.Info, "does not list all of the inventory; for build, kustomize and kpt add:", lacks)
 	note(finding.Warning, "lists what is not there; remove:", stale)

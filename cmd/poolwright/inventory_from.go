@@ -39,10 +39,10 @@ func (f inventoryFlags) dumped(s streams, o snapshot.Options) (*snapshot.Snapsho
 		return nil, usage("--from %v", err)
 	}
 	if len(objects) == 0 && finding.Failed(findings) {
-		return nil, report(s.err, findings)
+		return nil, report(s, findings)
 	}
 	snap, more := snapshot.Dump(objects, f.Namespace, o)
-	return snap, report(s.err, finding.Sort(append(findings, more...)))
+	return snap, report(s, finding.Sort(append(findings, more...)))
 }
 
 // unknown says of which kinds nothing is known from dumps, "" if there are none.

@@ -28,6 +28,7 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	verbose  *bool // findings are not folded; nil for false
 }
 
 func main() {
@@ -41,7 +42,8 @@ func guard(w io.Writer, work func() int) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
 			text := strings.ReplaceAll(fmt.Sprint(p), "\n", " ")
-			fmt.Fprintf(w, "poolwright: %s; this is a mistake in Poolwright, please report it\n%s", text, debug.Stack())
+			terminal.Printf(w, "poolwright: %s; this is a mistake in Poolwright, please report it\n", text)
+			_, _ = w.Write(debug.Stack())
 			code = exitFailed
 		}
 	}()
@@ -62,21 +64,16 @@ func run(args []string, s streams) int {
 		return exitChange
 	case errors.As(err, &bad):
 		complain(s.err, err)
-		fmt.Fprintf(s.err, "See %q.\n", verb.CommandPath()+" --help")
+		terminal.Printf(s.err, "See %q.\n", verb.CommandPath()+" --help")
 		return exitUsage
 	}
 	complain(s.err, err)
 	return exitFailed
 }
 
-// complain prints an error. It may quote what an API server or a file says.
-func complain(w io.Writer, err error) {
-	lines := strings.Split("poolwright: "+err.Error(), "\n")
-	for i := range lines {
-		lines[i] = terminal.Printable(lines[i])
-	}
-	fmt.Fprintln(w, strings.Join(lines, "\n"))
-}
+// complain prints an error on one line. It may quote what an API server or a file
+// says.
+func complain(w io.Writer, err error) { terminal.Println(w, "poolwright:", err) }
 
 // errFindings stands for findings of severity error, which are printed already.
 var errFindings = errors.New("findings of severity error")

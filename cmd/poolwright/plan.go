@@ -151,7 +151,7 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 		p.changes = fn.Assess(p.facts, p.changes)
 	}
 	p.findings = finding.Sort(p.findings)
-	failed := report(s.err, p.findings)
+	failed := report(s, p.findings)
 	if failed != nil && len(p.changes) == 0 && f.output == asText {
 		return failed // there is no table to print
 	}
@@ -162,7 +162,7 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 	case failed != nil:
 		return failed
 	case f.failOn != "":
-		return report(s.err, p.reaching(f.failOn))
+		return report(s, p.reaching(f.failOn))
 	case len(p.changes) > 0:
 		return errChanges
 	}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -23,7 +23,7 @@ const (
 // left out, the safest first, and a line says so.
 func (p *plan) markdown() string {
 	var b strings.Builder
-	against := "`" + strings.ReplaceAll(p.against, "`", "'") + "`"
+	against := "`" + strings.ReplaceAll(terminal.Printable(p.against), "`", "'") + "`"
 	fmt.Fprintf(&b, "### Poolwright plan: %s\n\n", p.verdict())
 	if p.verdict() == refused && len(p.changes) == 0 {
 		fmt.Fprintf(&b, "What would change, against %s, cannot be told before the errors are mended.\n", against)
@@ -137,7 +137,7 @@ func details(c *change.Change) string {
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		fmt.Fprintf(&diff, "@@ %s @@\n", f.Path)
+		terminal.Printf(&diff, "@@ %s @@\n", f.Path)
 		if f.Old != nil {
 			diffLines(&diff, "- ", f.Old)
 		}
@@ -153,12 +153,12 @@ func details(c *change.Change) string {
 	}
 	fence := fenceFor(text)
 	return fmt.Sprintf("\n<details><summary>%s: %s %s</summary>\n\n%sdiff\n%s%s\n%s\n</details>\n",
-		c.Risk, c.Action, html.EscapeString(c.Ref.String()), fence, text, fence, rest)
+		c.Risk, c.Action, escape(c.Ref.String()), fence, text, fence, rest)
 }
 
 func diffLines(b *strings.Builder, mark string, n *document.Node) {
 	for line := range strings.Lines(string(document.Append(nil, n, 0))) {
-		b.WriteString(mark + line)
+		b.WriteString(mark + terminal.Printable(strings.TrimSuffix(line, "\n")) + "\n")
 	}
 }
 
@@ -176,13 +176,12 @@ func fenceFor(text string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// escape writes a text so that Markdown shows it as it is, in a table as well.
+// escape writes a text so that Markdown shows it as it is, in a table as well, and
+// what is not visible as in Go.
 func escape(text string) string {
 	var b strings.Builder
-	for _, r := range text {
+	for _, r := range terminal.Printable(text) {
 		switch {
-		case r == '\n' || r == '\r':
-			b.WriteByte(' ')
 		case r == '@':
 			b.WriteString("@\u200b") // nobody is called
 		case strings.ContainsRune("\\`*_{}[]<>#!|~&", r):

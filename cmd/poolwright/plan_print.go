@@ -31,19 +31,20 @@ func (p *plan) table(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	color := terminal.HasColor(out)
 	if len(p.changes) > 0 {
-		fmt.Fprintln(w, "RISK         ACTION  OBJECT")
+		terminal.Println(w, "RISK         ACTION  OBJECT")
 	}
 	for _, c := range p.changes {
 		risk := fmt.Sprintf("%-13s", c.Risk)
 		if color {
 			risk = coloredRisk(c.Risk) + risk + terminal.Plain
 		}
-		fmt.Fprintf(w, "%s%-8s%s%s", risk, c.Action, terminal.Printable(c.Ref.String()), gitOnly(c))
+		w.WriteString(risk)
+		terminal.Printf(w, "%-8s%s%s", c.Action, c.Ref, gitOnly(c))
 		if len(c.Fields) == 0 && len(c.Reasons) == 1 {
-			fmt.Fprintf(w, ": %s\n", terminal.Printable(c.Reasons[0].Text))
+			terminal.Printf(w, ": %s\n", c.Reasons[0].Text)
 			continue
 		}
-		fmt.Fprintln(w)
+		terminal.Println(w)
 		width := 0
 		for i := range c.Fields {
 			width = min(max(width, utf8.RuneCountInString(c.Fields[i].Path)), maxPath)
@@ -51,20 +52,20 @@ func (p *plan) table(out io.Writer) error {
 		for i := range c.Fields {
 			f := &c.Fields[i]
 			line := fmt.Sprintf("%13s%s %-*s  %s", "", mark[f.Action], width, f.Path, difference(f))
-			fmt.Fprintln(w, terminal.Printable(strings.TrimRight(line, " ")))
+			terminal.Println(w, strings.TrimRight(line, " "))
 		}
 		said := map[change.Reason]bool{}
 		for _, r := range c.Reasons {
 			if r.Field = ""; !said[r] {
-				fmt.Fprintf(w, "%13s%s: %s\n", "", r.Risk, terminal.Printable(r.Text))
+				terminal.Printf(w, "%13s%s: %s\n", "", r.Risk, r.Text)
 			}
 			said[r] = true
 		}
 	}
 	if len(p.changes) > 0 {
-		fmt.Fprintln(w)
+		terminal.Println(w)
 	}
-	fmt.Fprintln(w, p.summary())
+	terminal.Println(w, p.summary())
 	return w.Flush()
 }
 

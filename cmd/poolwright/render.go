@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -66,7 +67,7 @@ func runRender(s streams, dir, output string, check bool) error {
 		return err
 	}
 	result := l.render(s)
-	if err := report(s.err, result.Findings); err != nil {
+	if err := report(s, result.Findings); err != nil {
 		return err
 	}
 	if target == "" {
@@ -77,14 +78,14 @@ func runRender(s streams, dir, output string, check bool) error {
 		return err
 	}
 	if check {
-		return reportPlan(s.err, target, plan)
+		return reportPlan(s, target, plan)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.err, summary(target, plan, finding.Count(len(result.Objects), "object")))
+	terminal.Println(s.err, summary(target, plan, finding.Count(len(result.Objects), "object")))
 	return nil
 }
 
@@ -102,14 +103,14 @@ func printManifests(w io.Writer, rendered []fn.Rendered) error {
 	return nil
 }
 
-func reportPlan(w io.Writer, target string, plan *folder.Plan) error {
+func reportPlan(s streams, target string, plan *folder.Plan) error {
 	if len(plan.Changes) == 0 {
 		return nil
 	}
 	for _, c := range plan.Changes {
-		fmt.Fprintln(w, "would "+c.String())
+		terminal.Println(s.err, "would "+c.String())
 	}
-	return report(w, []finding.Finding{{
+	return report(s, []finding.Finding{{
 		Severity: finding.Error,
 		Message:  target + " is not what the specs and the inventory give; run poolwright render, and commit what it writes",
 	}})

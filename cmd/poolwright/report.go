@@ -12,44 +12,54 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// report prints findings, one a line, and turns errors among them into a
-// failure.
-func report(w io.Writer, fs []finding.Finding) error {
+// few is how many findings of one kind are printed: a large cluster must not bury
+// what matters under a line for each of its disks.
+const few = 5
+
+// report prints findings, one a line, and turns errors among them into a failure.
+// Many of one kind are folded, unless --verbose asks for all.
+func report(s streams, fs []finding.Finding) error {
+	kept, more := s.fold(fs)
+	printFindings(s.err, kept)
+	for _, m := range more {
+		terminal.Println(s.err, folded(m, "-v prints all"))
+	}
+	return failure(fs)
+}
+
+// fold leaves out what is not to be printed of many findings of one kind.
+func (s streams) fold(fs []finding.Finding) ([]finding.Finding, []finding.More) {
+	if s.verbose != nil && *s.verbose {
+		return fs, nil
+	}
+	return finding.Fold(fs, few)
+}
+
+// folded counts the findings that are left out, and says where they are.
+func folded(m finding.More, where string) string {
+	about := ""
+	if m.Object != (finding.Ref{}) {
+		about = m.Object.String() + ": "
+	}
+	return fmt.Sprintf("%s: %sand %d more like this (%s); %s", m.Severity, about, m.Count, m.Rule, where)
+}
+
+func printFindings(w io.Writer, fs []finding.Finding) {
 	color := terminal.HasColor(w)
-	told := map[note]int{}
 	for _, f := range fs {
-		if f.Severity == finding.Info {
-			kind := note{f.Object, f.Rule}
-			if told[kind]++; told[kind] > maxNotes {
-				continue
-			}
-		}
 		line := terminal.Printable(f.String())
 		if color {
 			line = colored(line, f.Severity)
 		}
-		fmt.Fprintln(w, line)
+		_, _ = io.WriteString(w, line+"\n")
 	}
-	for _, f := range fs {
-		if kind := (note{f.Object, f.Rule}); told[kind] > maxNotes {
-			fmt.Fprintf(w, "%s: %s: and %d more like this (%s); poolwright explain has them all\n", f.Severity, f.Object, told[kind]-maxNotes, f.Rule)
-			delete(told, kind)
-		}
-	}
+}
+
+func failure(fs []finding.Finding) error {
 	if finding.Failed(fs) {
 		return errFindings
 	}
 	return nil
-}
-
-// maxNotes is how many notes of one sort about one object are printed: a large
-// cluster that awaits its disks has one for each node.
-const maxNotes = 10
-
-// note is a sort of info about an object.
-type note struct {
-	object finding.Ref
-	rule   string
 }
 
 func colored(line string, s finding.Severity) string {
@@ -61,16 +71,17 @@ func colored(line string, s finding.Severity) string {
 
 // printAs prints a value for machines.
 func printAs(w io.Writer, f format, v any) error {
-	var data []byte
-	var err error
 	if f == asYAML {
-		data, err = yaml.Marshal(v)
-	} else {
-		data, err = json.MarshalIndent(v, "", "  ")
-		data = append(data, '\n')
+		// Some of what cannot be seen the library refuses, and some it leaves as it is.
+		// JSON is YAML, too.
+		if data, err := yaml.Marshal(v); err == nil && terminal.Visible(data) {
+			_, err = w.Write(data)
+			return err
+		}
 	}
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
-		_, err = w.Write(data)
+		_, err = w.Write(append(terminal.JSON(data), '\n'))
 	}
 	return err
 }

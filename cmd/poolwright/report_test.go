@@ -8,27 +8,28 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// TestReportFoldsNotes: a large cluster must not bury what matters under a line
-// for each node, and no warning may be left out.
-func TestReportFoldsNotes(t *testing.T) {
+// TestReportFolds: a large cluster must not bury what matters under a line for each of
+// its disks.
+func TestReportFolds(t *testing.T) {
 	spec := finding.Ref{APIVersion: "dao.mayadata.io/v1alpha1", Kind: "CStorClusterConfig", Namespace: "openebs", Name: "prod"}
 	var fs []finding.Finding
-	for i := range 100 {
-		for _, severity := range []finding.Severity{finding.Info, finding.Warning} {
-			fs = append(fs, finding.Finding{Severity: severity, Rule: "awaiting-volumes", Object: spec, Message: fmt.Sprintf("node n%d", i)})
-		}
+	for i := range 802 {
+		fs = append(fs, finding.Finding{Severity: finding.Warning, Rule: "inactive", Object: spec, Message: fmt.Sprintf("disk d%d", i)})
 	}
+	fs = append(fs, finding.Finding{Severity: finding.Error, Rule: "other", Object: spec, Message: "last"})
 	var b strings.Builder
-	if err := report(&b, fs); err != nil {
-		t.Fatal(err)
+	if err := report(streams{err: &b}, fs); err != errFindings {
+		t.Errorf("the error among them is lost: %v", err)
 	}
-	if got := strings.Count(b.String(), "info: "); got != maxNotes+1 {
-		t.Errorf("%d notes instead of %d:\n%s", got, maxNotes+1, b.String())
+	want := "warning: CStorClusterConfig openebs/prod: disk d4\n" +
+		"error: CStorClusterConfig openebs/prod: last\n" +
+		"warning: CStorClusterConfig openebs/prod: and 797 more like this (inactive); -v prints all\n"
+	if got := b.String(); strings.Count(got, "\n") != few+2 || !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s", got)
 	}
-	if got := strings.Count(b.String(), "warning: "); got != 100 {
-		t.Errorf("%d of 100 warnings", got)
-	}
-	if !strings.Contains(b.String(), "and 90 more like this (awaiting-volumes)") {
-		t.Errorf("the rest is not counted:\n%s", b.String())
+	b.Reset()
+	verbose := true
+	if err := report(streams{err: &b, verbose: &verbose}, fs); err != errFindings || strings.Count(b.String(), "\n") != len(fs) {
+		t.Errorf("verbose: %v, %d lines of %d", err, strings.Count(b.String(), "\n"), len(fs))
 	}
 }

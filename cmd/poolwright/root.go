@@ -31,6 +31,7 @@ const rootExample = `  # A package that renders, to start from
 
 // newRoot builds the whole command tree. There is no state outside of it.
 func newRoot(s streams) *cobra.Command {
+	s.verbose = new(bool)
 	root := &cobra.Command{
 		Use:           "poolwright",
 		Short:         "Storage intent in Git, rendered into manifests",
@@ -54,6 +55,7 @@ func newRoot(s streams) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.PersistentFlags().BoolVarP(s.verbose, "verbose", "v", false, "print every finding, also where many are of one kind")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -2,13 +2,13 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/schema"
 )
 
@@ -99,9 +99,9 @@ func listKinds(s streams, kinds []schema.Kind, output string) error {
 		return usage("-o %s: name a KIND, or use json or yaml for the list of kinds", output)
 	}
 	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "KIND\tAPIVERSION\tROLE\tWHAT IT IS")
+	terminal.Printf(t, "KIND\tAPIVERSION\tROLE\tWHAT IT IS\n")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Kind, r.APIVersion, r.Role, r.Doc)
+		terminal.Printf(t, "%s\t%s\t%s\t%s\n", r.Kind, r.APIVersion, r.Role, r.Doc)
 	}
 	return t.Flush()
 }

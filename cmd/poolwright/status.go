@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -150,7 +149,7 @@ func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error 
 			return err
 		}
 		at.pkg = l.pkg()
-		at.failed = report(s.err, l.findings) != nil
+		at.failed = report(s, l.findings) != nil
 		if at.failed && f.from == fromInventory {
 			return errFindings // half an inventory would tell half of it
 		}
@@ -255,19 +254,19 @@ func snapshotAt(s streams, from string) ([]*krm.Object, error) {
 	if facts == nil {
 		facts = []*krm.Object{}
 	}
-	return facts, report(s.err, finding.Sort(append(fs, more...)))
+	return facts, report(s, finding.Sort(append(fs, more...)))
 }
 
 // printStatuses prints what status says, and turns an ERROR into exit code 1.
 func printStatuses(s streams, dir string, f statusFlags, at subject, v statusView) error {
-	err := report(s.err, v.rest)
+	err := report(s, v.rest)
 	switch {
 	case f.format != asText:
 		if err := printAs(s.out, f.format, statusesForMachines(v.statuses)); err != nil {
 			return err
 		}
 	case len(v.statuses) == 0 && err == nil:
-		fmt.Fprintln(s.err, nothingToSay(dir, f))
+		terminal.Println(s.err, nothingToSay(dir, f))
 	case len(v.statuses) > 0:
 		t := newStatusTable(terminal.HasColor(s.out), v.statuses)
 		t.header()
@@ -328,12 +327,16 @@ func (t *statusTable) fit(row [4]string) {
 }
 
 func cells(st *health.Status) [4]string {
-	return [4]string{terminal.Printable(st.Spec.String()), string(st.Phase), terminal.Printable(st.Reason), age(st.Since)}
+	row := [4]string{st.Spec.String(), string(st.Phase), st.Reason, age(st.Since)}
+	for i := range row {
+		row[i] = terminal.Printable(row[i])
+	}
+	return row
 }
 
 func (t *statusTable) header() {
 	if t.stamp != nil {
-		fmt.Fprintf(&t.text, "%-*s  ", len(t.stamp()), "TIME")
+		terminal.Printf(&t.text, "%-*s  ", len(t.stamp()), "TIME")
 	}
 	t.line([4]string{"SPEC", "STATUS", "REASON", "SINCE"}, "", "MESSAGE")
 }
@@ -344,7 +347,7 @@ func (t *statusTable) rows(statuses []health.Status) {
 		if t.stamp != nil {
 			t.text.WriteString(t.stamp() + "  ")
 		}
-		t.line(cells(st), phaseColor(st.Phase), terminal.Printable(st.Message))
+		t.line(cells(st), phaseColor(st.Phase), st.Message)
 	}
 }
 
@@ -357,7 +360,7 @@ func (t *statusTable) line(row [4]string, color, message string) {
 		}
 		t.text.WriteString(text + padding)
 	}
-	t.text.WriteString(message + "\n")
+	terminal.Println(&t.text, message)
 }
 
 // flush prints the lines that were made since the last time.

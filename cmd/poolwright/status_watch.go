@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ func watchStatus(ctx context.Context, s streams, dir string, f statusFlags, at s
 	writer := own.NewWriter(at.cluster)
 	options := watch.Options{
 		Kinds: fn.StatusKinds(), Own: f.cluster, Specs: fn.Specs(at.pkg.Objects),
-		Notice: func(text string) { fmt.Fprintln(p.err, text) },
+		Notice: func(text string) { terminal.Println(p.err, text) },
 	}
 	return watch.Run(ctx, at.cluster, options, func(ours []*own.Object, facts []*krm.Object) error {
 		view := at.look(ours, facts, f)
@@ -78,11 +77,11 @@ func (p *statusPrinter) print(statuses []health.Status) error {
 	}
 	for ref := range before {
 		if _, there := p.told[ref]; !there {
-			fmt.Fprintf(p.err, "%s is gone\n", ref)
+			terminal.Printf(p.err, "%s is gone\n", ref)
 		}
 	}
 	if len(statuses) == 0 && (first || len(before) > 0) {
-		fmt.Fprintln(p.err, p.empty)
+		terminal.Println(p.err, p.empty)
 	}
 	switch {
 	case p.format != asText:
@@ -114,7 +113,7 @@ func (p *statusPrinter) printMachines(changed []health.Status) error {
 	for i := range changed {
 		m := statusForMachines(&changed[i])
 		if p.format == asYAML {
-			if _, err := fmt.Fprintln(p.out, "---"); err != nil {
+			if _, err := terminal.Println(p.out, "---"); err != nil {
 				return err
 			}
 			if err := printAs(p.out, asYAML, m); err != nil {
@@ -124,7 +123,7 @@ func (p *statusPrinter) printMachines(changed []health.Status) error {
 		}
 		line, err := json.Marshal(m)
 		if err == nil {
-			_, err = p.out.Write(append(line, '\n'))
+			_, err = p.out.Write(append(terminal.JSON(line), '\n'))
 		}
 		if err != nil {
 			return err
@@ -176,17 +175,17 @@ func (t *talk) repeat() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cleared && len(t.last) > 0 {
-		fmt.Fprint(t.w, "\n"+strings.Join(t.last, ""))
+		_, _ = io.WriteString(t.w, "\n"+strings.Join(t.last, ""))
 	}
 }
 
 // complain reports findings that were not reported the last time.
 func (p *statusPrinter) complain(fs []finding.Finding) {
 	var text bytes.Buffer
-	_ = report(&text, fs) // they may be mended while we watch
+	_ = report(streams{err: &text, verbose: p.verbose}, fs) // they may be mended while we watch
 	if said := text.String(); said != p.findings {
 		p.findings = said
-		fmt.Fprint(p.err, said)
+		_, _ = io.WriteString(p.err, said)
 	}
 }
 
@@ -197,7 +196,7 @@ func (p *statusPrinter) cannotWrite(err error) {
 		said = err.Error()
 	}
 	if said != p.failure && said != "" {
-		fmt.Fprintln(p.err, "poolwright:", said)
+		terminal.Println(p.err, "poolwright:", said)
 	}
 	p.failure = said
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -114,7 +113,7 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 		return printAs(s.out, f.format, treesForMachines(trees))
 	}
 	if len(trees) == 0 {
-		fmt.Fprintln(s.err, "there are no pools and no volumes")
+		terminal.Println(s.err, "there are no pools and no volumes")
 		return nil
 	}
 	return printTrees(s.out, trees)
@@ -130,7 +129,7 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 			return nil, err
 		}
 		facts, more := fn.Facts(p.Objects, false)
-		return facts, reportErrors(s.err, append(fs, more...))
+		return facts, reportErrors(s, append(fs, more...))
 	case fromLive:
 		c, err := f.connect()
 		if err != nil {
@@ -148,11 +147,11 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 
 // reportErrors prints findings where any is an error: of the rest a package says
 // enough in other verbs.
-func reportErrors(w io.Writer, fs []finding.Finding) error {
+func reportErrors(s streams, fs []finding.Finding) error {
 	if !finding.Failed(fs) {
 		return nil
 	}
-	return report(w, finding.Sort(fs))
+	return report(s, finding.Sort(fs))
 }
 
 // branches are the strokes of a tree.
@@ -182,7 +181,7 @@ type treePrinter struct {
 func printTrees(w io.Writer, trees []*health.Tree) error {
 	var text strings.Builder
 	p := &treePrinter{branches: strokes(), rows: tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0), printed: map[finding.Ref]bool{}}
-	fmt.Fprintln(p.rows, "OBJECT\tHEALTH\tSTATE\tDETAILS")
+	terminal.Printf(p.rows, "OBJECT\tHEALTH\tSTATE\tDETAILS\n")
 	for _, t := range trees {
 		p.print(t, "", "")
 	}
@@ -198,7 +197,7 @@ func printTrees(w io.Writer, trees []*health.Tree) error {
 				line = strings.Replace(line, "  "+word, "  "+c+word+terminal.Plain, 1)
 			}
 		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
+		if _, err := io.WriteString(w, line+"\n"); err != nil {
 			return err
 		}
 	}
@@ -213,7 +212,7 @@ func (p *treePrinter) print(t *health.Tree, first, rest string) {
 	if again {
 		details = strings.TrimPrefix(details+", see above", ", ")
 	}
-	fmt.Fprintf(p.rows, "%s%s\t%s\t%s\t%s\n", first, terminal.Printable(t.Object.String()), dash(string(t.Phase)), dash(terminal.Printable(t.State)), terminal.Printable(details))
+	terminal.Printf(p.rows, "%s%s\t%s\t%s\t%s\n", first, t.Object, dash(string(t.Phase)), dash(t.State), details)
 	p.phases = append(p.phases, t.Phase)
 	if again {
 		return

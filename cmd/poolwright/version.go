@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 )
 
 // version is set by the linker for a release.
@@ -31,7 +32,7 @@ func newVersion(s streams) *cobra.Command {
 			if f != asText {
 				return printAs(s.out, f, b)
 			}
-			_, err := fmt.Fprintf(s.out, "poolwright %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			_, err := terminal.Printf(s.out, "poolwright %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 			return err
 		},
 	}

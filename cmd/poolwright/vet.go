@@ -1,10 +1,9 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -33,10 +32,10 @@ func newVet(s streams) *cobra.Command {
 			}
 			fs := finding.Sort(append(l.findings, fn.Vet(l.pkg())...))
 			if f == asText {
-				if err := report(s.err, fs); err != nil {
+				if err := report(s, fs); err != nil {
 					return err
 				}
-				fmt.Fprintf(s.err, "%s: no errors\n", dirArg(args))
+				terminal.Printf(s.err, "%s: no errors\n", dirArg(args))
 				return nil
 			}
 			if err := printAs(s.out, f, forMachines(fs)); err != nil {

@@ -81,6 +81,8 @@ func newBlockDevice(o *krm.Object) *BlockDevice {
 func fault(o *krm.Object, d *BlockDevice) string {
 	filesystem, links := o.Node.Get("spec", "filesystem"), o.Node.Get("spec", "devlinks")
 	switch {
+	case !isSubdomain(o.Name):
+		return "its name is not one that Kubernetes allows: " + nameRule
 	case filesystem != nil && filesystem.Kind != document.Map && filesystem.Kind != document.Null:
 		return "its spec.filesystem cannot be read"
 	case links != nil && links.Kind != document.Seq && links.Kind != document.Null:

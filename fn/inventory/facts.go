@@ -420,6 +420,7 @@ type PoolInstance struct {
 // Node is a Kubernetes node.
 type Node struct {
 	Name, UID     string
+	Fault         string // why what is said of it cannot be used, or ""
 	Hostname      string // its hostname label
 	Zone          string
 	Created       time.Time // zero when not known
@@ -447,6 +448,12 @@ func newNode(o *krm.Object) *Node {
 		Hostname: o.Label(LabelHostname),
 		Zone:     o.Label(LabelZone),
 		Object:   o,
+	}
+	switch {
+	case !isSubdomain(n.Name):
+		n.Fault = "its name is not one that Kubernetes allows: " + nameRule
+	case n.Hostname != "" && !isLabelValue(n.Hostname):
+		n.Fault = "its label " + LabelHostname + " is not one that Kubernetes allows: " + labelRule
 	}
 	n.Created, _ = time.Parse(time.RFC3339, o.Node.Str("metadata", "creationTimestamp"))
 	n.Unschedulable, _ = o.Node.Get("spec", "unschedulable").Bool()

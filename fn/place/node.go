@@ -32,7 +32,10 @@ func (t Toleration) tolerates(taint inventory.Taint) bool {
 
 // RefuseHostname says why a pool could not be bound to a node, or "" if it could.
 func RefuseHostname(n *inventory.Node, facts *inventory.Facts) string {
-	if n.Hostname == "" {
+	switch {
+	case n.Fault != "":
+		return n.Fault
+	case n.Hostname == "":
 		return "it has no label " + inventory.LabelHostname
 	}
 	for _, other := range facts.Host(n.Hostname) {
