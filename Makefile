@@ -67,11 +67,26 @@ bench-live: build control-plane ## Measure the inventory of a real API server wi
 	go run ./cmd/internal/bench/live
 
 .PHONY: lint
-lint: ## Check formatting, and vet
-	@unformatted=$$(gofmt -l cmd examples fn live schema test); \
+lint: bin/staticcheck bin/errcheck bin/revive ## Check formatting, vet, and run staticcheck, errcheck and revive
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
+	bin/staticcheck ./...
+	bin/errcheck -exclude test/lint/errcheck.txt ./...
+	bin/revive -config test/lint/revive.toml ./...
 	@set -e; for module in $(TEST_MODULES); do (cd $$module && go vet ./...); done
+
+# The linters are pinned in a module of their own. They read the program as the Go
+# that built them does, so another Go builds them anew.
+GO_VERSION_FILE := bin/.$(shell go env GOVERSION)
+$(GO_VERSION_FILE):
+	@mkdir -p bin && rm -f bin/.go* && touch $@
+
+bin/staticcheck: LINTER := honnef.co/go/tools/cmd/staticcheck
+bin/errcheck: LINTER := github.com/kisielk/errcheck
+bin/revive: LINTER := github.com/mgechev/revive
+bin/staticcheck bin/errcheck bin/revive: test/lint/go.mod $(GO_VERSION_FILE)
+	cd test/lint && CGO_ENABLED=0 go build -trimpath -o "$(CURDIR)/$@" $(LINTER)
 
 .PHONY: generate
 generate: build ## Render the examples again, and rewrite the expected output of the tests

@@ -13,7 +13,7 @@ import (
 // checkPools is a second reading of the rules of the cStor admission webhook
 // (reference: cstor.md, section 3), written against the objects and not against
 // the renderer. It returns the number of pools that it saw.
-func checkPools(t *rapid.T, w *world, facts []*krm.Object, r Result) int {
+func checkPools(t *rapid.T, _ *world, facts []*krm.Object, r Result) int {
 	devices := map[string]*krm.Object{}
 	hosts := map[string]int{}
 	claims := map[string]string{}

@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -56,7 +57,9 @@ func TestComplete(t *testing.T) {
 					fmt.Fprintf(&got, "%v\n", f)
 				}
 				if completed != nil {
-					json.Indent(&got, completed, "", "  ")
+					if err := json.Indent(&got, completed, "", "  "); err != nil {
+						t.Error(err)
+					}
 					got.WriteByte('\n')
 				}
 			}
@@ -88,8 +91,9 @@ func TestCompleteTwice(t *testing.T) {
 			}
 		}
 		var a, b any
-		json.Unmarshal(once, &a)
-		json.Unmarshal(twice, &b)
+		if err := errors.Join(json.Unmarshal(once, &a), json.Unmarshal(twice, &b)); err != nil {
+			t.Fatal(err)
+		}
 		if fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Errorf("%v:\nonce  %s\ntwice %s", refOf(n), once, twice)
 		}

@@ -91,7 +91,7 @@ func refuseUnknownShells(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Args = cobra.ArbitraryArgs
-			c.RunE = func(cmd *cobra.Command, args []string) error {
+			c.RunE = func(_ *cobra.Command, args []string) error {
 				if len(args) == 0 {
 					return usage("which shell? bash, zsh, fish or powershell")
 				}

@@ -22,7 +22,9 @@ func devices(text string) []*inventory.BlockDevice {
 			d.DriveType = drive
 		}
 		d.Name = name
-		fmt.Sscan(size, &d.Capacity)
+		if _, err := fmt.Sscan(size, &d.Capacity); err != nil {
+			panic(err) // a mistake in the test
+		}
 		d.Capacity <<= 30
 		all = append(all, d)
 	}

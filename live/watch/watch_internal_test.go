@@ -136,7 +136,9 @@ func TestForbidden(t *testing.T) {
 	if len(w.fatal) != 1 || notices != 0 {
 		t.Errorf("%d ends and %d notices of the first reading", len(w.fatal), notices)
 	}
-	<-w.fatal
+	if err := <-w.fatal; err == nil {
+		t.Error("the watch ends without an error")
+	}
 	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

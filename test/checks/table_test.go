@@ -128,7 +128,7 @@ type manifest struct {
 func rendered(t *testing.T, dir string) []manifest {
 	t.Helper()
 	var found []manifest
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {
 			return err
 		}

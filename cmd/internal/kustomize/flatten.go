@@ -145,7 +145,7 @@ func flatten(disk filesys.FileSystem, dir string) ([]step, error) {
 	// Validators and vars come after the last transformer.
 	last := emptyStep()
 	last.Validators, tail.Validators = k.Validators, nil
-	last.Vars, tail.Vars = k.Vars, nil
+	last.Vars, tail.Vars = k.Vars, nil //lint:ignore SA1019 kustomize still reads them, and so must we
 	tail.TypeMeta, tail.MetaData, tail.OpenAPI = head.TypeMeta, nil, nil
 	tail.Components, tail.Transformers, tail.SortOptions, tail.BuildMetadata = nil, nil, nil, nil
 	now := &tail

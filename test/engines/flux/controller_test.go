@@ -22,7 +22,7 @@ func TestController(t *testing.T) {
 	s := suite
 	s.Name = "controller"
 	checks := readChecks(t)
-	s.New = func(t *testing.T, name string) scenario.Engine {
+	s.New = func(_ *testing.T, name string) scenario.Engine {
 		return NewKustomization(cluster, source, name, checks)
 	}
 	scenario.Run(t, s)
