@@ -93,7 +93,7 @@ type ID struct{ Group, Kind, Namespace, Name string }
 type GroupKind = finding.GroupKind
 
 // GroupKind is the kind of the object that it identifies.
-func (id ID) GroupKind() GroupKind { return GroupKind{id.Group, id.Kind} }
+func (id ID) GroupKind() GroupKind { return GroupKind{Group: id.Group, Kind: id.Kind} }
 
 // ID returns the identity of the object.
 func (o *Object) ID() ID { return ID{o.Group(), o.Kind, o.Namespace, o.Name} }
