@@ -310,8 +310,8 @@ func described(n *document.Node) string {
 	case document.Null:
 		return "nothing"
 	}
-	if _, ok := n.Float(); ok {
-		return "the number " + n.Value
+	if _, ok := n.Float(); ok || !n.Quoted && n.Value != "" && strings.Trim(n.Value, "0123456789") == "" {
+		return "the number " + n.Value // also one that is too large to hold
 	}
 	if _, ok := n.Bool(); ok {
 		return "the boolean " + n.Value

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 
@@ -33,6 +34,8 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must not be below 0, not " + n.Value})
 	case s.positive && q.IsZero():
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must be above 0; write " + s.wanted()})
+	case s.positive && q.CmpInt64(math.MaxInt64) > 0:
+		p.wrong(at, finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is too large; the largest is %d bytes, 8Ei less one", shown(n.Value), int64(math.MaxInt64))})
 	case s.positive && q.CmpInt64(q.Value()) != 0:
 		f := finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is no whole number of bytes", shown(n.Value))}
 		if whole, ok := strings.CutSuffix(n.Value, "m"); ok {

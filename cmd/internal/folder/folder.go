@@ -72,6 +72,7 @@ func Read(in Input) (Package, []finding.Finding, error) {
 		r.file(in.Dir, filepath.Base(in.Dir))
 	}
 	p.Objects, r.objects = r.objects, nil
+	r.findings = append(r.findings, unreadFindings(r.unread)...)
 
 	// The output folder is the lock only if it holds something of ours: a new
 	// -o starts from what was rendered so far.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -21,7 +23,9 @@ import (
 type reader struct {
 	objects  []*krm.Object
 	findings []finding.Finding
-	limit    int64 // larger files, in bytes, are passed over; 0 for none
+	unread   []unread
+	limit    int64             // larger files, in bytes, are passed over; 0 for none
+	onFile   func(name string) // called after each file, for tests; nil for none
 }
 
 func (r *reader) fail(pos document.Position, format string, args ...any) {
@@ -52,6 +56,10 @@ func (r *reader) treeAs(dir, name string, skip ...string) {
 		}
 	}
 	w := walk{reader: r, dir: name, root: root, skip: skip}
+	if filepath.Base(root) == inventory.Folder || filepath.Base(root) == fn.RenderedFolder {
+		r.asOne(root, name, func() { w.folder(".") })
+		return
+	}
 	w.folder(".")
 }
 
@@ -88,10 +96,19 @@ func (w *walk) folder(rel string) {
 		case e.Type()&fs.ModeSymlink != 0:
 			w.link(path)
 		case e.IsDir():
-			if !slices.Contains(w.skip, filepath.Join(w.root, path)) {
-				w.folder(path)
+			if slices.Contains(w.skip, filepath.Join(w.root, path)) {
+				continue
 			}
-		case !isManifest(name) || patches[path]:
+			if name == inventory.Folder {
+				w.asOne(filepath.Join(w.root, path), w.name(path), func() { w.folder(path) })
+				continue
+			}
+			w.folder(path)
+		case !isManifest(name):
+			if why := whyUnread(path); why != "" {
+				w.unread = append(w.unread, unread{w.name(path), why})
+			}
+		case patches[path]:
 		case !e.Type().IsRegular():
 			w.fail(at(w.name(path)), "not a regular file; only files and folders are read")
 		default:
@@ -150,6 +167,9 @@ func (r *reader) fileAs(file, name, path string) {
 		return
 	}
 	r.source(&document.Source{Name: name, Data: data}, path)
+	if r.onFile != nil {
+		r.onFile(name)
+	}
 }
 
 // stream reads the documents of the standard input.
