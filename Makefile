@@ -91,7 +91,7 @@ bin/staticcheck bin/errcheck bin/revive: test/lint/go.mod $(GO_VERSION_FILE)
 .PHONY: generate
 generate: build ## Render the examples again, and rewrite the expected output of the tests
 	for p in cstor-local cstor-cloud/commits/1-nothing-bound cstor-cloud/commits/2-claims-bound cstor-cloud; do bin/poolwright render examples/$$p; done
-	go test ./schema -run 'TestComplete|TestExport|TestDefinitions' -update
+	go test ./schema -run 'TestComplete|TestExport|TestDefinitions|TestRaidTable' -update
 	go test ./cmd/poolwright -run 'TestScripts|TestDeployedCRDs' -update
 
 .PHONY: image

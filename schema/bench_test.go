@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/poolwright/poolwright/schema/document"
@@ -81,6 +83,26 @@ func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
 		if fs := s.Check(ref, n); len(fs) > 0 {
 			b.Fatal(fs)
+		}
+	}
+}
+
+// BenchmarkCheckPoolCluster checks what is rendered for 1,000 nodes with 24 disks.
+func BenchmarkCheckPoolCluster(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: prod, namespace: openebs}\nspec:\n  pools:\n")
+	for node := range 1000 {
+		fmt.Fprintf(&text, "  - nodeSelector: {kubernetes.io/hostname: node-%d.example.com}\n    poolConfig: {dataRaidGroupType: mirror}\n    dataRaidGroups:\n", node)
+		for disk := 0; disk < 24; disk += 2 {
+			fmt.Fprintf(&text, "    - blockDevices: [{blockDeviceName: blockdevice-%032x}, {blockDeviceName: blockdevice-%032x}]\n", node<<8+disk, node<<8+disk+1)
+		}
+	}
+	_, ref, n := parsed(b, text.String())
+	s := Load()
+	b.ReportAllocs()
+	for b.Loop() {
+		if fs := s.Check(ref, n); len(fs) > 0 {
+			b.Fatal(fs[0])
 		}
 	}
 }

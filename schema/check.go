@@ -34,9 +34,10 @@ func (p *pass) check(s *shape, at *place) {
 			p.isEmpty(s, at)
 		}
 		p.checkMost(s, at, len(n.Items))
+		item := p.below(at)
 		for i := range n.Items {
-			item := at.item(i)
-			p.check(s.elem, &item)
+			*item = at.item(i)
+			p.check(s.elem, item)
 		}
 	default:
 		if n.Kind != document.Scalar {
@@ -61,32 +62,28 @@ func (p *pass) checkObject(s *shape, at *place) {
 			}, at.child(f.name), at.keyOff)
 		}
 	}
+	in := p.below(at)
 	for i := range n.Fields {
-		in := at.field(&n.Fields[i])
+		*in = at.field(&n.Fields[i])
 		if f := s.field(in.key); f != nil {
 			if f.unsupported == "" {
-				p.check(f.shape, &in)
+				p.check(f.shape, in)
 				if f.within != "" {
-					p.checkWithin(&in, n.Get(f.within), f.within)
+					p.checkWithin(in, n.Get(f.within), f.within)
 				}
 			}
 			continue
 		}
 		if s.keys != nil {
-			p.checkKey(s.keys, &in)
-			p.check(s.elem, &in)
+			p.checkKey(s.keys, in)
+			p.check(s.elem, in)
 		}
 	}
 }
 
-// checkKey holds the key of a map against what keys must be. The same few keys
-// are on every object, so those that fit are remembered.
+// checkKey holds the key of a map against what keys must be.
 func (p *pass) checkKey(s *shape, at *place) {
-	if _, seen := s.seen.Load(at.key); seen {
-		return
-	}
 	if s.fits(at.key) {
-		s.seen.Store(strings.Clone(at.key), true)
 		return
 	}
 	p.report(finding.Finding{

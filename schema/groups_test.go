@@ -6,21 +6,23 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/raid"
 )
 
-// The rules of RAID groups, worked out once more in Go, for every small count.
+// Disk counts and group sizes, given or not, for every small count: a count is right
+// where groups of the right size make it.
 func TestGroups(t *testing.T) {
 	s := Load()
-	for _, raid := range []string{"stripe", "mirror", "raidz", "raidz2"} {
+	for _, raidType := range []string{"stripe", "mirror", "raidz", "raidz2"} {
 		for count := range 25 { // 0: not given
 			for group := range 12 {
 				text := fmt.Sprintf(`{apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterConfig, metadata: {name: a, namespace: b},
-spec: {diskConfig: {local: {}, minCount: %s, groupSize: %s}, poolConfig: {raidType: %s}}}`, given(count), given(group), raid)
+spec: {diskConfig: {local: {}, minCount: %s, groupSize: %s}, poolConfig: {raidType: %s}}}`, given(count), given(group), raidType)
 				src, ref, n := parsed(t, text)
 				completed, findings := s.Complete(src.Position, ref, n)
-				wantCount, wantGroup, ok := groups(raid, count, group)
+				wantCount, wantGroup, ok := groups(raidType, count, group)
 				if ok == finding.Failed(findings) {
-					t.Fatalf("%s minCount %s groupSize %s: want ok %v, got %v", raid, given(count), given(group), ok, findings)
+					t.Fatalf("%s minCount %s groupSize %s: want ok %v, got %v", raidType, given(count), given(group), ok, findings)
 				}
 				if !ok {
 					continue
@@ -34,7 +36,7 @@ spec: {diskConfig: {local: {}, minCount: %s, groupSize: %s}, poolConfig: {raidTy
 					t.Fatal(err)
 				}
 				if d := got.Spec.DiskConfig; d.MinCount != wantCount || d.GroupSize != wantGroup {
-					t.Fatalf("%s minCount %s groupSize %s: want %d in groups of %d, got %+v", raid, given(count), given(group), wantCount, wantGroup, d)
+					t.Fatalf("%s minCount %s groupSize %s: want %d in groups of %d, got %+v", raidType, given(count), given(group), wantCount, wantGroup, d)
 				}
 			}
 		}
@@ -48,24 +50,16 @@ func given(n int) string {
 	return fmt.Sprint(n)
 }
 
-func groups(raid string, count, group int) (int, int, bool) {
+func groups(raidType string, count, group int) (int, int, bool) {
 	if count == 0 {
-		count = map[string]int{"stripe": 2, "mirror": 2, "raidz": 3, "raidz2": 6}[raid]
+		count = map[string]int{"stripe": 2, "mirror": 2, "raidz": 3, "raidz2": 6}[raidType]
 	}
 	valid := func(size int) bool {
-		switch raid {
-		case "mirror":
-			return size%2 == 0
-		case "raidz":
-			return size >= 3 && powerOfTwo(size-1)
-		case "raidz2":
-			return size >= 6 && powerOfTwo(size-2)
-		}
-		return size == count
+		return raid.IsGroup(raidType, size) && (raidType != "stripe" || size == count)
 	}
 	if group == 0 {
 		switch {
-		case raid == "mirror":
+		case raidType == "mirror":
 			group = 2
 		case valid(count):
 			group = count
@@ -79,5 +73,3 @@ func groups(raid string, count, group int) (int, int, bool) {
 	}
 	return count, group, group > 0 && valid(group) && count%group == 0
 }
-
-func powerOfTwo(n int) bool { return n > 0 && n&(n-1) == 0 }

@@ -15,6 +15,8 @@ type pass struct {
 	shape    *shape
 	findings []finding.Finding
 
+	places []*place // by depth
+
 	// bad holds the values that were found wrong. What would follow from them
 	// is not said.
 	bad map[*document.Node]bool
@@ -32,6 +34,7 @@ type place struct {
 	index  int    // of an item, where key is ""
 	keyOff int32  // where the key or the item stands
 	node   *document.Node
+	depth  int // below the root
 }
 
 func rootPlace(n *document.Node) place {
@@ -46,12 +49,21 @@ func rootPlace(n *document.Node) place {
 }
 
 func (p *place) field(f *document.Field) place {
-	return place{parent: p, key: f.Key, keyOff: f.Off, node: &f.Value}
+	return place{parent: p, key: f.Key, keyOff: f.Off, node: &f.Value, depth: p.depth + 1}
 }
 
 func (p *place) item(i int) place {
 	n := &p.node.Items[i]
-	return place{parent: p, index: i, keyOff: n.Off, node: n}
+	return place{parent: p, index: i, keyOff: n.Off, node: n, depth: p.depth + 1}
+}
+
+// below is where a walk stands while it looks below a place: nothing keeps it, so
+// each depth has one.
+func (p *pass) below(at *place) *place {
+	for len(p.places) <= at.depth {
+		p.places = append(p.places, &place{})
+	}
+	return p.places[at.depth]
 }
 
 func (p *place) path() string {

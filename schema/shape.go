@@ -3,14 +3,14 @@ package schema
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+
+	"github.com/poolwright/poolwright/schema/pattern"
 )
 
 // sort is what a value is.
@@ -42,9 +42,8 @@ type shape struct {
 
 	// Of a scalar.
 	enum     []string // the only values, as text
-	pattern  *regexp.Regexp
-	maxLen   int       // in characters; 0 for no limit
-	seen     *sync.Map // keys that were found to fit
+	pattern  *pattern.Pattern
+	maxLen   int // in characters; 0 for no limit
 	min, max *bound
 	positive bool // of a quantity: at least one byte
 
@@ -206,7 +205,6 @@ func (r shapeReader) readObject(s *shape, v cue.Value) {
 		sel := fields.Selector()
 		if sel.ConstraintType() == cue.PatternConstraint {
 			s.keys = r.read(sel.Pattern())
-			s.keys.seen = &sync.Map{}
 			s.elem = r.read(fields.Value())
 			continue
 		}
@@ -288,7 +286,7 @@ func (s *shape) readConstraints(v cue.Value) {
 		if s.pattern != nil && s.pattern.String() != expr {
 			panic(fmt.Sprintf("schema: %v: a shape has one pattern", v.Path()))
 		}
-		s.pattern = regexp.MustCompile(expr)
+		s.pattern = pattern.MustCompile(expr)
 	case cue.GreaterThanEqualOp, cue.GreaterThanOp:
 		s.min = &bound{floatOf(args[0]), scalarText(args[0]), op == cue.GreaterThanOp}
 	case cue.LessThanEqualOp, cue.LessThanOp:

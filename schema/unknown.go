@@ -14,14 +14,16 @@ import (
 func (p *pass) unknown(s *shape, at *place, meant *[]meaning) {
 	switch {
 	case s.sort == list && at.node.Kind == document.Seq:
+		item := p.below(at)
 		for i := range at.node.Items {
-			item := at.item(i)
-			p.unknown(s.elem, &item, meant)
+			*item = at.item(i)
+			p.unknown(s.elem, item, meant)
 		}
 	case s.sort == object && at.node.Kind == document.Map:
 		var own []meaning
+		in := p.below(at)
 		for i := range at.node.Fields {
-			in := at.field(&at.node.Fields[i])
+			*in = at.field(&at.node.Fields[i])
 			switch known := s.field(in.key); {
 			case known != nil && known.unsupported != "":
 				p.report(finding.Finding{
@@ -29,11 +31,11 @@ func (p *pass) unknown(s *shape, at *place, meant *[]meaning) {
 					Message: "is not supported: " + known.unsupported,
 				}, in.path(), in.keyOff)
 			case known != nil:
-				p.unknown(known.shape, &in, meant)
+				p.unknown(known.shape, in, meant)
 			case s.keys != nil:
-				p.unknown(s.elem, &in, meant)
+				p.unknown(s.elem, in, meant)
 			case !s.open:
-				if m := p.unknownField(s, at, &in); len(m.path) > 0 {
+				if m := p.unknownField(s, at, in); len(m.path) > 0 {
 					own = append(own, m)
 				}
 			}

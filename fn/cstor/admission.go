@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/raid"
 )
 
 // The admission webhook of cStor 3.6 asks the API server about each disk, five
@@ -127,28 +128,11 @@ func refusedGroups(raidType string, groups [][]string) []string {
 		problems = append(problems, "a stripe has exactly one RAID group")
 	}
 	for _, group := range groups {
-		if !validGroup(raidType, len(group)) {
+		if !raid.IsGroup(raidType, len(group)) {
 			problems = append(problems, fmt.Sprintf("%d disks do not make a %s group", len(group), raidType))
 		}
 	}
 	return problems
-}
-
-// validGroup holds the sizes that cStor takes: stripe any, mirror even, raidz
-// 2^n+1, raidz2 2^n+2 with n > 1.
-func validGroup(raidType string, size int) bool {
-	powerOfTwo := func(n, least int) bool { return n >= least && n&(n-1) == 0 }
-	switch raidType {
-	case stripe:
-		return size >= 1
-	case mirror:
-		return size >= 2 && size%2 == 0
-	case raidz:
-		return powerOfTwo(size-1, 2)
-	case raidz2:
-		return powerOfTwo(size-2, 4)
-	}
-	return false
 }
 
 // refusedChanges checks old pools against new ones of the same host.
