@@ -249,7 +249,7 @@ func printExplanations(w io.Writer, told []explanation) error {
 			terminal.Println(w, "  "+line)
 		}
 		if len(e.Summary) > 0 && len(e.Choices)+len(e.lines) > 0 {
-			fmt.Fprintln(w)
+			terminal.Println(w)
 		}
 		for _, t := range e.Summary {
 			terminal.Println(w, "  "+t.String())

@@ -27,6 +27,10 @@ KIND/NAMESPACE/NAME starts at one object: pvc, pv, cvc, cv, cvr, cspi (pool), cs
 node or bd (disk). From a disk, a pool or a node the tree also goes up, to every
 volume that would be hit if it failed, and says which would go on.
 
+Where nothing is applied yet, the inventory shows what is going to be instead, and with
+--planned always: the zones, their nodes, and the disks on these, with the role that the
+specs of the current folder give them, or why they are free or refused.
+
 What others name and is not there is shown as Missing: a node that is gone, too, with
 what was on it. All namespaces are looked at, for a volume and its claim are in
 different ones; -n only says which object of a name is meant.`
@@ -39,7 +43,10 @@ const treeExample = `  poolwright tree
   poolwright tree node/worker-1
 
   # Without a cluster, from the inventory of the package in this folder
-  poolwright tree --from inventory`
+  poolwright tree --from inventory
+
+  # Where will the pools of this package go?
+  poolwright tree --planned`
 
 func newTree(s streams) *cobra.Command {
 	var f treeFlags
@@ -53,6 +60,9 @@ func newTree(s streams) *cobra.Command {
 			return treeKinds(args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.plannedOnly(cmd, args); err != nil {
+				return err
+			}
 			if err := onlyLive(cmd, f.from); err != nil {
 				return err
 			}
@@ -64,11 +74,13 @@ func newTree(s streams) *cobra.Command {
 	complete(cmd, "namespace")
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
+	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render puts the pools of the package in the current folder")
 	return cmd
 }
 
 type treeFlags struct {
 	clusterFlags
+	planned   bool
 	format    format
 	from      string
 	namespace string // of the root; facts are of all namespaces
@@ -98,6 +110,9 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 			return usage("%v", err)
 		}
 	}
+	if f.planned {
+		return runPlanned(s, f)
+	}
 	facts, err := treeFacts(ctx, s, f)
 	if err != nil {
 		return err
@@ -109,14 +124,17 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 		}
 	}
 	trees := fn.Tree(facts, root)
+	if len(trees) == 0 && f.from == fromInventory {
+		return runPlanned(s, f)
+	}
 	if f.format != asText {
 		return printAs(s.out, f.format, treesForMachines(trees))
 	}
 	if len(trees) == 0 {
-		terminal.Println(s.err, "there are no pools and no volumes")
+		terminal.Println(s.err, "there are no pools and no volumes; poolwright tree --planned shows where those of a package will go")
 		return nil
 	}
-	return printTrees(s.out, trees)
+	return printTrees(s.out, trees, false)
 }
 
 // treeFacts reads what a tree is made of.
@@ -173,15 +191,16 @@ func strokes() branches {
 // treePrinter writes trees as a table. What hangs on an object is printed once.
 type treePrinter struct {
 	branches
+	planned bool // there is no health yet
 	rows    *tabwriter.Writer
 	phases  []health.Phase
 	printed map[finding.Ref]bool
 }
 
-func printTrees(w io.Writer, trees []*health.Tree) error {
+func printTrees(w io.Writer, trees []*health.Tree, planned bool) error {
 	var text strings.Builder
-	p := &treePrinter{branches: strokes(), rows: tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0), printed: map[finding.Ref]bool{}}
-	terminal.Printf(p.rows, "OBJECT\tHEALTH\tSTATE\tDETAILS\n")
+	p := &treePrinter{branches: strokes(), planned: planned, rows: tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0), printed: map[finding.Ref]bool{}}
+	p.row("OBJECT", "HEALTH", "STATE", "DETAILS")
 	for _, t := range trees {
 		p.print(t, "", "")
 	}
@@ -204,6 +223,14 @@ func printTrees(w io.Writer, trees []*health.Tree) error {
 	return nil
 }
 
+func (p *treePrinter) row(object, phase, state, details string) {
+	if p.planned {
+		terminal.Printf(p.rows, "%s\t%s\t%s\n", object, state, details)
+		return
+	}
+	terminal.Printf(p.rows, "%s\t%s\t%s\t%s\n", object, phase, state, details)
+}
+
 // print writes one object and what hangs on it. first stands before the object,
 // rest before all that follows.
 func (p *treePrinter) print(t *health.Tree, first, rest string) {
@@ -212,7 +239,7 @@ func (p *treePrinter) print(t *health.Tree, first, rest string) {
 	if again {
 		details = strings.TrimPrefix(details+", see above", ", ")
 	}
-	terminal.Printf(p.rows, "%s%s\t%s\t%s\t%s\n", first, t.Object, dash(string(t.Phase)), dash(t.State), details)
+	p.row(first+t.Object.String(), dash(string(t.Phase)), dash(t.State), details)
 	p.phases = append(p.phases, t.Phase)
 	if again {
 		return
