@@ -22,10 +22,11 @@ import (
 const treeLong = `Show what hangs on what, with the health of each part: from claims over volumes,
 replicas and pools down to disks.
 
-Without an argument everything is shown, pool cluster by pool cluster. KIND/NAME or
-KIND/NAMESPACE/NAME starts at one object: pvc, pv, cvc, cv, cvr, cspi (pool), cspc,
-node or bd (disk). From a disk, a pool or a node the tree also goes up, to every
-volume that would be hit if it failed, and says which would go on.
+Without an argument everything is shown, pool cluster by pool cluster, and counted at
+the end; --unhealthy leaves out what is OK. KIND/NAME or KIND/NAMESPACE/NAME starts at
+one object: pvc, pv, cvc, cv, cvr, cspi (pool), cspc, node or bd (disk). From a disk,
+a pool or a node the tree also goes up, to every volume that would be hit if it failed,
+and says which would go on.
 
 Where nothing is applied yet, the inventory shows what is going to be instead, and with
 --planned always: the zones, their nodes, and the disks on these, with the role that the
@@ -37,6 +38,9 @@ different ones; -n only says which object of a name is meant.`
 
 const treeExample = `  poolwright tree
   poolwright tree pvc/default/data
+
+  # In a large cluster: only what is not well
+  poolwright tree --unhealthy
 
   # Which volumes would this disk take down? And this node?
   poolwright tree bd/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
@@ -74,6 +78,7 @@ func newTree(s streams) *cobra.Command {
 	complete(cmd, "namespace")
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
+	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and what leads there")
 	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render puts the pools of the package in the current folder")
 	return cmd
 }
@@ -81,6 +86,7 @@ func newTree(s streams) *cobra.Command {
 type treeFlags struct {
 	clusterFlags
 	planned   bool
+	unhealthy bool
 	format    format
 	from      string
 	namespace string // of the root; facts are of all namespaces
@@ -127,14 +133,40 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 	if len(trees) == 0 && f.from == fromInventory {
 		return runPlanned(s, f)
 	}
+	shown := trees
+	if f.unhealthy {
+		shown = health.Unhealthy(trees)
+	}
 	if f.format != asText {
-		return printAs(s.out, f.format, treesForMachines(trees))
+		return printAs(s.out, f.format, treesForMachines(shown))
 	}
 	if len(trees) == 0 {
 		terminal.Println(s.err, "there are no pools and no volumes; poolwright tree --planned shows where those of a package will go")
 		return nil
 	}
-	return printTrees(s.out, trees, false)
+	if len(shown) == 0 {
+		terminal.Println(s.err, "all that there is is healthy")
+	} else if err := printTrees(s.out, shown, false); err != nil {
+		return err
+	}
+	if wanted == nil {
+		return printTallies(s.out, trees, len(shown) > 0)
+	}
+	return nil
+}
+
+// printTallies ends the trees of a whole cluster, which may be longer than anybody
+// reads.
+func printTallies(w io.Writer, trees []*health.Tree, below bool) error {
+	var text strings.Builder
+	if below {
+		text.WriteByte('\n')
+	}
+	for _, t := range health.Tallies(trees) {
+		terminal.Println(&text, t.String())
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // treeFacts reads what a tree is made of.

@@ -13,6 +13,8 @@ import (
 func (f *treeFlags) plannedOnly(cmd *cobra.Command, args []string) error {
 	switch {
 	case !f.planned:
+	case f.unhealthy:
+		return usage("what is only planned has no health yet: leave out --planned or --unhealthy")
 	case len(args) > 0:
 		return usage("--planned shows all that the package asks for: leave out %s, or see poolwright explain . %s", args[0], args[0])
 	case cmd.Flags().Changed("from") && f.from != fromInventory:
