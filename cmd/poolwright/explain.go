@@ -37,7 +37,7 @@ func newExplain(s streams) *cobra.Command {
 		Long:              explainLong,
 		Example:           explainExample,
 		Args:              atMost(2, "explain takes one DIR and one KIND/NAME"),
-		ValidArgsFunction: folders,
+		ValidArgsFunction: explainWords,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.chosen && f.summary {
 				return usage("--chosen lists choices, and --summary lists none: leave one out")

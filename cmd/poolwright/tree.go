@@ -60,8 +60,11 @@ func newTree(s streams) *cobra.Command {
 		Long:    treeLong,
 		Example: treeExample,
 		Args:    atMost(1, "tree takes one KIND/NAME"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return treeKinds(args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return offerRoots(begun, f.from, f.namespace)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.plannedOnly(cmd, args); err != nil {
@@ -75,7 +78,7 @@ func newTree(s streams) *cobra.Command {
 	}
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of KIND/NAME (default any)")
-	complete(cmd, "namespace")
+	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(knownFacts(f.from)) })
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
 	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and what leads there")
@@ -90,18 +93,6 @@ type treeFlags struct {
 	format    format
 	from      string
 	namespace string // of the root; facts are of all namespaces
-}
-
-// treeKinds begins what a tree may start at.
-func treeKinds(args []string) []string {
-	if len(args) > 0 {
-		return nil
-	}
-	kinds := fn.TreeNames()
-	for i := range kinds {
-		kinds[i] += "/"
-	}
-	return kinds
 }
 
 func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
