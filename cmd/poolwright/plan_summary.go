@@ -34,7 +34,7 @@ func (p *plan) printSummary(out io.Writer) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if len(groups) > 0 {
-		fmt.Fprintln(w, "RISK\tACTION\tOBJECTS")
+		terminal.Printf(w, "RISK\tACTION\tOBJECTS\n")
 	}
 	for _, g := range groups {
 		objects := changes[g][0].Ref.String()
@@ -44,20 +44,20 @@ func (p *plan) printSummary(out io.Writer) error {
 		if g.gitOnly {
 			objects += " (in Git only)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", g.risk, g.action, terminal.Printable(objects))
+		terminal.Printf(w, "%s\t%s\t%s\n", g.risk, g.action, objects)
 		if g.risk == change.Safe {
 			continue
 		}
 		for _, r := range reasonsOf(changes[g]) {
 			if r.risk == g.risk {
-				fmt.Fprintf(w, "\t\t%s\n", terminal.Printable(r.String()))
+				terminal.Printf(w, "\t\t%s\n", r.String())
 			}
 		}
 	}
 	if len(groups) > 0 {
-		fmt.Fprintln(w)
+		terminal.Println(w)
 	}
-	fmt.Fprintln(w, p.summary())
+	terminal.Println(w, p.summary())
 	return w.Flush()
 }
 
