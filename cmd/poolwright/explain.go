@@ -37,7 +37,7 @@ func newExplain(s streams) *cobra.Command {
 		Long:              explainLong,
 		Example:           explainExample,
 		Args:              atMost(2, "explain takes one DIR and one KIND/NAME"),
-		ValidArgsFunction: folders,
+		ValidArgsFunction: explainWords,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.chosen && f.summary {
 				return usage("--chosen lists choices, and --summary lists none: leave one out")
@@ -249,7 +249,7 @@ func printExplanations(w io.Writer, told []explanation) error {
 			terminal.Println(w, "  "+line)
 		}
 		if len(e.Summary) > 0 && len(e.Choices)+len(e.lines) > 0 {
-			terminal.Println(w, "")
+			terminal.Println(w)
 		}
 		for _, t := range e.Summary {
 			terminal.Println(w, "  "+t.String())

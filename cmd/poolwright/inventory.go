@@ -103,7 +103,7 @@ func newInventory(s streams) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.dumps, "from", nil, "read dumps instead of a cluster: a file, a folder, or - for the standard input; may be repeated")
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
-	complete(cmd, "namespace")
+	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(knownFacts(fromInventory)) })
 	// The only error is a flag that does not exist.
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err)

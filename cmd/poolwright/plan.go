@@ -67,6 +67,9 @@ const planExample = `  # What would the edit that I just made do?
   git worktree add ../base origin/main
   poolwright plan storage --against ../base/storage/rendered --fail-on destructive -o markdown > comment.md
 
+  # 200 nodes: only the counts
+  poolwright plan --summary
+
   # What would the cluster make of it?
   poolwright plan storage --against live --context prod`
 
@@ -79,6 +82,7 @@ const (
 type planFlags struct {
 	against string
 	output  format
+	summary bool
 	failOn  change.Risk
 	prune   *bool // nil if nobody said
 	manager string
@@ -109,11 +113,15 @@ func newPlan(s streams) *cobra.Command {
 			if cmd.Flags().Changed("prune") {
 				f.prune = &prune
 			}
+			if f.summary && f.output != asText {
+				return usage("-o %s has a summary: leave out --summary", f.output)
+			}
 			return runPlan(cmd.Context(), s, dirArg(args), &f)
 		},
 	}
 	cmd.Flags().StringVar(&f.against, "against", againstRendered, "what to compare with: rendered, live, or a folder")
 	addOneOf(cmd, &f.output, "output", "o", "print as json or yaml instead of as text, or as markdown for a comment", asJSON, asYAML, asMarkdown)
+	cmd.Flags().BoolVar(&f.summary, "summary", false, "print only how many objects change, by risk, and why the risky ones do")
 	addOneOf(cmd, &f.failOn, "fail-on", "", "exit with 1 if a change is as risky as this, else with 0", change.Disruptive, change.Destructive)
 	cmd.Flags().BoolVar(&prune, "prune", false, "with --against live: whether what lives of specs that are not in DIR counts as removed (default: not, with a warning)")
 	cmd.Flags().StringVar(&f.manager, "field-manager", "", "with --against live: apply in this name (default: who applied each object before)")
@@ -155,7 +163,11 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 	if failed != nil && len(p.changes) == 0 && f.output == asText {
 		return failed // there is no table to print
 	}
-	if err := p.print(s.out, f.output); err != nil {
+	show := func() error { return p.print(s.out, f.output) }
+	if f.summary {
+		show = func() error { return p.printSummary(s.out) }
+	}
+	if err := show(); err != nil {
 		return err
 	}
 	switch {

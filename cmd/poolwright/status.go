@@ -108,7 +108,7 @@ func newStatus(s streams) *cobra.Command {
 	}
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only the specs of this namespace (default all)")
-	complete(cmd, "namespace")
+	completeWith(cmd, "namespace", func(args []string) []string { return namespacesOf(fn.Specs(packageAt(dirArg(args)).Objects)) })
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
 	cmd.Flags().BoolVar(&f.cluster, "cluster", false, "take the specs from the cluster, too")

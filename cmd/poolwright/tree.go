@@ -22,10 +22,15 @@ import (
 const treeLong = `Show what hangs on what, with the health of each part: from claims over volumes,
 replicas and pools down to disks.
 
-Without an argument everything is shown, pool cluster by pool cluster. KIND/NAME or
-KIND/NAMESPACE/NAME starts at one object: pvc, pv, cvc, cv, cvr, cspi (pool), cspc,
-node or bd (disk). From a disk, a pool or a node the tree also goes up, to every
-volume that would be hit if it failed, and says which would go on.
+Without an argument everything is shown, pool cluster by pool cluster, and counted at
+the end; --unhealthy leaves out what is OK. KIND/NAME or KIND/NAMESPACE/NAME starts at
+one object: pvc, pv, cvc, cv, cvr, cspi (pool), cspc, node or bd (disk). From a disk,
+a pool or a node the tree also goes up, to every volume that would be hit if it failed,
+and says which would go on.
+
+Where nothing is applied yet, the inventory shows what is going to be instead, and with
+--planned always: the zones, their nodes, and the disks on these, with the role that the
+specs of the current folder give them, or why they are free or refused.
 
 What others name and is not there is shown as Missing: a node that is gone, too, with
 what was on it. All namespaces are looked at, for a volume and its claim are in
@@ -34,12 +39,18 @@ different ones; -n only says which object of a name is meant.`
 const treeExample = `  poolwright tree
   poolwright tree pvc/default/data
 
+  # In a large cluster: only what is not well
+  poolwright tree --unhealthy
+
   # Which volumes would this disk take down? And this node?
   poolwright tree bd/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
   poolwright tree node/worker-1
 
   # Without a cluster, from the inventory of the package in this folder
-  poolwright tree --from inventory`
+  poolwright tree --from inventory
+
+  # Where will the pools of this package go?
+  poolwright tree --planned`
 
 func newTree(s streams) *cobra.Command {
 	var f treeFlags
@@ -49,10 +60,16 @@ func newTree(s streams) *cobra.Command {
 		Long:    treeLong,
 		Example: treeExample,
 		Args:    atMost(1, "tree takes one KIND/NAME"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return treeKinds(args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return offerRoots(begun, f.from, f.namespace)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.plannedOnly(cmd, args); err != nil {
+				return err
+			}
 			if err := onlyLive(cmd, f.from); err != nil {
 				return err
 			}
@@ -61,29 +78,21 @@ func newTree(s streams) *cobra.Command {
 	}
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of KIND/NAME (default any)")
-	complete(cmd, "namespace")
+	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(knownFacts(f.from)) })
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
+	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and what leads there")
+	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render puts the pools of the package in the current folder")
 	return cmd
 }
 
 type treeFlags struct {
 	clusterFlags
+	planned   bool
+	unhealthy bool
 	format    format
 	from      string
 	namespace string // of the root; facts are of all namespaces
-}
-
-// treeKinds begins what a tree may start at.
-func treeKinds(args []string) []string {
-	if len(args) > 0 {
-		return nil
-	}
-	kinds := fn.TreeNames()
-	for i := range kinds {
-		kinds[i] += "/"
-	}
-	return kinds
 }
 
 func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
@@ -98,6 +107,9 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 			return usage("%v", err)
 		}
 	}
+	if f.planned {
+		return runPlanned(s, f)
+	}
 	facts, err := treeFacts(ctx, s, f)
 	if err != nil {
 		return err
@@ -109,14 +121,43 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 		}
 	}
 	trees := fn.Tree(facts, root)
+	if len(trees) == 0 && f.from == fromInventory {
+		return runPlanned(s, f)
+	}
+	shown := trees
+	if f.unhealthy {
+		shown = health.Unhealthy(trees)
+	}
 	if f.format != asText {
-		return printAs(s.out, f.format, treesForMachines(trees))
+		return printAs(s.out, f.format, treesForMachines(shown))
 	}
 	if len(trees) == 0 {
-		terminal.Println(s.err, "there are no pools and no volumes")
+		terminal.Println(s.err, "there are no pools and no volumes; poolwright tree --planned shows where those of a package will go")
 		return nil
 	}
-	return printTrees(s.out, trees)
+	if len(shown) == 0 {
+		terminal.Println(s.err, "all that there is is healthy")
+	} else if err := printTrees(s.out, shown, false); err != nil {
+		return err
+	}
+	if wanted == nil {
+		return printTallies(s.out, trees, len(shown) > 0)
+	}
+	return nil
+}
+
+// printTallies ends the trees of a whole cluster, which may be longer than anybody
+// reads.
+func printTallies(w io.Writer, trees []*health.Tree, below bool) error {
+	var text strings.Builder
+	if below {
+		text.WriteByte('\n')
+	}
+	for _, t := range health.Tallies(trees) {
+		terminal.Println(&text, t.String())
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
 }
 
 // treeFacts reads what a tree is made of.
@@ -173,15 +214,16 @@ func strokes() branches {
 // treePrinter writes trees as a table. What hangs on an object is printed once.
 type treePrinter struct {
 	branches
+	planned bool // there is no health yet
 	rows    *tabwriter.Writer
 	phases  []health.Phase
 	printed map[finding.Ref]bool
 }
 
-func printTrees(w io.Writer, trees []*health.Tree) error {
+func printTrees(w io.Writer, trees []*health.Tree, planned bool) error {
 	var text strings.Builder
-	p := &treePrinter{branches: strokes(), rows: tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0), printed: map[finding.Ref]bool{}}
-	terminal.Printf(p.rows, "OBJECT\tHEALTH\tSTATE\tDETAILS\n")
+	p := &treePrinter{branches: strokes(), planned: planned, rows: tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0), printed: map[finding.Ref]bool{}}
+	p.row("OBJECT", "HEALTH", "STATE", "DETAILS")
 	for _, t := range trees {
 		p.print(t, "", "")
 	}
@@ -204,6 +246,14 @@ func printTrees(w io.Writer, trees []*health.Tree) error {
 	return nil
 }
 
+func (p *treePrinter) row(object, phase, state, details string) {
+	if p.planned {
+		terminal.Printf(p.rows, "%s\t%s\t%s\n", object, state, details)
+		return
+	}
+	terminal.Printf(p.rows, "%s\t%s\t%s\t%s\n", object, phase, state, details)
+}
+
 // print writes one object and what hangs on it. first stands before the object,
 // rest before all that follows.
 func (p *treePrinter) print(t *health.Tree, first, rest string) {
@@ -212,7 +262,7 @@ func (p *treePrinter) print(t *health.Tree, first, rest string) {
 	if again {
 		details = strings.TrimPrefix(details+", see above", ", ")
 	}
-	terminal.Printf(p.rows, "%s%s\t%s\t%s\t%s\n", first, t.Object, dash(string(t.Phase)), dash(t.State), details)
+	p.row(first+t.Object.String(), dash(string(t.Phase)), dash(t.State), details)
 	p.phases = append(p.phases, t.Phase)
 	if again {
 		return

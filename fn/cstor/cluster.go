@@ -48,6 +48,7 @@ func (r rendering) Choose() []system.Output {
 		if !finding.Failed(c.out.Findings) {
 			c.render()
 		}
+		rememberReasons(c.out.Choices, c.Before)
 		outputs[i] = c.out
 	}
 	return outputs

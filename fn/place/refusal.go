@@ -58,6 +58,10 @@ func common(reason string) string {
 		reason = "with " + strings.TrimPrefix(about, "has ")
 	case ok:
 		reason = about
+	case strings.HasPrefix(reason, "its "):
+		reason = "whose " + strings.TrimPrefix(reason, "its ")
+	default:
+		reason = "where " + reason
 	}
 	end := len(reason)
 	for _, detail := range []string{": ", "; ", ", ", ` "`, " as ", " at ", " by "} {

@@ -33,7 +33,7 @@ func TestSummarize(t *testing.T) {
 		{"a state", reasons("it is Inactive, not Active"), "1 Inactive"},
 		{"of nodes", reasons("it is cordoned", "it has the taint a=b:NoSchedule, which is not tolerated", "it has no label kubernetes.io/hostname"),
 			"1 cordoned, 1 with no label kubernetes.io/hostname, 1 with the taint a=b:NoSchedule"},
-		{"no sentence about it", reasons("the data disks are cloud disks", "its capacity cannot be read"), "1 its capacity cannot be read, 1 the data disks are cloud disks"},
+		{"no sentence about it", reasons("the data disks are cloud disks", "its capacity cannot be read"), "1 where the data disks are cloud disks, 1 whose capacity cannot be read"},
 		{"a long list is cut", reasons("it is a", "it is b", "it is c", "it is d", "it is e", "it is f", "it is g"), "1 a, 1 b, 1 c, 1 d, 1 e, 2 others"},
 	} {
 		if got := Summarize(c.refusals); got != c.want {

@@ -22,19 +22,28 @@ type Tally struct {
 // verdicts lists all of them, from best to worst.
 var verdicts = [...]Verdict{Kept, Chosen, Held, Awaited, Free, Refused}
 
+// Final leaves out what was decided otherwise for the same spec later on: a node that
+// is kept, and then held, is held.
+func Final(choices []Choice) []Choice {
+	type decision struct{ spec, subject finding.Ref }
+	last := make(map[decision]int, len(choices))
+	for i := range choices {
+		last[decision{choices[i].Spec, choices[i].Subject}] = i
+	}
+	var final []Choice
+	for i := range choices {
+		if last[decision{choices[i].Spec, choices[i].Subject}] == i {
+			final = append(final, choices[i])
+		}
+	}
+	return final
+}
+
 // Tallies counts choices, kind by kind in the order in which they come. Of what was
 // decided twice, the last word counts. size gives the bytes of a disk, or 0.
 func Tallies(choices []Choice, size func(subject finding.Ref) int64) []Tally {
-	last := make(map[finding.Ref]int, len(choices))
-	for i := range choices {
-		last[choices[i].Subject] = i
-	}
 	var tallies []Tally
-	for i := range choices {
-		c := &choices[i]
-		if last[c.Subject] != i {
-			continue
-		}
+	for _, c := range Final(choices) {
 		at := slices.IndexFunc(tallies, func(t Tally) bool { return t.Kind == c.Subject.Kind })
 		if at < 0 {
 			at = len(tallies)

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// What the shell offers as names comes from files, never from a cluster: a key press
+// must neither wait nor ask for a password.
+
+// packageAt reads a package for completion. What is not laid out like one is not
+// read: it may be somebody's home.
+func packageAt(dir string) folder.Package {
+	if dir == folder.Stdin || !isDir(filepath.Join(dir, inventory.Folder)) && !isDir(filepath.Join(dir, fn.RenderedFolder)) {
+		return folder.Package{}
+	}
+	p, _, err := folder.Read(folder.Input{Dir: dir})
+	if err != nil {
+		return folder.Package{}
+	}
+	return p
+}
+
+// knownFacts are the facts that --from names, as far as files have them: for a
+// cluster, the snapshot of it in the current folder.
+func knownFacts(from string) []*krm.Object {
+	if from == folder.Stdin {
+		return nil
+	}
+	if from == fromLive || from == fromInventory {
+		facts, _ := fn.Facts(packageAt(".").Objects, false)
+		return facts
+	}
+	p, _, err := folder.Read(folder.Input{Dir: from})
+	if err != nil {
+		return nil
+	}
+	facts, _ := fn.Facts(p.Objects, true)
+	return facts
+}
+
+// offer completes KIND/NAME and KIND/NAMESPACE/NAME. objects are those of a kind as
+// it was typed. The namespace is left out where the name says enough.
+func offer(begun string, kinds []string, objects func(kind string) []finding.Ref) ([]string, cobra.ShellCompDirective) {
+	kind, rest, typed := strings.Cut(begun, "/")
+	if !typed {
+		var begins []string
+		for _, k := range kinds {
+			if strings.HasPrefix(strings.ToLower(k), strings.ToLower(begun)) {
+				begins = append(begins, k+"/")
+			}
+		}
+		return begins, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	refs := objects(kind)
+	named := map[string]int{}
+	for _, r := range refs {
+		named[r.Name]++
+	}
+	var names []string
+	for _, r := range refs {
+		name := r.Name
+		if r.Namespace != "" && (named[name] > 1 || strings.HasPrefix(rest, r.Namespace+"/")) {
+			name = r.Namespace + "/" + name
+		}
+		if strings.HasPrefix(name, rest) && name == terminal.Printable(name) {
+			names = append(names, kind+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}
+
+// offerRoots completes what a tree starts at.
+func offerRoots(begun, from, namespace string) ([]string, cobra.ShellCompDirective) {
+	return offer(begun, fn.TreeNames(), func(name string) []finding.Ref {
+		kind, err := fn.TreeKind(name)
+		if err != nil {
+			return nil
+		}
+		var refs []finding.Ref
+		for _, o := range knownFacts(from) {
+			if o.GroupKind() == kind && (namespace == "" || o.Namespace == "" || o.Namespace == namespace) {
+				refs = append(refs, o.Ref)
+			}
+		}
+		return refs
+	})
+}
+
+// offerSubjects completes what explain has to say something about.
+func offerSubjects(begun, dir string) ([]string, cobra.ShellCompDirective) {
+	p := packageAt(dir)
+	var kinds []string
+	of := map[string][]finding.Ref{}
+	for _, c := range fn.Render(fn.Package{Objects: p.Objects, Output: p.Lock}).Choices {
+		for _, r := range []finding.Ref{c.Spec, c.Subject} {
+			kind := strings.ToLower(r.Kind)
+			if of[kind] == nil {
+				kinds = append(kinds, r.Kind)
+			}
+			if !slices.Contains(of[kind], r) {
+				of[kind] = append(of[kind], r)
+			}
+		}
+	}
+	return offer(begun, kinds, func(kind string) []finding.Ref { return of[strings.ToLower(kind)] })
+}
+
+// explainWords completes [DIR] [KIND/NAME]. A word that could be both is a folder.
+func explainWords(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		if kind, _, typed := strings.Cut(begun, "/"); typed && kind != "" && !isDir(kind) {
+			if words, directive := offerSubjects(begun, "."); len(words) > 0 {
+				return words, directive
+			}
+		}
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	case 1:
+		if _, err := os.Stat(args[0]); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp // that was KIND/NAME already
+		}
+		return offerSubjects(begun, args[0])
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// namespacesOf lists the namespaces of some objects.
+func namespacesOf(objects []*krm.Object) []string {
+	var names []string
+	for _, o := range objects {
+		if o.Namespace != "" && o.Namespace == terminal.Printable(o.Namespace) {
+			names = append(names, o.Namespace)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

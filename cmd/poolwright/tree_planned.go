@@ -1,0 +1,58 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/health"
+)
+
+// plannedOnly refuses what cannot be meant together with --planned: the facts of a
+// render are those of its package.
+func (f *treeFlags) plannedOnly(cmd *cobra.Command, args []string) error {
+	switch {
+	case !f.planned:
+	case f.unhealthy:
+		return usage("what is only planned has no health yet: leave out --planned or --unhealthy")
+	case len(args) > 0:
+		return usage("--planned shows all that the package asks for: leave out %s, or see poolwright explain . %s", args[0], args[0])
+	case cmd.Flags().Changed("from") && f.from != fromInventory:
+		return usage("--planned looks at the inventory of the package only: leave out --from %s", f.from)
+	default:
+		f.from = fromInventory
+	}
+	return nil
+}
+
+// runPlanned shows where a render of the package in the current folder puts things.
+func runPlanned(s streams, f treeFlags) error {
+	l, err := load(s, ".", "")
+	if err != nil {
+		return err
+	}
+	result := l.render(s)
+	if err := reportErrors(s, result.Findings); err != nil {
+		return err
+	}
+	trees := []*health.Tree{}
+	if result.Facts != nil {
+		trees = fn.PlannedTree(result.Choices, result.Facts)
+	}
+	if f.format != asText {
+		return printAs(s.out, f.format, treesForMachines(trees))
+	}
+	if len(trees) == 0 {
+		terminal.Println(s.err, "there are no pools and no volumes, and no spec in the current folder asks for any")
+		return nil
+	}
+	if err := printTrees(s.out, trees, true); err != nil {
+		return err
+	}
+	terminal.Println(s.out)
+	counts := explain(result.Choices, nil, nil)
+	for i := range counts {
+		counts[i].limit(explainFlags{summary: true}, result.Facts)
+	}
+	return printExplanations(s.out, counts)
+}
