@@ -23,9 +23,9 @@ build: ## Build bin/poolwright
 	$(GO_BUILD) -o bin/poolwright ./cmd/poolwright
 
 .PHONY: demo
-demo: build ## Explain an example, and render it into a temporary folder
+demo: build ## Explain an example, and render it, in a temporary folder
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && set -e && \
-	bin/poolwright init cstor-local "$$tmp/cstor-local" && \
+	bin/poolwright init cstor-local "$$tmp/cstor-local" --example && \
 	rm -rf "$$tmp/cstor-local/rendered" && cd "$$tmp" && \
 	run() { printf '\n$$ %s\n' "$$*"; "$(CURDIR)/bin/$$@"; } && \
 	run poolwright explain cstor-local && \

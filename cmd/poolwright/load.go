@@ -1,9 +1,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -36,7 +40,23 @@ func (l loaded) render(s streams) fn.Result {
 	if finding.Failed(l.findings) {
 		return fn.Result{Findings: finding.Sort(append(l.findings, fn.Vet(l.pkg())...))}
 	}
-	return fn.Render(l.pkg())
+	result := fn.Render(l.pkg())
+	l.addPlace(result.Findings)
+	return result
+}
+
+// addPlace ends what is said of a missing inventory with where it is to lie: fn knows
+// no folders.
+func (l loaded) addPlace(fs []finding.Finding) {
+	info, err := os.Stat(l.input.Dir)
+	if err != nil || !info.IsDir() || filepath.Clean(l.input.Dir) == "." {
+		return
+	}
+	for i := range fs {
+		if fs[i].Rule == "no-inventory" {
+			fs[i].Message += " -o " + quote(filepath.Join(l.input.Dir, inventory.Folder))
+		}
+	}
 }
 
 // dirArg is the argument DIR of a verb.

@@ -65,7 +65,7 @@ func TestSidecar(t *testing.T) {
 	limits := patch.Spec.Template.Spec.Containers[0].SecurityContext
 
 	dir := filepath.Join(t.TempDir(), "cstor-local")
-	in.must(t, ".", w.program, "init", "cstor-local", dir)
+	in.must(t, ".", w.program, "init", "cstor-local", dir, "--example")
 	run := func(command []string) (stdout, stderr string, err error) {
 		args := []string{
 			"run", "--rm", "--network", "none", "--user", strconv.Itoa(limits.RunAsUser), "--read-only=" + strconv.FormatBool(limits.ReadOnlyRootFilesystem),

@@ -44,7 +44,7 @@ func (w *workbench) must(t *testing.T, dir, program string, args ...string) stri
 func (w *workbench) fresh(t *testing.T, system string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), system)
-	w.must(t, ".", w.program, "init", system, dir)
+	w.must(t, ".", w.program, "init", system, dir, "--example")
 	if err := os.RemoveAll(filepath.Join(dir, "rendered")); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestRealTools(t *testing.T) {
 	t.Run("kustomize exec with the lock", func(t *testing.T) {
 		kustomize := tool.Need(t, "kustomize")
 		dir := filepath.Join(t.TempDir(), "p")
-		w.must(t, ".", w.program, "init", "cstor-local", dir)
+		w.must(t, ".", w.program, "init", "cstor-local", dir, "--example")
 		w.must(t, ".", w.program, "render", dir)
 		out := w.must(t, ".", kustomize, "build", "--enable-alpha-plugins", "--enable-exec", dir)
 		same(t, "kustomize", owned(t, out, false), applied)

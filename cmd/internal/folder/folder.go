@@ -4,6 +4,7 @@
 package folder
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -107,8 +108,8 @@ func ReadRendered(dir, name string) ([]*krm.Object, []finding.Finding) {
 }
 
 // HoldsFiles reports whether a folder or one below it has a file that is not hidden:
-// Git keeps no empty folders, so people put a hidden file there. What cannot be
-// read may have one.
+// Git keeps no empty folders, so people put a hidden file there, and init the list of
+// an empty output folder. What cannot be read may have one.
 func HoldsFiles(dir string) bool {
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -121,6 +122,9 @@ func HoldsFiles(dir string) bool {
 				return fs.SkipDir
 			}
 		case !e.IsDir():
+			if data, err := os.ReadFile(path); err == nil && bytes.Equal(data, EmptyKustomization()) {
+				return nil
+			}
 			return errHolds
 		}
 		return nil

@@ -178,14 +178,18 @@ func (f *oldFiles) kustomization(want map[string][]byte) error {
 	if len(want) == 0 {
 		return nil
 	}
-	var b bytes.Buffer
-	// kpt live applies what does not say that it is local.
-	b.WriteString(madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata:\n  name: rendered\n" +
-		"  annotations:\n    config.kubernetes.io/local-config: \"true\"\nresources:\n")
+	b := bytes.NewBuffer(append(kustomizationHead(), "resources:\n"...))
 	for _, path := range slices.Sorted(maps.Keys(want)) {
-		fmt.Fprintf(&b, "- %s\n", filepath.ToSlash(path))
+		fmt.Fprintf(b, "- %s\n", filepath.ToSlash(path))
 	}
 	b.WriteString("sortOptions:\n  order: fifo\n")
 	want[kustomizationFile] = b.Bytes()
 	return nil
+}
+
+// kustomizationHead is how the list of an output folder begins. kpt live applies what
+// does not say that it is local.
+func kustomizationHead() []byte {
+	return []byte(madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata:\n  name: rendered\n" +
+		"  annotations:\n    config.kubernetes.io/local-config: \"true\"\n")
 }

@@ -1,0 +1,123 @@
+// Package scaffold makes the files of a new package: from the templates of a system,
+// what a person chose, and what an inventory suggests for the rest.
+package scaffold
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/poolwright/poolwright/examples"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Choices are what a person decides about a new package. Empty ones are filled from
+// the inventory, or left to the defaults of the system.
+type Choices struct {
+	Name, Namespace string          // of the spec
+	Pools           int             // 0: the default
+	Nodes, Disks    []selector.Term // none: all
+	RAID            string
+	Capacity        string // a quantity: the least of a disk
+	Driver          string // of CSI
+	StorageClass    string
+}
+
+// What stands in a spec where neither a person nor an inventory says better.
+const (
+	defaultName      = "prod"
+	defaultNamespace = "openebs"
+	defaultRAID      = "mirror"
+	defaultCapacity  = "100Gi"
+)
+
+// New returns the files of a package of a system that is to lie in dir, by path.
+// inventory names its files of the inventory; facts are what is in them.
+func New(system, dir string, c Choices, inventory []string, facts []*krm.Object) (map[string][]byte, error) {
+	place, err := placeOf(dir, system)
+	if err != nil {
+		return nil, err
+	}
+	c.suggest(flatten(facts))
+	files, err := examples.New(system, examples.Values{
+		Folder:       place.name,
+		Name:         cmp.Or(c.Name, defaultName),
+		Namespace:    cmp.Or(c.Namespace, defaultNamespace),
+		Pools:        c.Pools,
+		Nodes:        termList(c.Nodes),
+		Disks:        termList(c.Disks),
+		Capacity:     cmp.Or(c.Capacity, defaultCapacity),
+		RAID:         cmp.Or(c.RAID, defaultRAID),
+		Driver:       c.Driver,
+		StorageClass: c.StorageClass,
+		Inventory:    inventory,
+	}, map[string]any{"yaml": scalar, "tree": tree})
+	if err != nil {
+		return nil, err
+	}
+	place.rename(files, cmp.Or(c.Namespace, defaultNamespace))
+	return files, nil
+}
+
+// Example returns the files of a copy of an example that is to lie in dir.
+func Example(system, dir string) (map[string][]byte, error) {
+	place, err := placeOf(dir, system)
+	if err != nil {
+		return nil, err
+	}
+	files, err := examples.Files(system)
+	if err == nil {
+		place.rename(files, defaultNamespace)
+	}
+	return files, err
+}
+
+// place is where a package lies: its name, and the path of its output in a repository.
+type place struct{ system, name, rendered string }
+
+// placeOf finds the name and the path of a folder. Where its name is none in
+// Kubernetes, that of the system takes its place; where the path leads out of the
+// current folder, only its end can be one in a repository.
+func placeOf(dir, system string) (place, error) {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return place{}, err
+	}
+	name, path := filepath.Base(full), filepath.Clean(dir)
+	if path == "." || !filepath.IsLocal(path) {
+		path = name
+	}
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		name = system
+	}
+	return place{system: system, name: name, rendered: filepath.ToSlash(path) + "/rendered"}, nil
+}
+
+// rename puts the name, the path and the namespace into what the wiring took from
+// the example.
+func (p place) rename(files map[string][]byte, namespace string) {
+	replacer := strings.NewReplacer(
+		": ./"+p.system+"/rendered", ": "+scalar("./"+p.rendered),
+		": "+p.system+"/rendered", ": "+scalar(p.rendered),
+		": "+p.system+"\n", ": "+scalar(p.name)+"\n",
+		": "+defaultNamespace+"\n", ": "+scalar(namespace)+"\n",
+	)
+	for _, name := range []string{"Kptfile", "kustomization.yaml", "argocd/application.yaml", "flux/sync.yaml"} {
+		files[name] = []byte(replacer.Replace(string(files[name])))
+	}
+}
+
+// scalar writes a text as YAML.
+func scalar(text string) string {
+	node := document.Text(text)
+	return strings.TrimSuffix(string(document.Append(nil, &node, 0)), "\n")
+}
+
+// tree writes a tree as YAML, behind indent spaces.
+func tree(indent int, node *document.Node) string {
+	return strings.TrimSuffix(string(document.Append(nil, node, indent)), "\n")
+}
