@@ -104,7 +104,9 @@ func (a admission) refusedDevice(hostname, name string) string {
 	case d.Hostname != hostname:
 		return "it is not on " + hostname
 	}
-	return a.disks.Refuse(d, a.wanted())
+	want := a.keep()
+	want.Volumes = func(*inventory.Volume) bool { return true }
+	return a.ledger.Verdict(a.disk(name), want).Reason()
 }
 
 func refusedCache(p *pool.Pool) []string {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -42,7 +42,7 @@ func newTestCluster(t *testing.T, more string) admission {
 		Completed: []byte(`{"spec":{"diskConfig":{"minCapacity":"1","local":{}}}}`),
 		Consent:   system.NewConsent(""),
 	}
-	return admission{newCluster(spec, facts, pool.NewLive(facts), place.NewDisks(facts)).input}
+	return admission{newCluster(spec, facts, pool.NewLive(facts), disk.NewLedger(facts)).input}
 }
 
 // pools writes a CStorPoolCluster in short: "n1 mirror a1,b1 c1,d1 | stripe e1; ..."

@@ -126,7 +126,7 @@ func (a assessment) poolCluster() {
 	own := func(cluster inventory.Key) bool {
 		return cluster == inventory.Key{Namespace: a.Ref.Namespace, Name: a.Ref.Name}
 	}
-	for _, o := range otherPools(a.facts, own, nil) {
+	for _, o := range otherPools(a.facts, own) {
 		if o.Namespace != a.Ref.Namespace {
 			continue
 		}
@@ -204,4 +204,14 @@ func (a assessment) replicasOn(hostname string) string {
 		return "the inventory does not tell whether volume replicas are on it"
 	}
 	return "the inventory knows of no volume replica on it"
+}
+
+// otherPools lists the live CStorPoolClusters that are not our own, and the instances of
+// such.
+func otherPools(facts *inventory.Facts, own func(inventory.Key) bool) []*krm.Object {
+	others := slices.DeleteFunc(facts.PoolClusters(), func(o *krm.Object) bool { return own(key(o)) })
+	for _, i := range facts.OtherPoolInstances(own) {
+		others = append(others, i.Object)
+	}
+	return others
 }

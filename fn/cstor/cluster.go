@@ -11,22 +11,21 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Start implements system.Renderer. The specs come in order of namespace and name.
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
-	disks := place.NewDisks(in.Facts)
-	takeHeld(disks, otherPools(in.Facts, ownPools(specs), in.Held))
+	enter(in.Disks, in, specs)
 	live := pool.NewLive(in.Facts)
 	r := make(rendering, len(specs))
 	for i, spec := range specs {
-		r[i] = newCluster(spec, in.Facts, live, disks)
+		r[i] = newCluster(spec, in.Facts, live, in.Disks)
 		checkClasses(r[i].input, in.Held)
 	}
 	return r
@@ -75,13 +74,13 @@ type disks struct {
 	spare       []string
 }
 
-func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, disks *place.Disks) *cluster {
+func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger) *cluster {
 	n := names{spec.Object.Namespace, spec.Object.Name}
 	in := &input{
-		names: n, collector: &collector{spec: spec}, holder: spec.Object.Ref.String(),
-		facts: facts, disks: disks, live: newLivePools(live, n),
+		names: n, collector: &collector{spec: spec}, owner: spec.Object.OwnerKey(),
+		facts: facts, ledger: ledger, live: newLivePools(live, n),
 	}
-	c := &cluster{in, &recovery{in, map[string]bool{}}}
+	c := &cluster{in, &recovery{in}}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
@@ -120,31 +119,9 @@ func (c *cluster) keep() {
 				c.report(finding.Error, "device-twice", "", "block device %s is twice in its pools; mend the CStorPoolCluster", name)
 			}
 			seen[name] = true
-			if holder := c.disks.Take(c.namespace, name, c.holder); holder != "" {
+			if holder := heldBy(c.disk(name), c.mine); holder != "" {
 				c.report(finding.Error, "device-twice", "",
 					"block device %s on node %s is in its pool already and is also held by %s; take it out of one of them", name, p.node, holder)
-			}
-		}
-	}
-	c.lost.reserve()
-	c.keepReserved()
-}
-
-// keepReserved takes what the storage sets hold. A pool says which disks it has; a
-// storage set knows more only of disks that are not in a pool. Those matter for disks of
-// the nodes.
-func (c *cluster) keepReserved() {
-	if c.cfg.external() && (c.cfg.Spec.PoolConfig.WriteCache == nil || c.cfg.cacheExternal()) {
-		return
-	}
-	for _, node := range c.lock.nodes {
-		roles := []role{data, cache, spare}
-		if c.lock.pool(node) != nil {
-			roles = []role{spare}
-		}
-		for _, r := range roles {
-			for _, name := range c.lock.reserved(node, r) {
-				c.disks.Take(c.namespace, name, c.holder)
 			}
 		}
 	}

@@ -76,8 +76,8 @@ func (l *localDisks) newPool(m *member, s *supply) {
 		l.await(m, s, cache, m.cache.Disks())
 		return
 	}
-	m.data = l.cfg.groups(l.take(m.name, data, p.data))
-	m.cache = l.cfg.cacheGroups(l.take(m.name, cache, p.cache))
+	m.data = l.cfg.groups(l.takeAll(m.name, data, p.data))
+	m.cache = l.cfg.cacheGroups(l.takeAll(m.name, cache, p.cache))
 	s.remove(p.data)
 	s.remove(p.cache)
 	l.reportNoCache(m.name, p)
@@ -118,7 +118,7 @@ func (l *localDisks) growPool(m *member, s *supply) {
 				finding.Count(missing, "disk"), quantity.Size(l.cfg.minCapacity), m.name, len(s.data))
 			break
 		}
-		m.data = l.cfg.groups(append(m.data.Disks(), l.take(m.name, data, added)...))
+		m.data = l.cfg.groups(append(m.data.Disks(), l.takeAll(m.name, data, added)...))
 		s.remove(added)
 	}
 }
@@ -153,7 +153,7 @@ func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.Blo
 		return 1
 	})
 	added := fitting[:min(len(fitting), count-len(m.spare))]
-	m.spare = append(m.spare, l.take(m.name, spare, added)...)
+	m.spare = append(m.spare, l.takeAll(m.name, spare, added)...)
 	s.remove(added)
 	if len(m.spare) < count {
 		l.report(finding.Warning, "awaiting-spare", "spec.poolConfig.spare",
@@ -162,11 +162,11 @@ func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.Blo
 }
 
 // take reserves newly chosen devices.
-func (l *localDisks) take(node string, r role, devices []*inventory.BlockDevice) []string {
+func (l *localDisks) takeAll(node string, r role, devices []*inventory.BlockDevice) []string {
 	names := make([]string, len(devices))
 	for i, d := range devices {
 		names[i] = d.Name
-		l.disks.Take(d.Namespace, d.Name, l.holder)
+		l.take(l.disk(d.Name))
 		if slices.Contains(l.lock.reserved(node, r), d.Name) {
 			l.choose(l.deviceRef(d.Name), node, r, place.Kept, "it was reserved earlier: "+describe(d))
 			continue
@@ -196,8 +196,8 @@ func (l *localDisks) passOver() {
 		if d.Namespace != l.namespace || decided[d.Name] {
 			continue
 		}
-		nodes, holder := l.facts.Host(d.Hostname), l.disks.Holder(d)
-		if len(nodes) == 1 && holder != "" && holder != l.holder {
+		nodes, holder := l.facts.Host(d.Hostname), heldBy(l.disk(d.Name), l.unused)
+		if len(nodes) == 1 && holder != "" {
 			l.choose(l.deviceRef(d.Name), nodes[0].Name, "", place.Refused, "it is taken by "+holder)
 		} else if len(nodes) == 1 {
 			l.choose(l.deviceRef(d.Name), nodes[0].Name, "", place.Free, "its node holds no pool of this cluster")

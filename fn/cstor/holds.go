@@ -1,43 +1,24 @@
 package cstor
 
 import (
-	"slices"
-
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
-// otherPools lists the CStorPoolClusters that are not our own, live or held by others,
-// and the instances of such.
-func otherPools(facts *inventory.Facts, own func(inventory.Key) bool, held []*krm.Object) []*krm.Object {
-	others := slices.DeleteFunc(append(facts.PoolClusters(), held...), func(o *krm.Object) bool {
-		return o.Kind == poolClusterKind && own(key(o))
-	})
-	for _, i := range facts.OtherPoolInstances(own) {
-		others = append(others, i.Object)
+// Holds implements system.Holder.
+func (System) Holds(o *krm.Object) []disk.Hold {
+	if o.Kind == storageSetKind {
+		_, set := readStorageSet(o)
+		return set.holds(o.Namespace)
 	}
-	return others
-}
-
-// ownPools tells the CStorPoolClusters of the specs.
-func ownPools(specs []*system.Spec) func(inventory.Key) bool {
-	own := map[inventory.Key]bool{}
-	for _, s := range specs {
-		own[key(s.Object)] = true
+	var holds []disk.Hold
+	for _, name := range disksOf(o) {
+		holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: name}})
 	}
-	return func(cluster inventory.Key) bool { return own[cluster] }
-}
-
-// takeHeld takes the block devices that the pools and storage sets of others hold.
-func takeHeld(disks *place.Disks, held []*krm.Object) {
-	for _, o := range held {
-		for _, name := range disksOf(o) {
-			disks.Take(o.Namespace, name, o.Ref.String())
-		}
-	}
+	return holds
 }
 
 // disksOf lists the block devices that a CStorPoolCluster, one of its instances or a
@@ -56,4 +37,31 @@ func disksOf(o *krm.Object) []string {
 		return names
 	}
 	return nil
+}
+
+// enter records what the pools and storage sets hold that were rendered, that live, and
+// that people wrote.
+func enter(ledger *disk.Ledger, in system.Input, specs []*system.Spec) {
+	add := func(o *krm.Object, source disk.Source) {
+		if holds := (System{}).Holds(o); len(holds) > 0 {
+			ledger.Add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: source}, holds)
+		}
+	}
+	for _, s := range specs {
+		for _, o := range s.Before {
+			add(o, disk.Lock)
+		}
+	}
+	for _, kind := range []string{poolClusterKind, poolInstanceKind} {
+		for _, o := range in.Facts.Objects(cstorGroup, kind) {
+			add(o, disk.Live)
+		}
+	}
+	for _, o := range in.Held {
+		source := disk.Manifest
+		if o.Owner() != "" {
+			source = disk.Lock
+		}
+		add(o, source)
+	}
 }

@@ -1,9 +1,12 @@
 package cstor
 
 import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
@@ -12,19 +15,66 @@ import (
 type input struct {
 	names
 	*collector
-	holder  string // the spec, as the account of disks names it
+	owner   string // the owner key of the spec
 	cfg     config
 	facts   *inventory.Facts
-	disks   *place.Disks
+	ledger  *disk.Ledger
 	lock    *lock
 	live    *livePools
 	consent consent
 }
 
-// wanted is what every device of the cluster must meet, of whatever size.
-func (in *input) wanted() place.Wanted {
-	return place.Wanted{Namespace: in.namespace, Cluster: in.name, Holder: in.holder, AllowedTags: in.cfg.allowedTags}
+// disk is the disk of a block device; a missing one if nobody reports it.
+func (in *input) disk(device string) *disk.Disk { return in.ledger.Device(in.namespace, device) }
+
+// mine reports whether a hold is one of this cluster. A manifest of its name is in the
+// way itself, not because of its disks.
+func (in *input) mine(h disk.Holder) bool {
+	named := h.Object.Kind == poolClusterKind && h.Object.Namespace == in.namespace && h.Object.Name == in.name
+	return h.Owner == in.owner || named || in.lives(h)
 }
+
+// unused is mine, but for what lives in a pool: that has its use.
+func (in *input) unused(h disk.Holder) bool { return in.mine(h) && !in.lives(h) }
+
+// lives reports whether a hold is one of the live pools of this cluster.
+func (in *input) lives(h disk.Holder) bool {
+	if h.Source != disk.Live || h.Object.Namespace != in.namespace {
+		return false
+	}
+	return h.Object.Kind == poolClusterKind && h.Object.Name == in.name ||
+		h.Object.Kind == poolInstanceKind && slices.ContainsFunc(in.live.all, func(i *pool.Instance) bool { return i.Name == h.Object.Name })
+}
+
+// want is what every disk of the cluster must meet, of whatever size, to get its place
+// now. node may be nil.
+func (in *input) want(node *inventory.Node) disk.Want {
+	return disk.Want{Mine: in.unused, Namespace: in.namespace, Node: node, AllowedTags: in.cfg.allowedTags, PoolCluster: in.name}
+}
+
+// keep is what a disk must meet to stay in its place. Which volume a cloud disk is, its
+// claim says.
+func (in *input) keep() disk.Want {
+	want := in.want(nil)
+	want.Mine = in.mine
+	if in.cfg.external() || in.cfg.cacheExternal() {
+		want.Volumes = func(*inventory.Volume) bool { return true }
+	}
+	return want
+}
+
+// heldBy is the first holder of a disk that is not the asker, in words, or "".
+func heldBy(d *disk.Disk, asker func(disk.Holder) bool) string {
+	for _, h := range d.Holders() {
+		if !asker(h) {
+			return h.String()
+		}
+	}
+	return ""
+}
+
+// take reserves a disk that was chosen.
+func (in *input) take(d *disk.Disk) { in.ledger.Take(d, in.spec.Object.Ref, in.owner) }
 
 // holdsData reports whether a claim is bound, as far as the snapshot or an
 // attachment that was rendered for it tells. An attachment always is.

@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 )
@@ -92,6 +93,17 @@ func readStorageSet(o *krm.Object) (node string, s storageSet) {
 		s.devices[r] = append(s.devices[r], d.Str("name"))
 	}
 	return o.Node.Str("spec", "node", "name"), s
+}
+
+// holds lists the disks of a set, each with what it is for.
+func (s storageSet) holds(namespace string) []disk.Hold {
+	var holds []disk.Hold
+	for _, r := range []role{data, cache, spare} {
+		for _, name := range s.devices[r] {
+			holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: namespace, Name: name}, Role: string(r)})
+		}
+	}
+	return holds
 }
 
 func (l *lock) addNode(name string) {

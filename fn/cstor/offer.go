@@ -1,11 +1,11 @@
 package cstor
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
@@ -38,25 +38,25 @@ type refusal struct {
 // offer sorts the devices of a node into what may be used for what.
 func (st *stock) offer(hostname string, node *inventory.Node) supply {
 	var s supply
-	anySize := st.wanted()
-	wanted := anySize
+	wanted := st.want(node)
 	wanted.MinCapacity = st.cfg.minCapacity
 	for _, d := range st.facts.DevicesOn(hostname) {
 		if st.lock.pooled[d.Name] && d.Namespace == st.namespace {
 			continue
 		}
-		if reason := cmp.Or(elsewhere(d, node), isVolume(st.facts.VolumesOn(d))); reason != "" {
+		verdict := st.ledger.Verdict(st.ledger.Device(d.Namespace, d.Name), wanted)
+		reason := verdict.Reason()
+		if reason != "" && verdict.Of(disk.WrongNode, disk.PersistentVolume) == reason {
 			s.refused = append(s.refused, refusal{d, reason})
 			continue
 		}
-		reason := st.disks.Refuse(d, wanted)
 		switch local := st.cfg.Spec.DiskConfig.Local; {
 		case local == nil:
 			reason = "the data disks are cloud disks"
 		case !selector.MatchesAny(local.BlockDeviceSelector.SelectorTerms, d.Object):
 			reason = "it is not selected by spec.diskConfig.local.blockDeviceSelector"
 		}
-		isCache := st.cacheSelects(d) && st.disks.Refuse(d, anySize) == ""
+		isCache := st.cacheSelects(d) && onlySmall(verdict)
 		if isCache {
 			s.fast = append(s.fast, d)
 		}
@@ -68,6 +68,11 @@ func (st *stock) offer(hostname string, node *inventory.Node) supply {
 		}
 	}
 	return s
+}
+
+// onlySmall reports whether nothing speaks against a disk but its size.
+func onlySmall(v disk.Verdict) bool {
+	return !slices.ContainsFunc(v, func(o disk.Objection) bool { return o.Rule != disk.TooSmall })
 }
 
 // checkFields refuses a term that excludes by a field of which nobody has heard: it would

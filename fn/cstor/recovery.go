@@ -2,40 +2,16 @@ package cstor
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // recovery takes back what lives and the lock has lost.
-type recovery struct {
-	*input
-	takers map[string]bool // who holds what only lives, in the account of disks
-}
-
-// reserve takes what the live pools have and the lock does not know: whatever the
-// lock says, data is there. Cloud disks are known by their claims, and so come back to
-// their places.
-func (r *recovery) reserve() {
-	take := func(names []string, by string) {
-		if r.cfg.external() {
-			by = r.holder
-		}
-		for _, name := range names {
-			if !r.lock.pooled[name] {
-				r.takers[by] = true
-				r.disks.Take(r.namespace, name, by)
-			}
-		}
-	}
-	if c := r.live.cluster; c != nil {
-		take(c.Disks(), "the live "+c.Object.Ref.String())
-	}
-	for _, i := range r.live.all {
-		take(i.Pool.Disks(), "the live "+i.Object.Ref.String())
-	}
-}
+type recovery struct{ *input }
 
 // refuseHost refuses a host for a new pool where one of this cluster is already that
 // cannot be taken back.
@@ -61,23 +37,21 @@ func (r *recovery) keptOut(node string, p *pool.Pool) string {
 	if r.consent.allows(node) {
 		return "its removal is allowed"
 	}
-	disk := &r.cfg.Spec.DiskConfig
-	unlike := func(group pool.Group) bool { return p.RAIDType != stripe && len(group) != disk.GroupSize }
+	want := &r.cfg.Spec.DiskConfig
+	unlike := func(group pool.Group) bool { return p.RAIDType != stripe && len(group) != want.GroupSize }
 	if p.RAIDType != r.cfg.Spec.PoolConfig.RAIDType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
-		r.cfg.external() && len(p.Data.Disks()) > disk.MinCount {
+		r.cfg.external() && len(p.Data.Disks()) > want.MinCount {
 		return "it is not as the spec wants it"
 	}
 	for _, name := range p.Disks() {
-		d := r.facts.Device(r.namespace, name)
 		switch {
-		case d == nil:
+		case r.disk(name).Missing():
 			return "its block device " + name + " is missing from the inventory"
 		case r.lock.pooled[name]:
 			return "its block device " + name + " is in another pool of the cluster"
-		case r.disks.Holder(d) != r.holder && !r.takers[r.disks.Holder(d)]:
-			return "its block device " + name + " is taken by " + r.disks.Holder(d)
-		case !r.cfg.external() && len(r.facts.VolumesOn(d)) > 0:
-			return "its block device " + name + ": " + isVolume(r.facts.VolumesOn(d))
+		}
+		if why := r.ledger.Verdict(r.disk(name), r.keep()).Of(disk.PersistentVolume, disk.Held); why != "" {
+			return "its block device " + name + " " + strings.TrimPrefix(why, "it ")
 		}
 	}
 	return r.unclaimed(node, p)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -192,7 +193,9 @@ func (c *cloudDisks) see(m *member, v *volume) {
 		v.device = d.Name
 		return
 	}
-	if reason := c.disks.Refuse(d, c.wanted()); reason != "" {
+	verdict := c.verdict(v, d)
+	isVolume := func(o disk.Objection) bool { return o.Rule == disk.PersistentVolume }
+	if reason := slices.DeleteFunc(slices.Clone(verdict), isVolume).Reason(); reason != "" {
 		c.report(finding.Warning, "device-refused", "", "Storage %s is block device %s, which cannot be used: %s", v.name, d.Name, reason)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Refused, reason)
 		return
@@ -202,15 +205,24 @@ func (c *cloudDisks) see(m *member, v *volume) {
 			d.Name, cmp.Or(strings.TrimSuffix("Storage "+other, "Storage "), "in a pool"), krm.AnnotationBlockDevice)
 		return
 	}
-	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
-	if shown := c.facts.VolumesOn(d); len(shown) > 0 && !slices.ContainsFunc(shown, own) {
-		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, isVolume(shown))
+	if reason := verdict.Reason(); reason != "" {
+		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, reason)
 		return
 	}
 	c.matched[d.Name] = v.name
-	c.disks.Take(d.Namespace, d.Name, c.holder)
+	c.take(c.disk(d.Name))
 	v.device = d.Name
 	c.choose(c.deviceRef(d.Name), m.name, v.role, place.Chosen, "it is the volume of Storage "+v.name)
+}
+
+// verdict says whether a volume may be used as the block device that shows it.
+func (c *cloudDisks) verdict(v *volume, d *inventory.BlockDevice) disk.Verdict {
+	want := c.want(nil)
+	want.Mine = c.mine
+	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
+	shown := slices.ContainsFunc(c.facts.VolumesOn(d), own)
+	want.Volumes = func(*inventory.Volume) bool { return shown }
+	return c.ledger.Verdict(c.disk(d.Name), want)
 }
 
 func awaited(v *volume) string {
@@ -250,7 +262,7 @@ func (c *cloudDisks) match(m *member, v *volume) *inventory.BlockDevice {
 	if len(found) == 0 {
 		return nil
 	}
-	if d := found[0]; d.Hostname != m.hostname || elsewhere(d, m.node) != "" {
+	if d := found[0]; d.Hostname != m.hostname || c.ledger.Verdict(c.disk(d.Name), c.want(m.node)).Of(disk.WrongNode) != "" {
 		c.storageError(v, "wrong-node", "block device %s is on host %q, not on node %s (host %q); the volume is attached to the wrong node", d.Name, d.Hostname, m.name, m.hostname)
 		return nil
 	}
@@ -337,6 +349,6 @@ func (c *cloudDisks) placeLocalCache(m *member) {
 		c.report(finding.Warning, "awaiting-devices", "spec.poolConfig.writeCache", "awaiting disks on node %s: %s", m.name, lack)
 		return
 	}
-	m.cache = c.cfg.cacheGroups(c.take(m.name, cache, p.cache))
+	m.cache = c.cfg.cacheGroups(c.takeAll(m.name, cache, p.cache))
 	c.reportNoCache(m.name, p)
 }
