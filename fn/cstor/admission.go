@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/raid"
 )
@@ -22,65 +22,72 @@ const (
 	callsPerClaimed = 2  // on an update
 )
 
-// admit checks the rendered object against every rule of the webhook, and what
+// admission is what the webhook would say.
+type admission struct{ *input }
+
+// admit checks the CStorPoolCluster that is to be rendered against every rule of the webhook, and what
 // the webhook lets through although it goes wrong.
-func (c *cluster) admit(o *krm.Object) {
-	pools := readPools(o.Node)
-	for _, problem := range c.refusedPools(pools) {
-		c.report(finding.Error, "admission", "", "the cStor admission webhook would refuse the CStorPoolCluster: %s", problem)
+func admit(in *input, cluster *pool.Cluster) {
+	a, pools := admission{in}, cluster.Pools
+	for _, problem := range a.refusedPools(pools) {
+		a.report(finding.Error, "admission", "", "the cStor admission webhook would refuse the CStorPoolCluster: %s", problem)
 	}
-	if old := c.baseline(); old != nil {
+	if old := a.baseline(); old != nil {
 		for _, problem := range refusedChanges(old, pools) {
-			c.report(finding.Error, "admission", "", "the cStor admission webhook would refuse the change of the CStorPoolCluster: %s", problem)
+			a.report(finding.Error, "admission", "", "the cStor admission webhook would refuse the change of the CStorPoolCluster: %s", problem)
 		}
-		c.checkRemoved(old, pools)
+		a.checkRemoved(old, pools)
 	}
-	c.warnOfHostnames(pools)
-	c.warnOfTimeout(pools)
+	a.warnOfHostnames(pools)
+	a.warnOfTimeout(pools)
 }
 
 // baseline is what the API server compares with: the live pools, or what was
 // rendered if there is no snapshot of them.
-func (c *cluster) baseline() []*pool {
-	if live := c.facts.PoolCluster(c.namespace(), c.name()); live != nil {
-		return readPools(live.Node)
+func (a admission) baseline() []*pool.Pool {
+	if a.live.cluster != nil {
+		return a.live.cluster.Pools
 	}
-	return c.before.pools
+	var pools []*pool.Pool
+	for _, p := range a.lock.pools {
+		pools = append(pools, p.Pool)
+	}
+	return pools
 }
 
 // refusedPools checks a CStorPoolCluster as it stands.
-func (c *cluster) refusedPools(pools []*pool) []string {
+func (a admission) refusedPools(pools []*pool.Pool) []string {
 	var problems []string
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if len(pools) == 0 {
 		refuse("it has no pools")
 	}
 	hosts, seen, known := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, p := range c.before.pools {
-		known[p.hostname] = true
+	for _, p := range a.lock.pools {
+		known[p.Hostname] = true
 	}
 	for _, p := range pools {
-		if p.hostname == "" {
+		if p.Hostname == "" {
 			refuse("a pool has no node selector")
 		}
-		if nodes := len(c.facts.Host(p.hostname)); nodes != 1 && !known[p.hostname] {
-			refuse("the node selector of the pool on %s finds %d nodes, and must find one", p.hostname, nodes)
+		if nodes := len(a.facts.Host(p.Hostname)); nodes != 1 && !known[p.Hostname] {
+			refuse("the node selector of the pool on %s finds %d nodes, and must find one", p.Hostname, nodes)
 		}
-		if hosts[p.hostname] {
-			refuse("host %s has two pools", p.hostname)
+		if hosts[p.Hostname] {
+			refuse("host %s has two pools", p.Hostname)
 		}
-		hosts[p.hostname] = true
-		for _, problem := range append(refusedGroups(p.raidType, p.data), refusedCache(p)...) {
-			refuse("pool on %s: %s", p.hostname, problem)
+		hosts[p.Hostname] = true
+		for _, problem := range append(refusedGroups(p.RAIDType, p.Data), refusedCache(p)...) {
+			refuse("pool on %s: %s", p.Hostname, problem)
 		}
-		for _, name := range p.devices() {
+		for _, name := range p.Disks() {
 			if seen[name] {
 				refuse("block device %s is in two places", name)
 			}
 			seen[name] = true
 			// A device that was in a pool keeps its place whatever became of it.
-			if !c.pooled[name] {
-				if reason := c.refusedDevice(p.hostname, name); reason != "" {
+			if !a.lock.pooled[name] {
+				if reason := a.refusedDevice(p.Hostname, name); reason != "" {
 					refuse("block device %q: %s", name, reason)
 				}
 			}
@@ -90,29 +97,31 @@ func (c *cluster) refusedPools(pools []*pool) []string {
 }
 
 // refusedDevice says why the webhook refuses a device that is new in a pool.
-func (c *cluster) refusedDevice(hostname, name string) string {
-	d := c.facts.Device(c.namespace(), name)
+func (a admission) refusedDevice(hostname, name string) string {
+	d := a.facts.Device(a.namespace, name)
 	switch {
 	case d == nil:
 		return "it does not exist"
 	case d.Hostname != hostname:
 		return "it is not on " + hostname
 	}
-	return c.disks.Refuse(d, c.wanted())
+	want := a.keep()
+	want.Volumes = func(*inventory.Volume) bool { return true }
+	return a.ledger.Verdict(a.disk(name), want).Reason()
 }
 
-func refusedCache(p *pool) []string {
+func refusedCache(p *pool.Pool) []string {
 	switch {
-	case len(p.cache) == 0 && p.cacheType != "":
+	case len(p.Cache) == 0 && p.CacheType != "":
 		return []string{"it has a writeCacheGroupType and no write cache"}
-	case len(p.cache) == 0:
+	case len(p.Cache) == 0:
 		return nil
 	}
-	return refusedGroups(p.cacheType, p.cache)
+	return refusedGroups(p.CacheType, p.Cache)
 }
 
 // refusedGroups checks the number of groups and of disks in them.
-func refusedGroups(raidType string, groups [][]string) []string {
+func refusedGroups(raidType string, groups pool.Groups) []string {
 	switch raidType {
 	case stripe, mirror, raidz, raidz2:
 	case "":
@@ -136,24 +145,24 @@ func refusedGroups(raidType string, groups [][]string) []string {
 }
 
 // refusedChanges checks old pools against new ones of the same host.
-func refusedChanges(old, pools []*pool) []string {
+func refusedChanges(old, pools []*pool.Pool) []string {
 	var problems []string
-	before := byHost(old)
+	before := pool.ByHost(old)
 	for _, p := range pools {
-		o := before[p.hostname]
+		o := before[p.Hostname]
 		if o == nil {
 			continue
 		}
-		if o.raidType != p.raidType {
-			problems = append(problems, fmt.Sprintf("pool on %s: its RAID type changes from %s to %s", p.hostname, o.raidType, p.raidType))
+		if o.RAIDType != p.RAIDType {
+			problems = append(problems, fmt.Sprintf("pool on %s: its RAID type changes from %s to %s", p.Hostname, o.RAIDType, p.RAIDType))
 			continue
 		}
-		for _, group := range o.data {
+		for _, group := range o.Data {
 			if len(group) == 0 {
 				continue // nothing can be lost of it
 			}
-			if problem := refusedGroupChange(p.raidType, group, p.data); problem != "" {
-				problems = append(problems, fmt.Sprintf("pool on %s: %s", p.hostname, problem))
+			if problem := refusedGroupChange(p.RAIDType, group, p.Data); problem != "" {
+				problems = append(problems, fmt.Sprintf("pool on %s: %s", p.Hostname, problem))
 			}
 		}
 	}
@@ -162,7 +171,7 @@ func refusedChanges(old, pools []*pool) []string {
 
 // refusedGroupChange finds what became of a group: it may grow if it is a
 // stripe, and change one disk if it is not.
-func refusedGroupChange(raidType string, group []string, now [][]string) string {
+func refusedGroupChange(raidType string, group pool.Group, now pool.Groups) string {
 	most, size := -1, 0
 	for _, candidate := range now {
 		common := 0
@@ -190,57 +199,57 @@ func refusedGroupChange(raidType string, group []string, now [][]string) string 
 }
 
 // checkRemoved looks at pools that go.
-func (c *cluster) checkRemoved(old, pools []*pool) {
-	now, before := byHost(pools), byHost(old)
+func (a admission) checkRemoved(old, pools []*pool.Pool) {
+	now, before := pool.ByHost(pools), pool.ByHost(old)
 	instances := map[string]*inventory.PoolInstance{}
-	for _, i := range c.facts.PoolInstances(c.namespace(), c.name()) {
+	for _, i := range a.facts.PoolInstances(a.namespace, a.name) {
 		instances[i.Hostname] = i
 	}
-	seen := c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace()) && c.facts.Tells(cstorGroup, cstorVolumeReplicaKind, c.namespace())
+	seen := a.facts.Tells(cstorGroup, poolInstanceKind, a.namespace) && a.facts.Tells(cstorGroup, cstorVolumeReplicaKind, a.namespace)
 	var removed, unseen []string
 	for _, p := range old {
-		if now[p.hostname] != nil {
+		if now[p.Hostname] != nil {
 			continue
 		}
-		removed = append(removed, p.hostname)
-		instance, replicas := instances[p.hostname], 0
+		removed = append(removed, p.Hostname)
+		instance, replicas := instances[p.Hostname], 0
 		if instance != nil {
-			replicas = c.facts.Replicas(c.namespace(), instance.Name)
+			replicas = a.facts.Replicas(a.namespace, instance.Name)
 		}
 		switch {
 		case replicas > 0:
-			c.report(finding.Error, "pool-in-use", "",
-				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", p.hostname, instance.Name, finding.Count(replicas, "volume replica"))
+			a.report(finding.Error, "pool-in-use", "",
+				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", p.Hostname, instance.Name, finding.Count(replicas, "volume replica"))
 		case instance == nil && len(instances) > 0:
-			c.report(finding.Warning, "no-instance", "",
-				"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.hostname)
+			a.report(finding.Warning, "no-instance", "",
+				"the pool on %s goes and has no CStorPoolInstance yet: the cStor webhook fails on that; wait for the instance first", p.Hostname)
 		case !seen:
-			unseen = append(unseen, p.hostname)
+			unseen = append(unseen, p.Hostname)
 		}
 	}
 	if len(unseen) > 0 {
-		c.report(finding.Warning, "replicas-unknown", "",
+		a.report(finding.Warning, "replicas-unknown", "",
 			"the pool on %s goes, and the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, and render again before this is applied", strings.Join(limit(unseen), ", "))
 	}
-	added := slices.IndexFunc(pools, func(p *pool) bool { return before[p.hostname] == nil })
+	added := slices.IndexFunc(pools, func(p *pool.Pool) bool { return before[p.Hostname] == nil })
 	if len(removed) > 0 && added >= 0 {
-		c.report(finding.Warning, "two-changes", "",
-			"the pool on %s goes and the pool on %s comes in one edit, which the cStor operator accepts and does not carry out; if the CStorPoolCluster is applied already, take the one out and apply that first", removed[0], pools[added].hostname)
+		a.report(finding.Warning, "two-changes", "",
+			"the pool on %s goes and the pool on %s comes in one edit, which the cStor operator accepts and does not carry out; if the CStorPoolCluster is applied already, take the one out and apply that first", removed[0], pools[added].Hostname)
 	}
 }
 
 // warnOfHostnames says which nodes escape the day-2 checks of the webhook.
-func (c *cluster) warnOfHostnames(pools []*pool) {
+func (a admission) warnOfHostnames(pools []*pool.Pool) {
 	var nodes []string
 	for _, p := range pools {
-		for _, n := range c.facts.Host(p.hostname) {
-			if n.Name != p.hostname {
-				nodes = append(nodes, fmt.Sprintf("%s (%s)", n.Name, p.hostname))
+		for _, n := range a.facts.Host(p.Hostname) {
+			if n.Name != p.Hostname {
+				nodes = append(nodes, fmt.Sprintf("%s (%s)", n.Name, p.Hostname))
 			}
 		}
 	}
 	if len(nodes) > 0 {
-		c.report(finding.Warning, "hostname-differs", "",
+		a.report(finding.Warning, "hostname-differs", "",
 			"the hostname label is not the name of node %s: the cStor webhook then checks no later change of its pool, so never edit the CStorPoolCluster by hand",
 			strings.Join(limit(nodes), ", "))
 	}
@@ -248,10 +257,10 @@ func (c *cluster) warnOfHostnames(pools []*pool) {
 
 // warnOfTimeout says when a cluster is too large for the webhook to answer about
 // an update in time.
-func (c *cluster) warnOfTimeout(pools []*pool) {
+func (a admission) warnOfTimeout(pools []*pool.Pool) {
 	disks := 0
 	for _, p := range pools {
-		disks += len(p.devices())
+		disks += len(p.Disks())
 	}
 	seconds := (callsPerClaimed*disks - webhookBurst + webhookRate - 1) / webhookRate
 	if seconds <= webhookTimeout {
@@ -259,10 +268,10 @@ func (c *cluster) warnOfTimeout(pools []*pool) {
 	}
 	if seconds > webhookLongest {
 		most := (webhookLongest*webhookRate + webhookBurst) / callsPerClaimed
-		c.report(finding.Warning, "webhook-timeout", "",
+		a.report(finding.Warning, "webhook-timeout", "",
 			"the CStorPoolCluster has %d disks; the cStor webhook cannot check a change of more than %d even with timeoutSeconds: %d; make several smaller clusters", disks, most, webhookLongest)
 		return
 	}
-	c.report(finding.Warning, "webhook-timeout", "",
+	a.report(finding.Warning, "webhook-timeout", "",
 		"the CStorPoolCluster has %d disks, for which the cStor webhook needs about %d seconds, and it is given %d; set timeoutSeconds: %d on its ValidatingWebhookConfiguration", disks, seconds, webhookTimeout, seconds)
 }

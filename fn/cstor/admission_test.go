@@ -5,15 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // newTestCluster has nodes n1 to n3 and devices a to f on each, some of which no
 // pool can use.
-func newTestCluster(t *testing.T, more string) *cluster {
+func newTestCluster(t *testing.T, more string) admission {
 	t.Helper()
 	var b strings.Builder
 	for i := 1; i <= 3; i++ {
@@ -41,7 +42,7 @@ func newTestCluster(t *testing.T, more string) *cluster {
 		Completed: []byte(`{"spec":{"diskConfig":{"minCapacity":"1","local":{}}}}`),
 		Consent:   system.NewConsent(""),
 	}
-	return newCluster(spec, facts, place.NewDisks(facts))
+	return admission{newCluster(spec, facts, pool.NewLive(facts), disk.NewLedger(facts)).input}
 }
 
 // pools writes a CStorPoolCluster in short: "n1 mirror a1,b1 c1,d1 | stripe e1; ..."
@@ -133,7 +134,7 @@ func TestAdmission(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.pools, func(t *testing.T) {
 			c := newTestCluster(t, "")
-			got := strings.Join(c.refusedPools(readPools(parse(t, poolCluster(test.pools))[0].Node)), "; ")
+			got := strings.Join(c.refusedPools(pool.DecodeCluster(parse(t, poolCluster(test.pools))[0]).Pools), "; ")
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("refused: %q, want %q", got, test.want)
 			}
@@ -167,7 +168,7 @@ func TestAdmissionOfChanges(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.old+" to "+test.now, func(t *testing.T) {
-			read := func(short string) []*pool { return readPools(parse(t, poolCluster(short))[0].Node) }
+			read := func(short string) []*pool.Pool { return pool.DecodeCluster(parse(t, poolCluster(short))[0]).Pools }
 			got := strings.Join(refusedChanges(read(test.old), read(test.now)), "; ")
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("refused: %q, want %q", got, test.want)
@@ -203,9 +204,9 @@ func TestRemovedPools(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := newTestCluster(t, test.facts)
-			read := func(short string) []*pool { return readPools(parse(t, poolCluster(short))[0].Node) }
+			read := func(short string) []*pool.Pool { return pool.DecodeCluster(parse(t, poolCluster(short))[0]).Pools }
 			c.checkRemoved(read(test.old), read(test.now))
-			expect(t, c.out.Findings, test.severity, test.want)
+			expect(t, c.findings, test.severity, test.want)
 		})
 	}
 }
@@ -245,14 +246,14 @@ func TestWebhookTimeout(t *testing.T) {
 			names[i] = fmt.Sprint("d", i)
 		}
 		c := newTestCluster(t, "")
-		c.warnOfTimeout([]*pool{{hostname: "n1", data: [][]string{names}}})
-		expect(t, c.out.Findings, "warning", test.want)
+		c.warnOfTimeout([]*pool.Pool{{Hostname: "n1", Data: pool.Groups{names}}})
+		expect(t, c.findings, "warning", test.want)
 	}
 }
 
 // TestHostnames warns where the webhook skips its checks of later changes.
 func TestHostnames(t *testing.T) {
 	c := newTestCluster(t, "{apiVersion: v1, kind: Node, metadata: {name: ip-10-0-0-1.ec2.internal, labels: {kubernetes.io/hostname: ip-10-0-0-1}}}")
-	c.warnOfHostnames([]*pool{{hostname: "n1"}, {hostname: "ip-10-0-0-1"}})
-	expect(t, c.out.Findings, "warning", "node ip-10-0-0-1.ec2.internal (ip-10-0-0-1)")
+	c.warnOfHostnames([]*pool.Pool{{Hostname: "n1"}, {Hostname: "ip-10-0-0-1"}})
+	expect(t, c.findings, "warning", "node ip-10-0-0-1.ec2.internal (ip-10-0-0-1)")
 }

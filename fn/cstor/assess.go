@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -34,9 +35,9 @@ type assessment struct {
 	*change.Change
 	facts *inventory.Facts
 	// Of a CStorPoolCluster:
-	others map[string]string // what names each block device that is not for this one
-	hosts  map[string]*pool  // where it is changed, its pools so far
-	disks  []string          // and all block devices in them
+	others map[string]string     // what names each block device that is not for this one
+	hosts  map[string]*pool.Pool // where it is changed, its pools so far
+	disks  []string              // and all block devices in them
 }
 
 func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
@@ -125,7 +126,7 @@ func (a assessment) poolCluster() {
 	own := func(cluster inventory.Key) bool {
 		return cluster == inventory.Key{Namespace: a.Ref.Namespace, Name: a.Ref.Name}
 	}
-	for _, o := range otherPools(a.facts, own, nil) {
+	for _, o := range otherPools(a.facts, own) {
 		if o.Namespace != a.Ref.Namespace {
 			continue
 		}
@@ -135,11 +136,11 @@ func (a assessment) poolCluster() {
 	}
 	switch a.Action {
 	case change.Create:
-		pools := readPools(a.New.Node)
+		pools := pool.DecodeCluster(a.New).Pools
 		var devices []string
 		for _, p := range pools {
-			devices = append(devices, p.devices()...)
-			if risk, problem := a.problem(p.hostname, p.devices()); problem != "" {
+			devices = append(devices, p.Disks()...)
+			if risk, problem := a.problem(p.Hostname, p.Disks()); problem != "" {
 				a.Judge(risk, "", problem)
 			}
 		}
@@ -169,10 +170,10 @@ func (a assessment) poolCluster() {
 			a.restart(f)
 		}
 	}
-	old := readPools(a.Old.Node)
-	a.hosts = byHost(old)
+	old := pool.DecodeCluster(a.Old).Pools
+	a.hosts = pool.ByHost(old)
 	for _, p := range old {
-		a.disks = append(a.disks, p.devices()...)
+		a.disks = append(a.disks, p.Disks()...)
 	}
 	a.pools()
 }
@@ -203,4 +204,14 @@ func (a assessment) replicasOn(hostname string) string {
 		return "the inventory does not tell whether volume replicas are on it"
 	}
 	return "the inventory knows of no volume replica on it"
+}
+
+// otherPools lists the live CStorPoolClusters that are not our own, and the instances of
+// such.
+func otherPools(facts *inventory.Facts, own func(inventory.Key) bool) []*krm.Object {
+	others := slices.DeleteFunc(facts.PoolClusters(), func(o *krm.Object) bool { return own(key(o)) })
+	for _, i := range facts.OtherPoolInstances(own) {
+		others = append(others, i.Object)
+	}
+	return others
 }

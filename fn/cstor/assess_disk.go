@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -12,12 +13,12 @@ import (
 
 // replacement judges one disk of a redundant RAID group that is replaced: what is
 // on it must be elsewhere. Where that cannot be told, it is taken to be nowhere.
-func (a assessment) replacement(p *pool, out string) (change.Risk, string) {
+func (a assessment) replacement(p *pool.Pool, out string) (change.Risk, string) {
 	if !survives(a.facts, a.Ref.Namespace, p, out) {
 		return change.Destructive, "what is on it cannot be rebuilt from the rest of its RAID group: " + finding.Names(a.unwell(p, out)) + "; bring that back first"
 	}
 	const rebuilt = "the pool rebuilds it (resilver), and has less redundancy until that is done"
-	phase, rebuilding := a.phase(p.hostname)
+	phase, rebuilding := a.phase(p.Hostname)
 	switch upper := strings.ToUpper(phase); {
 	case rebuilding: // a pool stays ONLINE while a disk that is well is replaced
 		return change.Destructive, "the pool is " + phase + " and rebuilds another disk, for which it may need this one; wait until the replacement is done"
@@ -43,9 +44,9 @@ func (a assessment) phase(hostname string) (phase string, rebuilding bool) {
 }
 
 // unwell says what is wrong with the other disks of the RAID group of a disk.
-func (a assessment) unwell(p *pool, disk string) []string {
+func (a assessment) unwell(p *pool.Pool, disk string) []string {
 	var faults []string
-	for _, group := range p.data {
+	for _, group := range p.Data {
 		if !slices.Contains(group, disk) {
 			continue
 		}
@@ -71,8 +72,8 @@ func rebuilds(instance *krm.Object) bool {
 
 // explained reports whether a pool is degraded by a disk that is known: the one
 // that goes, or another that failed.
-func explained(facts *inventory.Facts, namespace string, p *pool, out string) bool {
-	return slices.ContainsFunc(p.devices(), func(name string) bool {
+func explained(facts *inventory.Facts, namespace string, p *pool.Pool, out string) bool {
+	return slices.ContainsFunc(p.Disks(), func(name string) bool {
 		device := facts.Device(namespace, name)
 		return !isWell(device) && (name == out || device != nil)
 	})
@@ -80,9 +81,9 @@ func explained(facts *inventory.Facts, namespace string, p *pool, out string) bo
 
 // survives reports whether a pool goes on without one of its disks: whether its
 // group can do without that and all others in it that are not well already.
-func survives(facts *inventory.Facts, namespace string, p *pool, disk string) bool {
+func survives(facts *inventory.Facts, namespace string, p *pool.Pool, disk string) bool {
 	spare := map[string]int{raidz: 1, raidz2: 2}
-	for _, group := range p.data {
+	for _, group := range p.Data {
 		if !slices.Contains(group, disk) {
 			continue
 		}
@@ -92,8 +93,8 @@ func survives(facts *inventory.Facts, namespace string, p *pool, disk string) bo
 				out++
 			}
 		}
-		if p.raidType != mirror {
-			return out <= spare[p.raidType]
+		if p.RAIDType != mirror {
+			return out <= spare[p.RAIDType]
 		}
 		return out < len(group)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -58,8 +59,8 @@ func isFilledIn(f *change.Field) bool {
 // groupAdded judges a RAID group that is new in a pool that stays.
 func (a assessment) groupAdded(f *change.Field) {
 	p := a.poolOf(f.Path)
-	risk, problem := a.problem(p.hostname, flatten(readGroups([]d.Node{*f.New})))
-	switch raidType := p.raidType; {
+	risk, problem := a.problem(p.Hostname, pool.DecodeGroup(f.New))
+	switch raidType := p.RAIDType; {
 	case problem != "":
 		a.judge(risk, f, "%s", problem)
 	case raidType == "":
@@ -203,7 +204,7 @@ func threshold(n *d.Node) int {
 // goes and another that comes.
 func (a assessment) poolsAddedAndRemoved() {
 	type pooled struct {
-		*pool
+		*pool.Pool
 		field *change.Field
 	}
 	var added, removed []pooled
@@ -212,14 +213,14 @@ func (a assessment) poolsAddedAndRemoved() {
 		switch {
 		case f.Shape != "spec.pools[]":
 		case f.Action == change.Add:
-			added = append(added, pooled{readPool(f.New), f})
+			added = append(added, pooled{pool.DecodePool(f.New), f})
 		case f.Action == change.Remove:
-			removed = append(removed, pooled{readPool(f.Old), f})
+			removed = append(removed, pooled{pool.DecodePool(f.Old), f})
 		}
 	}
 	for _, p := range removed {
 		i := slices.IndexFunc(added, func(q pooled) bool {
-			return len(p.devices()) > 0 && p.raidType == q.raidType && sameDisks(p.pool, q.pool)
+			return len(p.Disks()) > 0 && p.RAIDType == q.RAIDType && p.Same(q.Pool)
 		})
 		if i >= 0 {
 			a.judge(change.Disruptive, p.field, "%s", moves)
@@ -227,30 +228,30 @@ func (a assessment) poolsAddedAndRemoved() {
 			added = slices.Delete(added, i, i+1)
 			continue
 		}
-		a.judge(change.Destructive, p.field, "the pool on %s goes, with what is on it; %s", p.hostname, a.replicasOn(p.hostname))
+		a.judge(change.Destructive, p.field, "the pool on %s goes, with what is on it; %s", p.Hostname, a.replicasOn(p.Hostname))
 		if len(added) > 0 {
 			a.judge(change.Disruptive, p.field, "the operator ignores an edit that removes a pool and adds another; apply one after the other")
 		}
 	}
 	for _, p := range added {
-		if risk, problem := a.problem(p.hostname, p.devices()); problem != "" {
+		if risk, problem := a.problem(p.Hostname, p.Disks()); problem != "" {
 			a.judge(risk, p.field, "%s", problem)
 			continue
 		}
-		a.judge(change.Safe, p.field, "a new pool on %s, of %s; the others go on", p.hostname, a.counted(p.devices()))
+		a.judge(change.Safe, p.field, "a new pool on %s, of %s; the others go on", p.Hostname, a.counted(p.Disks()))
 	}
 }
 
 // poolOf is the pool, as it was, in which a field lies; without a RAID type if it
 // cannot be told.
-func (a assessment) poolOf(path string) *pool {
+func (a assessment) poolOf(path string) *pool.Pool {
 	label, _, _ := strings.Cut(strings.TrimPrefix(path, "spec.pools["), "]")
 	for term := range strings.SplitSeq(label, ",") {
 		if hostname, found := strings.CutPrefix(term, inventory.LabelHostname+"="); found && a.hosts[hostname] != nil {
 			return a.hosts[hostname]
 		}
 	}
-	return &pool{}
+	return &pool.Pool{}
 }
 
 // groups judges the disks that come and go in the RAID groups that stay.
@@ -290,18 +291,18 @@ func (a assessment) groups() {
 }
 
 // group judges the disks that come into a RAID group of a pool and go out of it.
-func (a assessment) group(p *pool, in, out []string) (change.Risk, string) {
-	risk, problem := a.problem(p.hostname, in)
+func (a assessment) group(p *pool.Pool, in, out []string) (change.Risk, string) {
+	risk, problem := a.problem(p.Hostname, in)
 	switch {
 	case risk == change.Destructive, problem != "" && len(out) == 0:
 		return risk, problem
-	case len(out) == 0 && p.raidType == stripe:
+	case len(out) == 0 && p.RAIDType == stripe:
 		return change.Safe, "the pool grows by " + finding.Names(in) + " while it is used"
 	case len(out) == 0:
 		return change.Disruptive, "the webhook refuses it: disks cannot be added to a RAID group, only groups to a pool"
-	case p.raidType == "":
+	case p.RAIDType == "":
 		return change.Destructive, unheardOf
-	case p.raidType == stripe:
+	case p.RAIDType == stripe:
 		return change.Destructive, "a striped pool has no redundancy: what is on " + finding.Names(out) + " is lost, and the pool with it"
 	case len(out) > 1:
 		return change.Destructive, "more than one disk of a RAID group at once: what is on " + finding.Names(out) + " cannot be rebuilt from the rest"

@@ -8,10 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // config is a completed CStorClusterConfig.
@@ -45,6 +47,9 @@ type config struct {
 	minCapacity int64
 	tolerations []place.Toleration
 	allowedTags []string
+
+	// As they go into the CStorPoolCluster; nil where they are not set.
+	resources, auxResources, podTolerations *document.Node
 }
 
 type provisioner struct {
@@ -93,6 +98,9 @@ func readConfig(spec *system.Spec) (config, error) {
 		return c, fmt.Errorf("spec.diskConfig.minCapacity: %w", err)
 	}
 	c.minCapacity = capacity.Value()
+	if err := c.readPodSettings(); err != nil {
+		return c, err
+	}
 	for _, t := range c.Spec.PoolConfig.Tolerations {
 		text := func(key string) string { s, _ := t[key].(string); return s }
 		c.tolerations = append(c.tolerations, place.Toleration{
@@ -108,6 +116,26 @@ func readConfig(spec *system.Spec) (config, error) {
 	return c, nil
 }
 
+// readPodSettings reads what the CStorPoolCluster takes over as it stands.
+func (c *config) readPodSettings() (err error) {
+	spec := &c.Spec.PoolConfig
+	if c.resources, err = jsonNode("spec.poolConfig.computeResources", spec.ComputeResources); err != nil {
+		return err
+	}
+	if c.auxResources, err = jsonNode("spec.poolConfig.auxResources", spec.AuxResources); err != nil {
+		return err
+	}
+	if len(spec.Tolerations) == 0 {
+		return nil
+	}
+	tolerations, err := json.Marshal(spec.Tolerations)
+	if err != nil {
+		return fmt.Errorf("spec.poolConfig.tolerations: %w", err)
+	}
+	c.podTolerations, err = jsonNode("spec.poolConfig.tolerations", tolerations)
+	return err
+}
+
 // external reports whether the data disks are cloud disks.
 func (c *config) external() bool { return c.Spec.DiskConfig.ExternalProvisioner != nil }
 
@@ -119,3 +147,28 @@ func (c *config) cacheExternal() bool {
 
 // groupCount is the number of RAID groups of a new pool.
 func (c *config) groupCount() int { return c.Spec.DiskConfig.MinCount / c.Spec.DiskConfig.GroupSize }
+
+// groups splits data devices into RAID groups; a stripe is one group.
+func (c *config) groups(devices []string) pool.Groups {
+	if c.Spec.PoolConfig.RAIDType == stripe {
+		return pool.Groups{devices}
+	}
+	return chunk(devices, c.Spec.DiskConfig.GroupSize)
+}
+
+// cacheGroups splits the devices of the write cache.
+func (c *config) cacheGroups(devices []string) pool.Groups {
+	w := c.Spec.PoolConfig.WriteCache
+	if w == nil || len(devices) == 0 {
+		return nil
+	}
+	return chunk(devices, w.groupSize())
+}
+
+func chunk(devices []string, size int) pool.Groups {
+	var groups pool.Groups
+	for group := range slices.Chunk(devices, size) {
+		groups = append(groups, group)
+	}
+	return groups
+}

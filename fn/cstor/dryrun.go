@@ -3,6 +3,7 @@ package cstor
 import (
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -16,7 +17,7 @@ func (System) DryRunEffect(live, wanted *krm.Object) string {
 	if wanted.Kind != poolClusterKind {
 		return ""
 	}
-	if disks := replacements(readPools(live.Node), readPools(wanted.Node)); len(disks) > 0 {
+	if disks := replacements(pool.DecodeCluster(live).Pools, pool.DecodeCluster(wanted).Pools); len(disks) > 0 {
 		return "the admission webhook of cStor claims " + finding.Names(disks) + " even then"
 	}
 	return ""
@@ -24,7 +25,7 @@ func (System) DryRunEffect(live, wanted *krm.Object) string {
 
 // replacements lists the disks that come into a RAID group in the place of others,
 // in order. A group is the same, to the webhook, if it keeps a disk.
-func replacements(old, new []*pool) []string {
+func replacements(old, new []*pool.Pool) []string {
 	was := groupsOf(old)
 	groupOf := map[string]int{} // disk -> its group before
 	for i, group := range was {
@@ -55,11 +56,11 @@ func replacements(old, new []*pool) []string {
 	return slices.Compact(disks)
 }
 
-func groupsOf(pools []*pool) [][]string {
-	var groups [][]string
+func groupsOf(pools []*pool.Pool) pool.Groups {
+	var groups pool.Groups
 	for _, p := range pools {
-		groups = append(groups, p.data...)
-		groups = append(groups, p.cache...)
+		groups = append(groups, p.Data...)
+		groups = append(groups, p.Cache...)
 	}
 	return groups
 }

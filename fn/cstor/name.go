@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // maxName is the longest name of an object (DNS subdomain, RFC 1123).
@@ -18,6 +21,35 @@ const (
 	cache role = "cache"
 	spare role = "spare"
 )
+
+// names derives the names of what is rendered for one spec, whose own these are.
+type names struct{ namespace, name string }
+
+func (n names) storageSet(node string) string { return storageSetName(n.name, node) }
+
+func (n names) storage(node string, r role, index int) string {
+	return storageName(n.name, node, r, index)
+}
+
+func (n names) claimID(storage string) krm.ID {
+	return krm.ID{Kind: volumeClaimKind, Namespace: n.namespace, Name: storage}
+}
+
+func (n names) attachmentID(storage string) krm.ID {
+	return krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: attachmentName(n.namespace, storage)}
+}
+
+func (n names) storageID(storage string) krm.ID {
+	return krm.ID{Group: daoGroup, Kind: storageKind, Namespace: n.namespace, Name: storage}
+}
+
+func (n names) storageRef(storage string) finding.Ref {
+	return finding.Ref{APIVersion: daoVersion, Kind: storageKind, Namespace: n.namespace, Name: storage}
+}
+
+func (n names) deviceRef(device string) finding.Ref {
+	return finding.Ref{APIVersion: deviceVersion, Kind: blockDeviceKind, Namespace: n.namespace, Name: device}
+}
 
 // joinName derives a name. One that would be too long is cut and ends in a hash
 // of the whole.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -22,8 +23,19 @@ func nodeRef(name string) finding.Ref {
 	return finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
 }
 
-// placeNodes keeps the nodes that hold pools, and fills up to minPoolCount.
-func (c *cluster) placeNodes() {
+// nodeChoice decides which nodes hold pools.
+type nodeChoice struct {
+	*input
+	lost         *recovery
+	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
+
+	members  []*member
+	released map[krm.ID]bool // claims and attachments that go with their nodes
+	lacking  bool            // fewer nodes than wanted can supply their disks
+}
+
+// place keeps the nodes that hold pools, and fills up to minPoolCount.
+func (c *nodeChoice) place() {
 	if len(c.facts.Nodes) == 0 {
 		c.report(finding.Error, "no-inventory", "",
 			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster beside the spec with poolwright inventory")
@@ -36,7 +48,7 @@ func (c *cluster) placeNodes() {
 		return
 	}
 	dropped := c.keepNodes(terms)
-	if finding.Failed(c.out.Findings) {
+	if c.failed() {
 		return
 	}
 	candidates, refused := c.allowedNodes(terms, dropped)
@@ -59,17 +71,17 @@ func (c *cluster) placeNodes() {
 
 // keepNodes takes over the nodes of earlier runs. It returns those that are let
 // go, which are not chosen again in the same run.
-func (c *cluster) keepNodes(terms []selector.Term) (dropped map[string]bool) {
+func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) {
 	dropped = map[string]bool{}
 	present := func(name string) bool { return c.facts.Node(name) != nil || c.renamed(name) != nil }
-	if len(c.before.nodes) > 0 && !slices.ContainsFunc(c.before.nodes, present) {
+	if len(c.lock.nodes) > 0 && !slices.ContainsFunc(c.lock.nodes, present) {
 		c.report(finding.Error, "all-nodes-missing", "",
-			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", finding.Names(c.before.nodes))
+			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", finding.Names(c.lock.nodes))
 		return dropped
 	}
-	for _, name := range c.before.nodes {
+	for _, name := range c.lock.nodes {
 		m := c.newMember(name)
-		consent := c.consents(name)
+		consent := c.consent.allows(name)
 		switch {
 		case m.node == nil:
 			if consent {
@@ -97,35 +109,35 @@ func (c *cluster) keepNodes(terms []selector.Term) (dropped map[string]bool) {
 			c.choose(nodeRef(m.name), m.name, "", place.Kept, "it is in the plan")
 			c.refresh(m)
 		}
-		c.restore(m)
+		c.lost.restore(m)
 		c.members = append(c.members, m)
 	}
 	return dropped
 }
 
 // renamed is the one node that has the host of a missing node's pool now, or nil.
-func (c *cluster) renamed(name string) *inventory.Node {
-	p := c.before.pool(name)
+func (c *nodeChoice) renamed(name string) *inventory.Node {
+	p := c.lock.pool(name)
 	if p == nil || c.facts.Node(name) != nil {
 		return nil
 	}
-	if nodes := c.facts.Host(p.hostname); len(nodes) == 1 && !c.before.known[nodes[0].Name] {
+	if nodes := c.facts.Host(p.Hostname); len(nodes) == 1 && !c.lock.known[nodes[0].Name] {
 		return nodes[0]
 	}
 	return nil
 }
 
-func (c *cluster) warnOfName(m *member, now *inventory.Node) {
+func (c *nodeChoice) warnOfName(m *member, now *inventory.Node) {
 	c.report(finding.Warning, "node-renamed", "",
 		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go", m.name, now.Name, m.hostname)
 }
 
-func (c *cluster) newMember(name string) *member {
-	m := &member{name: name, node: c.facts.Node(name), before: c.before.pool(name), uid: c.before.uids[name]}
-	m.hostname = c.before.sets[name].Str("spec", "node", "hostname")
+func (c *nodeChoice) newMember(name string) *member {
+	m := &member{name: name, node: c.facts.Node(name), before: c.lock.pool(name), uid: c.lock.uids[name]}
+	m.hostname = c.lock.sets[name].hostname
 	switch {
 	case m.before != nil:
-		m.hostname = m.before.hostname
+		m.hostname = m.before.Hostname
 	case m.node != nil:
 		m.hostname = m.node.Hostname
 	}
@@ -136,7 +148,7 @@ func (c *cluster) newMember(name string) *member {
 }
 
 // refresh takes over what the snapshot says of a node that stays.
-func (c *cluster) refresh(m *member) {
+func (c *nodeChoice) refresh(m *member) {
 	if m.node.Name != m.name {
 		c.warnOfName(m, m.node)
 	} else if m.uid != "" && m.node.UID != "" && m.uid != m.node.UID {
@@ -152,43 +164,33 @@ func (c *cluster) refresh(m *member) {
 	}
 }
 
-func (c *cluster) hold(m *member, field, why string) {
+func (c *nodeChoice) hold(m *member, field, why string) {
 	c.choose(nodeRef(m.name), m.name, "", place.Held, "it "+why)
-	c.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, c.consentFor(m.name))
+	c.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, c.consent.annotation(m.name))
 }
 
-func (c *cluster) drop(m *member, dropped map[string]bool, why string) {
+func (c *nodeChoice) drop(m *member, dropped map[string]bool, why string) {
 	dropped[m.name] = true
 	c.choose(nodeRef(m.name), m.name, "", place.Refused, why)
-	c.release(m.name)
+	for _, o := range c.lock.volumes[m.name] {
+		c.released[o.ID()] = true
+	}
 	if m.before != nil {
 		c.report(finding.Info, "pool-removed", "", "the pool on node %s is removed: %s", m.name, why)
 	}
 }
 
-// consents reports whether the pool of a node may be removed.
-func (c *cluster) consents(node string) bool {
-	set := c.Consent.Covers(storageSetKind, storageSetName(c.name(), node))
-	whole := (c.before.cluster != nil || len(c.before.objects) > 0) && c.Consent.Covers(poolClusterKind, c.name())
-	return set || whole
-}
-
-func (c *cluster) consentFor(node string) string {
-	return fmt.Sprintf("poolwright.io/allow-removal: %s/%s", storageSetKind, storageSetName(c.name(), node))
-}
-
 // allowedNodes lists the nodes that may newly be chosen, and why others may not.
-func (c *cluster) allowedNodes(terms []selector.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
+func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
 	member := map[string]bool{}
 	for _, m := range c.members {
 		member[m.name] = true
 	}
-	pools := byHost(c.before.pools)
 	for _, n := range c.facts.Nodes {
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, pools), place.RefusePods(n, c.cfg.tolerations))
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.lost.refuseHost(n), place.RefusePods(n, c.cfg.tolerations))
 		if !selector.MatchesAny(terms, n.Object) {
 			reason = "it is not selected by " + selectorField
 		}
@@ -204,7 +206,7 @@ func (c *cluster) allowedNodes(terms []selector.Term, dropped map[string]bool) (
 
 // poolCounts gives the bounds, where they are not given: as many pools as there
 // are nodes for, up to three.
-func (c *cluster) poolCounts(candidates int) (minimum, maximum int) {
+func (c *nodeChoice) poolCounts(candidates int) (minimum, maximum int) {
 	spec := &c.cfg.Spec
 	minimum = min(defaultPools, len(c.members)+candidates)
 	if spec.MaxPoolCount != nil {
@@ -222,7 +224,7 @@ func (c *cluster) poolCounts(candidates int) (minimum, maximum int) {
 
 // limitNodes lets the newest nodes go that are too many, as far as nothing is
 // lost or the loss is allowed.
-func (c *cluster) limitNodes(maximum int) {
+func (c *nodeChoice) limitNodes(maximum int) {
 	surplus := len(c.members) - maximum
 	if surplus <= 0 {
 		return
@@ -231,7 +233,7 @@ func (c *cluster) limitNodes(maximum int) {
 	rank := make(map[*member]int, len(c.members))
 	for _, m := range c.members {
 		switch {
-		case c.consents(m.name) || c.planOnly(m):
+		case c.consent.allows(m.name) || c.planOnly(m):
 		case m.node != nil:
 			rank[m] = 1
 		default:
@@ -259,7 +261,7 @@ func (c *cluster) limitNodes(maximum int) {
 
 // fillNodes adds count of the candidates, leaving out those that cannot supply
 // their disks.
-func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
+func (c *nodeChoice) fillNodes(candidates []*inventory.Node, count int) {
 	var kept, able []*inventory.Node
 	for _, m := range c.members {
 		if m.node != nil {
@@ -268,7 +270,7 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 	}
 	var unable []string
 	for _, n := range candidates {
-		if c.cfg.external() || c.livePool(n.Hostname) != nil {
+		if c.cfg.external() || c.live.pool(n.Hostname) != nil {
 			able = append(able, n)
 			continue
 		}
@@ -280,7 +282,7 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 		able = append(able, n)
 	}
 	// Where a pool lives, one is there for nothing.
-	live := slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool { return c.livePool(n.Hostname) == nil })
+	live := slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool { return c.live.pool(n.Hostname) == nil })
 	chosen := place.SpreadNodes(kept, live, min(count, len(live)))
 	for _, p := range chosen {
 		kept = append(kept, p.Node)
@@ -291,8 +293,8 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 	for _, p := range chosen {
 		m := c.newMember(p.Node.Name)
 		m.uid = p.Node.UID
-		if p := c.livePool(m.hostname); p != nil {
-			c.takeBack(m, p)
+		if p := c.live.pool(m.hostname); p != nil {
+			c.lost.takeBack(m, p)
 		}
 		c.members = append(c.members, m)
 		picked[m.name] = true
@@ -308,6 +310,16 @@ func (c *cluster) fillNodes(candidates []*inventory.Node, count int) {
 		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
 			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(count-len(picked), "pool"), strings.Join(limit(unable), ", "))
 	}
+}
+
+// planOnly reports whether a node is only planned: it has no pool, neither
+// rendered nor live, and none of its volumes was ever bound, so that nothing is
+// lost with it.
+func (c *nodeChoice) planOnly(m *member) bool {
+	if m.before != nil || c.live.pools[m.hostname] != nil || c.live.instances[m.hostname] != nil {
+		return false
+	}
+	return !slices.ContainsFunc(c.lock.volumes[m.name], c.holdsData)
 }
 
 func refusals(refused []string) string {

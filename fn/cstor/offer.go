@@ -1,11 +1,11 @@
 package cstor
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
@@ -14,10 +14,9 @@ import (
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-// wanted is what every device of the cluster must meet, of whatever size.
-func (c *cluster) wanted() place.Wanted {
-	return place.Wanted{Namespace: c.namespace(), Cluster: c.name(), Holder: c.Object.Ref.String(), AllowedTags: c.cfg.allowedTags}
-}
+// stock offers the devices of nodes, and picks the best of them. It neither takes nor
+// reports anything.
+type stock struct{ *input }
 
 // supply is what a node has to offer, with the reason for what it has not.
 type supply struct {
@@ -37,27 +36,27 @@ type refusal struct {
 }
 
 // offer sorts the devices of a node into what may be used for what.
-func (c *cluster) offer(hostname string, node *inventory.Node) supply {
+func (st *stock) offer(hostname string, node *inventory.Node) supply {
 	var s supply
-	anySize := c.wanted()
-	wanted := anySize
-	wanted.MinCapacity = c.cfg.minCapacity
-	for _, d := range c.facts.DevicesOn(hostname) {
-		if c.pooled[d.Name] && d.Namespace == c.namespace() {
+	wanted := st.want(node)
+	wanted.MinCapacity = st.cfg.minCapacity
+	for _, d := range st.facts.DevicesOn(hostname) {
+		if st.lock.pooled[d.Name] && d.Namespace == st.namespace {
 			continue
 		}
-		if reason := cmp.Or(elsewhere(d, node), isVolume(c.facts.VolumesOn(d))); reason != "" {
+		verdict := st.ledger.Verdict(st.ledger.Device(d.Namespace, d.Name), wanted)
+		reason := verdict.Reason()
+		if reason != "" && verdict.Of(disk.WrongNode, disk.PersistentVolume) == reason {
 			s.refused = append(s.refused, refusal{d, reason})
 			continue
 		}
-		reason := c.disks.Refuse(d, wanted)
-		switch local := c.cfg.Spec.DiskConfig.Local; {
+		switch local := st.cfg.Spec.DiskConfig.Local; {
 		case local == nil:
 			reason = "the data disks are cloud disks"
 		case !selector.MatchesAny(local.BlockDeviceSelector.SelectorTerms, d.Object):
 			reason = "it is not selected by spec.diskConfig.local.blockDeviceSelector"
 		}
-		isCache := c.cacheSelects(d) && c.disks.Refuse(d, anySize) == ""
+		isCache := st.cacheSelects(d) && onlySmall(verdict)
 		if isCache {
 			s.fast = append(s.fast, d)
 		}
@@ -71,15 +70,20 @@ func (c *cluster) offer(hostname string, node *inventory.Node) supply {
 	return s
 }
 
+// onlySmall reports whether nothing speaks against a disk but its size.
+func onlySmall(v disk.Verdict) bool {
+	return !slices.ContainsFunc(v, func(o disk.Objection) bool { return o.Rule != disk.TooSmall })
+}
+
 // checkFields refuses a term that excludes by a field of which nobody has heard: it would
 // select every device.
-func (c *cluster) checkFields(field string, terms []selector.Term) {
+func checkFields(in *input, field string, terms []selector.Term) {
 	known := inventory.DeviceFields()
 	for _, key := range selector.Excluded(terms) {
 		path := strings.Split(key, ".")
 		has := func(d *inventory.BlockDevice) bool { return d.Object.Node.Get(path...) != nil }
-		if path[0] != "metadata" && !slices.Contains(known, key) && !slices.ContainsFunc(c.facts.Devices, has) {
-			c.report(finding.Error, "unknown-field", field,
+		if path[0] != "metadata" && !slices.Contains(known, key) && !slices.ContainsFunc(in.facts.Devices, has) {
+			in.report(finding.Error, "unknown-field", field,
 				"excludes by matchFields %s, which is no field of a block device%s", key, schema.DidYouMean(key, known))
 		}
 	}
@@ -107,8 +111,8 @@ func isVolume(volumes []*inventory.Volume) string {
 }
 
 // cacheSelects reports whether the write cache asks for such a device.
-func (c *cluster) cacheSelects(d *inventory.BlockDevice) bool {
-	switch w := c.cfg.Spec.PoolConfig.WriteCache; {
+func (st *stock) cacheSelects(d *inventory.BlockDevice) bool {
+	switch w := st.cfg.Spec.PoolConfig.WriteCache; {
 	case w == nil:
 		return false
 	case w.Auto:
@@ -127,28 +131,28 @@ type picked struct {
 
 // pick chooses the devices of a new pool, or says why the node cannot supply
 // them. What was reserved earlier is taken, as long as all of it can be used.
-func (c *cluster) pick(node string, s supply) (picked, string) {
+func (st *stock) pick(node string, s supply) (picked, string) {
 	p := picked{
-		data:  named(s.data, c.before.reserved(node, data)),
-		cache: named(s.fast, c.before.reserved(node, cache)),
+		data:  named(s.data, st.lock.reserved(node, data)),
+		cache: named(s.fast, st.lock.reserved(node, cache)),
 	}
-	disk := &c.cfg.Spec.DiskConfig
+	disk := &st.cfg.Spec.DiskConfig
 	if len(p.data) != disk.MinCount {
-		p.data = c.pickData(s, c.cfg.groupCount(), disk.GroupSize)
+		p.data = st.pickData(s, st.cfg.groupCount(), disk.GroupSize)
 	}
 	if p.data == nil {
-		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", finding.Count(len(s.data), "usable disk"), quantity.Size(c.cfg.minCapacity), disk.MinCount)
+		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", finding.Count(len(s.data), "usable disk"), quantity.Size(st.cfg.minCapacity), disk.MinCount)
 	}
-	lack := c.pickCache(s, &p)
+	lack := st.pickCache(s, &p)
 	return p, lack
 }
 
 // pickCache chooses the write cache beside the data disks, or says why the node
 // cannot supply it. A cache of cloud disks is not of the node.
-func (c *cluster) pickCache(s supply, p *picked) (lack string) {
-	w := c.cfg.Spec.PoolConfig.WriteCache
+func (st *stock) pickCache(s supply, p *picked) (lack string) {
+	w := st.cfg.Spec.PoolConfig.WriteCache
 	switch p.cache = without(p.cache, p.data); {
-	case w == nil || c.cfg.cacheExternal():
+	case w == nil || st.cfg.cacheExternal():
 		p.cache = nil
 		return ""
 	case w.Auto && slices.ContainsFunc(p.data, (*inventory.BlockDevice).Fast):
@@ -169,7 +173,7 @@ func (c *cluster) pickCache(s supply, p *picked) (lack string) {
 
 // pickData leaves the disks that the write cache could take, as long as the
 // others suffice.
-func (c *cluster) pickData(s supply, groups, size int) []*inventory.BlockDevice {
+func (st *stock) pickData(s supply, groups, size int) []*inventory.BlockDevice {
 	if devices := place.Groups(without(s.data, s.fast), groups, size); devices != nil {
 		return devices
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -36,8 +37,13 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 
 // standing is one CStorClusterConfig as it stands.
 type standing struct {
-	*cluster              // with what was rendered or else is live, and what the facts give now
-	live      *krm.Object // the CStorPoolCluster, or nil
+	*system.Spec
+	names
+	facts     *inventory.Facts
+	before    *lock         // what was rendered or else is live
+	out       system.Output // what the facts give now
+	current   *pool.Cluster // the CStorPoolCluster that lives, or nil
+	live      *krm.Object   // the CStorPoolCluster, or nil
 	instances []*inventory.PoolInstance
 	rendered  map[string][]*krm.Object // by kind, in order of their names
 	wanted    map[string][]*krm.Object // what would be rendered by now, by kind
@@ -48,12 +54,15 @@ type standing struct {
 
 func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *standing {
 	s := &standing{
-		cluster:  &cluster{Spec: spec, facts: facts, out: out},
+		Spec: spec, names: names{spec.Object.Namespace, spec.Object.Name}, facts: facts, out: out,
 		rendered: map[string][]*krm.Object{}, wanted: map[string][]*krm.Object{}, storages: map[string]string{}, down: map[string]bool{},
 	}
-	s.live = facts.PoolCluster(s.namespace(), s.name())
-	s.cluster.before = readBefore(spec.Before, s.live, facts)
-	s.instances = facts.PoolInstances(s.namespace(), s.name())
+	s.live = facts.PoolCluster(s.namespace, s.name)
+	if s.live != nil {
+		s.current = pool.DecodeCluster(s.live)
+	}
+	s.before = readLock(spec.Before, s.current, facts)
+	s.instances = facts.PoolInstances(s.namespace, s.name)
 	for _, o := range spec.Before {
 		s.rendered[o.Kind] = append(s.rendered[o.Kind], o)
 	}
@@ -64,7 +73,7 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		slices.SortFunc(objects, func(a, b *krm.Object) int { return strings.Compare(a.Name, b.Name) })
 	}
 	for _, claim := range append(slices.Clone(s.rendered[volumeClaimKind]), s.wanted[volumeClaimKind]...) {
-		s.storages[attachmentName(s.namespace(), claim.Name)] = claim.Name
+		s.storages[attachmentName(s.namespace, claim.Name)] = claim.Name
 	}
 	return s
 }
@@ -89,12 +98,12 @@ func (s *standing) checkRendered() {
 	if len(s.Before) == 0 && s.live == nil {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotRendered, Since: created(s.Object),
-			Message: "nothing is rendered for it yet, and no CStorPoolCluster " + s.name() + " is in the cluster; run poolwright render, commit and apply what it writes",
+			Message: "nothing is rendered for it yet, and no CStorPoolCluster " + s.name + " is in the cluster; run poolwright render, commit and apply what it writes",
 		})
 		return
 	}
 	// Its pools and claims tell of what was applied, too.
-	rendered, applied := 0, len(s.instances)+len(s.facts.ClaimedBy(s.namespace(), s.name()))
+	rendered, applied := 0, len(s.instances)+len(s.facts.ClaimedBy(s.namespace, s.name))
 	for _, o := range s.Before {
 		if o.Group() == daoGroup {
 			continue
@@ -160,9 +169,9 @@ func (s *standing) checkNodes() {
 // hostname is the host on which the pool of a node is, or is to be.
 func (s *standing) hostname(node string) string {
 	if p := s.before.pool(node); p != nil {
-		return p.hostname
+		return p.Hostname
 	}
-	return s.before.sets[node].Str("spec", "node", "hostname")
+	return s.before.sets[node].hostname
 }
 
 // checkClaims looks at the claims of cloud disks.
@@ -207,7 +216,7 @@ func (s *standing) noClass(name string) bool {
 // checkAttachments looks at the attachments of cloud disks.
 func (s *standing) checkAttachments() {
 	step := s.report.Step("VolumeAttachment")
-	pooled := s.pooledNames()
+	pooled := pooledNames(s.names, s.before)
 	for _, rendered := range s.rendered[volumeAttachmentKind] {
 		step.Count()
 		node, volume := rendered.Node.Str("spec", "nodeName"), rendered.Node.Str("spec", "source", "persistentVolumeName")
@@ -257,8 +266,8 @@ func (s *standing) checkDevices() {
 	step, spares := s.report.Step("block device"), s.report.Step("spare disk")
 	pooled := map[string]bool{} // by the operator's own knowledge
 	if s.live != nil {
-		for _, p := range readPools(s.live.Node) {
-			for _, name := range p.devices() {
+		for _, p := range pool.DecodeCluster(s.live).Pools {
+			for _, name := range p.Disks() {
 				pooled[name] = true
 			}
 		}
@@ -292,7 +301,7 @@ func (s *standing) checkDevices() {
 func (s *standing) devicesOf(node string) []string {
 	var names []string
 	if p := s.before.pool(node); p != nil {
-		names = p.devices()
+		names = p.Disks()
 	}
 	for _, r := range []role{data, cache, spare} {
 		for _, name := range s.before.reserved(node, r) {
@@ -307,7 +316,7 @@ func (s *standing) devicesOf(node string) []string {
 // device says what is amiss with a block device.
 func (s *standing) device(name, node string, pooled bool) (health.Problem, bool) {
 	p := health.Problem{Phase: health.Error, Subject: name, Node: node}
-	dev := s.facts.Device(s.namespace(), name)
+	dev := s.facts.Device(s.namespace, name)
 	if dev == nil {
 		p.Reason, p.What = "DeviceMissing", "missing"
 		if s.live == nil {
@@ -327,7 +336,7 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 		p.Phase, p.Reason, p.What = health.Progressing, "DeviceUnknown", "in a state that is not known"
 	case dev.Fault != "":
 		p.Reason, p.What, p.Note = "DeviceDoubtful", "doubtful", dev.Fault
-	case claim != nil && claim.PoolCluster != s.name():
+	case claim != nil && claim.PoolCluster != s.name:
 		p.Reason, p.What, p.Note = "DeviceClaimedByOther", "claimed for something else", "by BlockDeviceClaim "+claim.Name
 	case pooled && dev.ClaimState != "Claimed":
 		p.Phase, p.Reason, p.What = health.Progressing, "DeviceUnclaimed", "not claimed yet"

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -18,35 +19,38 @@ func (s *standing) checkPoolCluster() {
 	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
 		step.Add(health.Problem{Phase: phase, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
-	rendered := s.before.cluster // or the live one
-	switch claimed := len(s.facts.ClaimedBy(s.namespace(), s.name())); {
-	case s.live == nil && (len(s.instances) > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace()):
+	var rendered *krm.Object // or the live one
+	if s.before.cluster != nil {
+		rendered = s.before.cluster.Object
+	}
+	switch claimed := len(s.facts.ClaimedBy(s.namespace, s.name)); {
+	case s.live == nil && (len(s.instances) > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace):
 		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
-			s.name(), finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
+			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0):
 		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; apply the rendered one again",
-			s.name(), finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
+			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
 	case s.live == nil && rendered != nil:
-		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", s.name())
+		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", s.name)
 	case s.live == nil:
 	case s.live != nil && s.live.Deleting():
-		add(health.Error, "PoolClusterDeleting", parseTime(s.live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", s.name())
+		add(health.Error, "PoolClusterDeleting", parseTime(s.live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", s.name)
 	case s.live.Owner() != "" && s.live.Owner() != s.Object.OwnerKey():
-		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name(), s.live.Owner())
-	case regrouped(rendered, s.live) != "":
-		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", s.name(), regrouped(rendered, s.live))
+		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name, s.live.Owner())
+	case regrouped(s.before.cluster, s.current) != "":
+		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", s.name, regrouped(s.before.cluster, s.current))
 	case !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
-		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name(), differs(rendered, s.live))
+		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name, differs(rendered, s.live))
 	}
 	if wanted := s.wanted[poolClusterKind]; len(wanted) > 0 {
 		switch {
 		case rendered == nil:
 			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
-				finding.Count(len(readPools(wanted[0].Node)), "pool"))
+				finding.Count(len(pool.DecodeCluster(wanted[0]).Pools), "pool"))
 		case !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")),
 			rendered != s.live && !within(rendered.Node.Get("spec"), wanted[0].Node.Get("spec")):
 			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
-				s.name(), differs(wanted[0], rendered))
+				s.name, differs(wanted[0], rendered))
 		}
 	}
 }
@@ -64,20 +68,20 @@ func awaiting(rule string) string {
 
 // differs says in what one pool cluster is not like another.
 func differs(wanted, have *krm.Object) string {
-	w, h := readPools(wanted.Node), readPools(have.Node)
-	old, now := byHost(h), byHost(w)
+	w, h := pool.DecodeCluster(wanted).Pools, pool.DecodeCluster(have).Pools
+	old, now := pool.ByHost(h), pool.ByHost(w)
 	for _, p := range w {
-		before := old[p.hostname]
+		before := old[p.Hostname]
 		switch {
 		case before == nil:
-			return "the pool on " + p.hostname + " is new"
-		case !sameNames(p.devices(), before.devices()):
-			return "the pool on " + p.hostname + " has other disks"
+			return "the pool on " + p.Hostname + " is new"
+		case !pool.SameNames(p.Disks(), before.Disks()):
+			return "the pool on " + p.Hostname + " has other disks"
 		}
 	}
 	for _, p := range h {
-		if now[p.hostname] == nil {
-			return "the pool on " + p.hostname + " goes"
+		if now[p.Hostname] == nil {
+			return "the pool on " + p.Hostname + " goes"
 		}
 	}
 	return "the pools are the same, and their settings are not"
@@ -85,11 +89,11 @@ func differs(wanted, have *krm.Object) string {
 
 // regrouped is the host of a pool of which two pool clusters have the same disks in
 // other RAID groups, or "".
-func regrouped(a, b *krm.Object) string {
-	others := byHost(readPools(b.Node))
-	for _, p := range readPools(a.Node) {
-		if o := others[p.hostname]; o != nil && sameNames(p.devices(), o.devices()) && !sameDisks(p, o) {
-			return p.hostname
+func regrouped(a, b *pool.Cluster) string {
+	others := pool.ByHost(b.Pools)
+	for _, p := range a.Pools {
+		if o := others[p.Hostname]; o != nil && pool.SameNames(p.Disks(), o.Disks()) && !p.Same(o) {
+			return p.Hostname
 		}
 	}
 	return ""
@@ -99,17 +103,17 @@ func regrouped(a, b *krm.Object) string {
 // to us.
 func (s *standing) checkPools() {
 	step := s.report.Step("pool")
-	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, poolInstanceKind, s.namespace())
+	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, poolInstanceKind, s.namespace)
 	for _, p := range s.before.pools {
 		step.Count()
-		wanted[p.hostname] = true
+		wanted[p.Hostname] = true
 		if s.down[p.node] {
 			continue
 		}
-		instance := s.instanceOn(p.hostname)
+		instance := s.instanceOn(p.Hostname)
 		if instance == nil {
 			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(s.live)}
-			if name, gone := vanished(s.facts, s.live, p.hostname); gone && !told {
+			if name, gone := vanished(s.facts, s.live, p.Hostname); gone && !told {
 				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not told of by the inventory (add cstorpoolinstances to it)", Node: p.node}
 			} else if gone {
 				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.node}
@@ -147,8 +151,8 @@ func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) 
 			return name, true
 		}
 	}
-	pools := readPools(poolCluster.Node)
-	bare := byHost(pools)
+	pools := pool.DecodeCluster(poolCluster).Pools
+	bare := pool.ByHost(pools)
 	for _, i := range facts.PoolInstances(poolCluster.Namespace, poolCluster.Name) {
 		if bare[i.Hostname] == nil {
 			return "", false
@@ -237,7 +241,7 @@ func (s *standing) instanceOn(hostname string) *krm.Object {
 // stands for it.
 func (s *standing) detail() {
 	for _, node := range s.before.nodes {
-		set := finding.Ref{APIVersion: daoVersion, Kind: storageSetKind, Namespace: s.namespace(), Name: storageSetName(s.name(), node)}
+		set := finding.Ref{APIVersion: daoVersion, Kind: storageSetKind, Namespace: s.namespace, Name: storageSetName(s.name, node)}
 		said := finding.Count(len(s.devicesOf(node)), "block device")
 		if i := s.instanceOn(s.hostname(node)); i != nil {
 			said = "pool " + i.Name + " " + i.Node.Str("status", "phase") + ", " + said

@@ -1,9 +1,7 @@
 package cstor
 
 import (
-	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 )
@@ -44,13 +42,4 @@ func (System) Describe() system.Description {
 			{GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceKind}, Names: []string{"bd", "disk", "blockdevices"}},
 		},
 	}
-}
-
-// Holds implements system.Holder.
-func (System) Holds(o *krm.Object) []disk.Hold {
-	var holds []disk.Hold
-	for _, name := range disksOf(o) {
-		holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: name}})
-	}
-	return holds
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	cspool "github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	csvolume "github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -17,25 +17,25 @@ import (
 // forest is what hangs on what, around the pools and the volumes.
 type forest struct {
 	facts    *inventory.Facts
-	pools    *cspool.Live
+	pools    *pool.Live
 	volumes  *csvolume.Index
-	clusters []inventory.Key                      // those that are there, or that pools or volumes name
-	users    map[inventory.Key][]*cspool.Instance // of a block device
-	planned  []plannedPool                        // by pool clusters
-	plans    map[inventory.Key][]plannedPool      // by block device
+	clusters []inventory.Key                    // those that are there, or that pools or volumes name
+	users    map[inventory.Key][]*pool.Instance // of a block device
+	planned  []plannedPool                      // by pool clusters
+	plans    map[inventory.Key][]plannedPool    // by block device
 }
 
 // plannedPool is a pool as a pool cluster names it.
 type plannedPool struct {
-	cluster *cspool.Cluster
-	*cspool.Pool
+	cluster *pool.Cluster
+	*pool.Pool
 	made bool
 }
 
 func newForest(facts *inventory.Facts) *forest {
 	f := &forest{
-		facts: facts, pools: cspool.NewLive(facts),
-		users: map[inventory.Key][]*cspool.Instance{}, plans: map[inventory.Key][]plannedPool{},
+		facts: facts, pools: pool.NewLive(facts),
+		users: map[inventory.Key][]*pool.Instance{}, plans: map[inventory.Key][]plannedPool{},
 	}
 	clusters := map[inventory.Key]bool{}
 	for _, c := range f.pools.Clusters {
@@ -67,7 +67,7 @@ func newForest(facts *inventory.Facts) *forest {
 }
 
 // addPlanned finds the pools that a pool cluster names.
-func (f *forest) addPlanned(c *cspool.Cluster) {
+func (f *forest) addPlanned(c *pool.Cluster) {
 	made := map[string]bool{}
 	for _, i := range f.pools.Instances(c.Namespace, c.Name) {
 		made[i.Hostname] = true

@@ -1,7 +1,7 @@
 package cstor
 
 import (
-	cspool "github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -70,7 +70,7 @@ func (f *forest) onHost(t *health.Tree, hostname string) *health.Tree {
 	if hostname == "" {
 		return t
 	}
-	var pools []*cspool.Instance
+	var pools []*pool.Instance
 	var lost []*krm.Object
 	for _, i := range f.pools.All() {
 		if i.Hostname == hostname {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	cspool "github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -33,12 +33,12 @@ func (f *forest) missingPool(p plannedPool) *health.Tree {
 
 // poolAndVolumes is a pool with its disks, and the volumes that it serves. lost
 // are the replicas that would be gone if what the tree starts at failed.
-func (f *forest) poolAndVolumes(i *cspool.Instance, lost []*krm.Object, ifWhat string) *health.Tree {
+func (f *forest) poolAndVolumes(i *pool.Instance, lost []*krm.Object, ifWhat string) *health.Tree {
 	return f.addHit(f.pool(i), i, lost, ifWhat)
 }
 
 // addHit hangs the replicas on a pool, each with the volume that it is of.
-func (f *forest) addHit(t *health.Tree, i *cspool.Instance, lost []*krm.Object, ifWhat string) *health.Tree {
+func (f *forest) addHit(t *health.Tree, i *pool.Instance, lost []*krm.Object, ifWhat string) *health.Tree {
 	for _, r := range f.volumes.ReplicasOn(key(i.Object)) {
 		under(t, under(f.replicaAlone(r), f.hit(f.volumes.OfReplica(r), lost, ifWhat)))
 	}
@@ -46,7 +46,7 @@ func (f *forest) addHit(t *health.Tree, i *cspool.Instance, lost []*krm.Object, 
 }
 
 // pool is a pool with its disks.
-func (f *forest) pool(i *cspool.Instance) *health.Tree {
+func (f *forest) pool(i *pool.Instance) *health.Tree {
 	t := f.poolAlone(i)
 	for _, name := range i.Pool.Disks() {
 		t.Children = append(t.Children, f.device(i.Object.Namespace, name))
@@ -54,7 +54,7 @@ func (f *forest) pool(i *cspool.Instance) *health.Tree {
 	return t
 }
 
-func (f *forest) poolAlone(i *cspool.Instance) *health.Tree {
+func (f *forest) poolAlone(i *pool.Instance) *health.Tree {
 	p := poolProblem(i.Object)
 	t := &health.Tree{Object: i.Object.Ref, State: i.Phase, Phase: p.Phase}
 	where, down := f.host(i.Hostname)
@@ -90,7 +90,7 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 }
 
 // addPoolOf hangs a pool on one of its disks, with what the loss of the disk means.
-func (f *forest) addPoolOf(t *health.Tree, d *inventory.BlockDevice, i *cspool.Instance) {
+func (f *forest) addPoolOf(t *health.Tree, d *inventory.BlockDevice, i *pool.Instance) {
 	p, lost := f.poolAlone(i), f.volumes.ReplicasOn(key(i.Object))
 	well := func(name string) bool { return isWell(f.facts.Device(d.Namespace, name)) }
 	// A pool is degraded by a disk that is known, this one or another that failed, or by

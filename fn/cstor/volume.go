@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -26,9 +27,9 @@ type volume struct {
 
 // checkClasses warns of a StorageClass that neither the inventory has, which has
 // others, nor the package.
-func (c *cluster) checkClasses(held []*krm.Object) {
+func checkClasses(in *input, held []*krm.Object) {
 	var known []string
-	for _, o := range c.facts.Objects(storageGroup, storageClassKind) {
+	for _, o := range in.facts.Objects(storageGroup, storageClassKind) {
 		known = append(known, o.Name)
 	}
 	if len(known) == 0 {
@@ -41,34 +42,41 @@ func (c *cluster) checkClasses(held []*krm.Object) {
 	}
 	check := func(field, class string) {
 		if !slices.Contains(known, class) {
-			c.report(finding.Warning, "no-such-class", field+".externalProvisioner.storageClassName",
+			in.report(finding.Warning, "no-such-class", field+".externalProvisioner.storageClassName",
 				"%q is not among the StorageClasses of the inventory%s; a claim of it stays unbound until it is there",
 				class, schema.DidYouMean(class, known))
 		}
 	}
-	if c.cfg.external() {
-		check("spec.diskConfig", c.cfg.Spec.DiskConfig.ExternalProvisioner.StorageClassName)
+	if in.cfg.external() {
+		check("spec.diskConfig", in.cfg.Spec.DiskConfig.ExternalProvisioner.StorageClassName)
 	}
-	if c.cfg.cacheExternal() {
-		check("spec.poolConfig.writeCache", c.cfg.Spec.PoolConfig.WriteCache.ExternalProvisioner.StorageClassName)
+	if in.cfg.cacheExternal() {
+		check("spec.poolConfig.writeCache", in.cfg.Spec.PoolConfig.WriteCache.ExternalProvisioner.StorageClassName)
 	}
 }
 
-// placeVolumes lists the cloud disks of a member and finds the block devices
+// cloudDisks gives the members cloud disks: it finds the block devices that claimed
+// volumes became.
+type cloudDisks struct {
+	*localDisks
+	matched map[string]string // block device -> the Storage that it is
+}
+
+// place lists the cloud disks of a member and finds the block devices
 // that they became.
-func (c *cluster) placeVolumes(m *member) {
+func (c *cloudDisks) place(m *member) {
 	disk, w := &c.cfg.Spec.DiskConfig, c.cfg.Spec.PoolConfig.WriteCache
 	if c.cfg.external() {
-		m.addVolumes(c, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
-		m.addVolumes(c, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
+		m.addVolumes(c.input, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
+		m.addVolumes(c.input, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
 	}
 	if c.cfg.cacheExternal() {
 		count := w.Count
 		if m.before != nil {
 			// No pool gets another write cache than it has, so none is bought for it.
-			count = min(count, len(flatten(m.before.cache)))
+			count = min(count, len(m.before.Cache.Disks()))
 		}
-		m.addVolumes(c, cache, count, w.Capacity, w.ExternalProvisioner)
+		m.addVolumes(c.input, cache, count, w.Capacity, w.ExternalProvisioner)
 	}
 
 	var unbound, unseen, unchanged []string
@@ -102,14 +110,14 @@ func (c *cluster) placeVolumes(m *member) {
 
 // keepClaim keeps the size and the class of a claim that is bound. It reports
 // whether the spec asks for others.
-func (c *cluster) keepClaim(v *volume) bool {
-	claim := c.before.objects[c.claimID(v.name)]
+func (c *cloudDisks) keepClaim(v *volume) bool {
+	claim := c.lock.objects[c.claimID(v.name)]
 	if claim == nil || !c.holdsData(claim) {
 		return false
 	}
 	capacity, kept := claim.Node.Str("spec", "resources", "requests", "storage"), *v.provisioner
 	kept.StorageClassName = claim.Node.Str("spec", "storageClassName")
-	if attachment := c.before.objects[c.attachmentID(v.name)]; attachment != nil {
+	if attachment := c.lock.objects[c.attachmentID(v.name)]; attachment != nil {
 		kept.CSIAttacherName = attachment.Node.Str("spec", "attacher")
 	}
 	if kept == *v.provisioner && capacity == v.capacity {
@@ -121,16 +129,16 @@ func (c *cluster) keepClaim(v *volume) bool {
 
 // addVolumes adds the volumes of one role. A disk of an earlier pool that
 // Poolwright did not provision is left as it is.
-func (m *member) addVolumes(c *cluster, r role, count int, capacity string, p *provisioner) {
+func (m *member) addVolumes(c *input, r role, count int, capacity string, p *provisioner) {
 	for i := range count {
-		v := &volume{name: storageName(c.name(), m.name, r, i), role: r, capacity: capacity, provisioner: p}
-		storage := c.before.objects[c.storageID(v.name)]
+		v := &volume{name: c.storage(m.name, r, i), role: r, capacity: capacity, provisioner: p}
+		storage := c.lock.objects[c.storageID(v.name)]
 		if storage != nil {
 			v.override = storage.Annotation(krm.AnnotationBlockDevice)
 		}
 		if m.before != nil {
-			pooled := map[role][]string{data: flatten(m.before.data), cache: flatten(m.before.cache)}[r]
-			foreign := storage == nil && c.facts.VolumeClaim(c.namespace(), v.name) == nil
+			pooled := map[role][]string{data: m.before.Data.Disks(), cache: m.before.Cache.Disks()}[r]
+			foreign := storage == nil && c.facts.VolumeClaim(c.namespace, v.name) == nil
 			if i < len(pooled) && foreign {
 				continue
 			}
@@ -144,11 +152,11 @@ func (m *member) addVolumes(c *cluster, r role, count int, capacity string, p *p
 
 // bind finds the volume that the claim is bound to: in the snapshot, or in the
 // attachment that was rendered when an earlier snapshot showed it.
-func (c *cluster) bind(m *member, v *volume) {
-	if claim := c.facts.VolumeClaim(c.namespace(), v.name); claim != nil && claim.Bound {
+func (c *cloudDisks) bind(m *member, v *volume) {
+	if claim := c.facts.VolumeClaim(c.namespace, v.name); claim != nil && claim.Bound {
 		v.pvName = claim.VolumeName
 	}
-	old := c.before.objects[c.attachmentID(v.name)]
+	old := c.lock.objects[c.attachmentID(v.name)]
 	if old == nil {
 		return
 	}
@@ -156,14 +164,14 @@ func (c *cluster) bind(m *member, v *volume) {
 	case attached:
 	case "":
 		v.pvName = attached
-		c.report(finding.Warning, "volume-missing", "", "the PersistentVolumeClaim %s/%s was bound and is not bound in this snapshot; its attachment to node %s is held", c.namespace(), v.name, m.name)
+		c.report(finding.Warning, "volume-missing", "", "the PersistentVolumeClaim %s/%s was bound and is not bound in this snapshot; its attachment to node %s is held", c.namespace, v.name, m.name)
 	default:
 		c.storageError(v, "volume-changed", "its claim is now bound to volume %s, and %s is attached in its place; an attachment cannot change its volume: bind the claim to %s again, or remove the node's pool with consent", v.pvName, attached, attached)
 	}
 }
 
 // see finds the block device that a volume became on its node.
-func (c *cluster) see(m *member, v *volume) {
+func (c *cloudDisks) see(m *member, v *volume) {
 	d := c.match(m, v)
 	kept := v.device
 	switch {
@@ -172,38 +180,49 @@ func (c *cluster) see(m *member, v *volume) {
 			"Storage %s is now block device %s, and the pool has %s in its place; the pool is kept", v.name, d.Name, kept)
 		fallthrough
 	case kept != "":
-		c.keepDevices(m.name, v.role, []string{kept})
+		keepDevices(c.input, m.name, v.role, []string{kept})
 		return
 	case d == nil:
 		c.choose(c.storageRef(v.name), m.name, v.role, place.Awaited, awaited(v))
 		return
 	}
-	if v.role == spare && v.override == "" && c.pooled[d.Name] {
+	if v.role == spare && v.override == "" && c.lock.pooled[d.Name] {
 		c.report(finding.Warning, "spare-used", "spec.poolConfig.spare",
 			"Storage %s is block device %s, which has taken the place of another in a pool; raise spare by one for a new one", v.name, d.Name)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Kept, "it has taken the place of another in the pool")
 		v.device = d.Name
 		return
 	}
-	if reason := c.disks.Refuse(d, c.wanted()); reason != "" {
+	verdict := c.verdict(v, d)
+	isVolume := func(o disk.Objection) bool { return o.Rule == disk.PersistentVolume }
+	if reason := slices.DeleteFunc(slices.Clone(verdict), isVolume).Reason(); reason != "" {
 		c.report(finding.Warning, "device-refused", "", "Storage %s is block device %s, which cannot be used: %s", v.name, d.Name, reason)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Refused, reason)
 		return
 	}
-	if other := c.matched[d.Name]; other != "" || c.pooled[d.Name] {
+	if other := c.matched[d.Name]; other != "" || c.lock.pooled[d.Name] {
 		c.storageError(v, "device-twice", "block device %s is already %s; correct the annotation %s of the Storages",
 			d.Name, cmp.Or(strings.TrimSuffix("Storage "+other, "Storage "), "in a pool"), krm.AnnotationBlockDevice)
 		return
 	}
-	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
-	if shown := c.facts.VolumesOn(d); len(shown) > 0 && !slices.ContainsFunc(shown, own) {
-		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, isVolume(shown))
+	if reason := verdict.Reason(); reason != "" {
+		c.storageError(v, "other-volume", "block device %s cannot be used: %s", d.Name, reason)
 		return
 	}
 	c.matched[d.Name] = v.name
-	c.disks.Take(d.Namespace, d.Name, c.Object.Ref.String())
+	c.take(c.disk(d.Name))
 	v.device = d.Name
 	c.choose(c.deviceRef(d.Name), m.name, v.role, place.Chosen, "it is the volume of Storage "+v.name)
+}
+
+// verdict says whether a volume may be used as the block device that shows it.
+func (c *cloudDisks) verdict(v *volume, d *inventory.BlockDevice) disk.Verdict {
+	want := c.want(nil)
+	want.Mine = c.mine
+	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
+	shown := slices.ContainsFunc(c.facts.VolumesOn(d), own)
+	want.Volumes = func(*inventory.Volume) bool { return shown }
+	return c.ledger.Verdict(c.disk(d.Name), want)
 }
 
 func awaited(v *volume) string {
@@ -213,17 +232,13 @@ func awaited(v *volume) string {
 	return "no block device shows volume " + v.pvName + " yet"
 }
 
-func (c *cluster) storageRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: daoVersion, Kind: storageKind, Namespace: c.namespace(), Name: name}
-}
-
 // match finds the one device of a volume; more than one, or one on another node,
 // is an error.
-func (c *cluster) match(m *member, v *volume) *inventory.BlockDevice {
+func (c *cloudDisks) match(m *member, v *volume) *inventory.BlockDevice {
 	var found []*inventory.BlockDevice
 	switch {
 	case v.override != "":
-		d := c.facts.Device(c.namespace(), v.override)
+		d := c.facts.Device(c.namespace, v.override)
 		if d == nil && v.device == v.override {
 			return nil // a pool has it, and holds what is missing from one snapshot
 		}
@@ -247,7 +262,7 @@ func (c *cluster) match(m *member, v *volume) *inventory.BlockDevice {
 	if len(found) == 0 {
 		return nil
 	}
-	if d := found[0]; d.Hostname != m.hostname || elsewhere(d, m.node) != "" {
+	if d := found[0]; d.Hostname != m.hostname || c.ledger.Verdict(c.disk(d.Name), c.want(m.node)).Of(disk.WrongNode) != "" {
 		c.storageError(v, "wrong-node", "block device %s is on host %q, not on node %s (host %q); the volume is attached to the wrong node", d.Name, d.Hostname, m.name, m.hostname)
 		return nil
 	}
@@ -264,19 +279,19 @@ func (v *volume) driver(pv *inventory.Volume) string {
 
 // storageError reports on a Storage, at its place in the output folder if it
 // was rendered already.
-func (c *cluster) storageError(v *volume, rule, format string, args ...any) {
+func (c *cloudDisks) storageError(v *volume, rule, format string, args ...any) {
 	f := finding.Finding{
 		Severity: finding.Error, Rule: rule, Object: c.storageRef(v.name), Message: fmt.Sprintf(format, args...),
-		Pos: c.Object.At(),
+		Pos: c.spec.Object.At(),
 	}
-	if storage := c.before.objects[c.storageID(v.name)]; storage != nil {
+	if storage := c.lock.objects[c.storageID(v.name)]; storage != nil {
 		f.Pos = storage.At("metadata", "annotations", krm.AnnotationBlockDevice)
 	}
-	c.out.Findings = append(c.out.Findings, f)
+	c.collect(f)
 }
 
 // assemble makes the pool of a member from the cloud disks that are there.
-func (c *cluster) assemble(m *member) {
+func (c *cloudDisks) assemble(m *member) {
 	if len(m.volumes) == 0 && !c.cfg.external() {
 		return
 	}
@@ -297,16 +312,16 @@ func (c *cluster) assemble(m *member) {
 	case !c.cfg.external():
 		m.waiting = m.waiting || !complete
 		if m.before == nil && complete {
-			m.cache = c.regroupCache(cached)
+			m.cache = c.cfg.cacheGroups(cached)
 		}
 		return
 	case m.before != nil:
-		m.data, m.cache = m.before.data, m.before.cache
-		c.checkCacheUnchanged(m)
+		m.data, m.cache = m.before.Data, m.before.Cache
+		checkCacheUnchanged(c.input, m)
 		// Volumes that follow the pool's own are those by which minCount was raised.
-		if have := len(flatten(m.before.data)); complete && have < c.cfg.Spec.DiskConfig.MinCount {
+		if have := len(m.before.Data.Disks()); complete && have < c.cfg.Spec.DiskConfig.MinCount {
 			added := devices[len(devices)-(c.cfg.Spec.DiskConfig.MinCount-have):]
-			m.data = c.regroup(append(flatten(m.before.data), added...))
+			m.data = c.cfg.groups(append(m.before.Data.Disks(), added...))
 		}
 		return
 	}
@@ -314,26 +329,26 @@ func (c *cluster) assemble(m *member) {
 	if !complete {
 		return
 	}
-	m.data, m.cache = c.regroup(devices), c.regroupCache(cached)
+	m.data, m.cache = c.cfg.groups(devices), c.cfg.cacheGroups(cached)
 	if c.cfg.Spec.PoolConfig.WriteCache != nil && !c.cfg.cacheExternal() {
 		c.placeLocalCache(m)
 	}
 }
 
 // placeLocalCache gives a new pool of cloud disks a write cache of its node.
-func (c *cluster) placeLocalCache(m *member) {
+func (c *cloudDisks) placeLocalCache(m *member) {
 	s := c.offer(m.hostname, m.node)
 	var devices []*inventory.BlockDevice
-	for _, name := range flatten(m.data) {
-		devices = append(devices, c.facts.Device(c.namespace(), name))
+	for _, name := range m.data.Disks() {
+		devices = append(devices, c.facts.Device(c.namespace, name))
 	}
 	s.fast = slices.DeleteFunc(s.fast, func(d *inventory.BlockDevice) bool { return c.matched[d.Name] != "" })
-	p := picked{data: devices, cache: named(s.fast, c.before.reserved(m.name, cache))}
+	p := picked{data: devices, cache: named(s.fast, c.lock.reserved(m.name, cache))}
 	if lack := c.pickCache(s, &p); lack != "" {
 		m.waiting = true
 		c.report(finding.Warning, "awaiting-devices", "spec.poolConfig.writeCache", "awaiting disks on node %s: %s", m.name, lack)
 		return
 	}
-	m.cache = c.regroupCache(c.take(m.name, cache, p.cache))
+	m.cache = c.cfg.cacheGroups(c.takeAll(m.name, cache, p.cache))
 	c.reportNoCache(m.name, p)
 }

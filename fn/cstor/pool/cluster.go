@@ -27,7 +27,7 @@ type Cluster struct {
 
 // Pool is one pool of a cluster.
 type Pool struct {
-	Hostname string // of the node selector; "" if it selects by anything else
+	Hostname string // of the node selector; "" if it does not name one
 	Data     Groups
 	Cache    Groups
 	Config
@@ -65,16 +65,14 @@ func DecodeCluster(o *krm.Object) *Cluster {
 // the same fields but for the selector.
 func DecodePool(n *document.Node) *Pool {
 	p := &Pool{
-		Data:  decodeGroups(n.Seq("dataRaidGroups")),
-		Cache: decodeGroups(n.Seq("writeCacheRaidGroups")),
+		Hostname: n.Str("nodeSelector", inventory.LabelHostname),
+		Data:     decodeGroups(n.Seq("dataRaidGroups")),
+		Cache:    decodeGroups(n.Seq("writeCacheRaidGroups")),
 		Config: Config{
 			RAIDType:    n.Str("poolConfig", "dataRaidGroupType"),
 			CacheType:   n.Str("poolConfig", "writeCacheGroupType"),
 			Compression: n.Str("poolConfig", "compression"),
 		},
-	}
-	if selector := n.Get("nodeSelector"); selector != nil && len(selector.Fields) == 1 {
-		p.Hostname = selector.Str(inventory.LabelHostname)
 	}
 	if thick, ok := n.Get("poolConfig", "thickProvision").Bool(); ok {
 		p.ThickProvision = &thick
@@ -108,6 +106,20 @@ func (c *Cluster) Host(hostname string) *Pool {
 		}
 	}
 	return nil
+}
+
+// ByHost indexes pools by the host that they select.
+func ByHost(pools []*Pool) map[string]*Pool {
+	index := make(map[string]*Pool, len(pools))
+	for _, p := range pools {
+		index[p.Hostname] = p
+	}
+	return index
+}
+
+// Same reports whether two pools have the same disks in the same groups, in any order.
+func (p *Pool) Same(other *Pool) bool {
+	return p.Data.Same(other.Data) && p.Cache.Same(other.Cache)
 }
 
 // Encode makes the object again.

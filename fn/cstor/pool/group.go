@@ -22,6 +22,11 @@ func (g Groups) Disks() []string {
 	return names
 }
 
+// SameNames compares names in any order.
+func SameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
 // Same reports whether two have the same disks in the same groups, in any order.
 func (g Groups) Same(other Groups) bool { return slices.Equal(g.sorted(), other.sorted()) }
 
@@ -37,13 +42,18 @@ func (g Groups) sorted() []string {
 func decodeGroups(items []document.Node) Groups {
 	var groups Groups
 	for i := range items {
-		var group Group
-		for _, d := range items[i].Seq("blockDevices") {
-			group = append(group, d.Str("blockDeviceName"))
-		}
-		groups = append(groups, group)
+		groups = append(groups, DecodeGroup(&items[i]))
 	}
 	return groups
+}
+
+// DecodeGroup reads one RAID group.
+func DecodeGroup(n *document.Node) Group {
+	var group Group
+	for _, d := range n.Seq("blockDevices") {
+		group = append(group, d.Str("blockDeviceName"))
+	}
+	return group
 }
 
 func (g Groups) encode() document.Node {

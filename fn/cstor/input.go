@@ -1,0 +1,112 @@
+package cstor
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+)
+
+// input is what every step of the render of one spec reads. The steps write to the
+// collector, take disks, and add to the lock the pools that they take back.
+type input struct {
+	names
+	*collector
+	owner   string // the owner key of the spec
+	cfg     config
+	facts   *inventory.Facts
+	ledger  *disk.Ledger
+	lock    *lock
+	live    *livePools
+	consent consent
+}
+
+// disk is the disk of a block device; a missing one if nobody reports it.
+func (in *input) disk(device string) *disk.Disk { return in.ledger.Device(in.namespace, device) }
+
+// mine reports whether a hold is one of this cluster. A manifest of its name is in the
+// way itself, not because of its disks.
+func (in *input) mine(h disk.Holder) bool {
+	named := h.Object.Kind == poolClusterKind && h.Object.Namespace == in.namespace && h.Object.Name == in.name
+	return h.Owner == in.owner || named || in.lives(h)
+}
+
+// unused is mine, but for what lives in a pool: that has its use.
+func (in *input) unused(h disk.Holder) bool { return in.mine(h) && !in.lives(h) }
+
+// lives reports whether a hold is one of the live pools of this cluster.
+func (in *input) lives(h disk.Holder) bool {
+	if h.Source != disk.Live || h.Object.Namespace != in.namespace {
+		return false
+	}
+	return h.Object.Kind == poolClusterKind && h.Object.Name == in.name ||
+		h.Object.Kind == poolInstanceKind && slices.ContainsFunc(in.live.all, func(i *pool.Instance) bool { return i.Name == h.Object.Name })
+}
+
+// want is what every disk of the cluster must meet, of whatever size, to get its place
+// now. node may be nil.
+func (in *input) want(node *inventory.Node) disk.Want {
+	return disk.Want{Mine: in.unused, Namespace: in.namespace, Node: node, AllowedTags: in.cfg.allowedTags, PoolCluster: in.name}
+}
+
+// keep is what a disk must meet to stay in its place. Which volume a cloud disk is, its
+// claim says.
+func (in *input) keep() disk.Want {
+	want := in.want(nil)
+	want.Mine = in.mine
+	if in.cfg.external() || in.cfg.cacheExternal() {
+		want.Volumes = func(*inventory.Volume) bool { return true }
+	}
+	return want
+}
+
+// heldBy is the first holder of a disk that is not the asker, in words, or "".
+func heldBy(d *disk.Disk, asker func(disk.Holder) bool) string {
+	for _, h := range d.Holders() {
+		if !asker(h) {
+			return h.String()
+		}
+	}
+	return ""
+}
+
+// take reserves a disk that was chosen.
+func (in *input) take(d *disk.Disk) { in.ledger.Take(d, in.spec.Object.Ref, in.owner) }
+
+// holdsData reports whether a claim is bound, as far as the snapshot or an
+// attachment that was rendered for it tells. An attachment always is.
+func (in *input) holdsData(o *krm.Object) bool {
+	if o.Kind == volumeAttachmentKind {
+		return true
+	}
+	if claim := in.facts.VolumeClaim(o.Namespace, o.Name); claim != nil && claim.Bound {
+		return true
+	}
+	return in.lock.objects[in.attachmentID(o.Name)] != nil
+}
+
+// consent is what a person allows to be lost of one cluster.
+type consent struct {
+	names
+	given *system.Consent
+	whole bool // there is something that consent for the whole cluster can name
+}
+
+// allows reports whether the pool of a node may be removed.
+func (c consent) allows(node string) bool {
+	set := c.allowsSet(node)
+	return c.whole && c.given.Covers(poolClusterKind, c.name) || set
+}
+
+// allowsSet reports whether the node itself is named.
+func (c consent) allowsSet(node string) bool {
+	return c.given.Covers(storageSetKind, c.storageSet(node))
+}
+
+// annotation is what allows the pool of a node to be removed.
+func (c consent) annotation(node string) string {
+	return krm.AnnotationAllowRemoval + ": " + storageSetKind + "/" + c.storageSet(node)
+}

@@ -1,0 +1,43 @@
+package cstor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// describe names a device as a person knows it.
+func describe(d *inventory.BlockDevice) string {
+	return strings.TrimLeft(fmt.Sprintf("%s %s %s", d.Path, quantity.Size(d.Capacity), d.Type()), " ")
+}
+
+// keepDevices records what stays, and warns of what is not well.
+func keepDevices(in *input, node string, r role, names []string) {
+	for _, name := range names {
+		d, pool := in.facts.Device(in.namespace, name), in.lock.pool(node)
+		doubt := ""
+		if d != nil {
+			doubt = in.ledger.Verdict(in.disk(name), in.keep()).Doubt()
+		}
+		switch {
+		case d == nil:
+			in.choose(in.deviceRef(name), node, r, place.Held, "it is missing from the inventory")
+			in.report(finding.Warning, "device-missing", "", "block device %s of node %s is missing from the inventory; it is held in its place", name, node)
+		case pool != nil && d.Hostname != pool.Hostname:
+			in.choose(in.deviceRef(name), node, r, place.Held, "it is on host "+d.Hostname+" now")
+			in.report(finding.Warning, "device-moved", "", "block device %s of node %s is on host %q now; it keeps its place, put the disk back", name, node, d.Hostname)
+		case d.State != "Active":
+			in.choose(in.deviceRef(name), node, r, place.Held, "it is "+d.State)
+			in.report(finding.Warning, "device-inactive", "", "block device %s of node %s is %s; it keeps its place, look at the disk", name, node, d.State)
+		case doubt != "":
+			in.choose(in.deviceRef(name), node, r, place.Held, doubt)
+			in.report(finding.Warning, "device-doubtful", "", "block device %s of node %s keeps its place, but %s; if the pool is not made yet, do not apply this: look at the disk", name, node, doubt)
+		default:
+			in.choose(in.deviceRef(name), node, r, place.Kept, "it is in its place already: "+describe(d))
+		}
+	}
+}

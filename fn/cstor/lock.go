@@ -1,0 +1,150 @@
+package cstor
+
+import (
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// lock is what was decided earlier: what was rendered, decoded once, or else the live
+// CStorPoolCluster.
+type lock struct {
+	adopted bool              // the pools come from the live cluster
+	nodes   []string          // by name, in order
+	known   map[string]bool   // the same
+	uids    map[string]string // of nodes
+	sets    map[string]storageSet
+	cluster *pool.Cluster // nil if there is none yet
+	pools   []*nodePool   // in order
+	poolOf  map[string]*nodePool
+	pooled  map[string]bool // block devices of the pools
+	objects map[krm.ID]*krm.Object
+	volumes map[string][]*krm.Object // rendered claims and attachments, by node
+}
+
+// nodePool is a pool and its node.
+type nodePool struct {
+	node string
+	*pool.Pool
+}
+
+// storageSet is a CStorClusterStorageSet: the disks of a node. It is empty for a node
+// that has none yet.
+type storageSet struct {
+	hostname string
+	devices  map[role][]string // block devices, by name
+}
+
+func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
+	l := &lock{
+		known:   map[string]bool{},
+		uids:    map[string]string{},
+		sets:    map[string]storageSet{},
+		poolOf:  map[string]*nodePool{},
+		pooled:  map[string]bool{},
+		objects: make(map[krm.ID]*krm.Object, len(objects)),
+		volumes: map[string][]*krm.Object{},
+	}
+	nodeOf := map[string]string{} // hostname -> node
+	for _, o := range objects {
+		l.objects[o.ID()] = o
+		if node := nodeOfVolume(o); node != "" {
+			l.volumes[node] = append(l.volumes[node], o)
+		}
+		switch o.Kind {
+		case clusterPlanKind:
+			for _, n := range o.Node.Seq("spec", "nodes") {
+				l.addNode(n.Str("name"))
+				l.uids[n.Str("name")] = n.Str("uid")
+			}
+		case storageSetKind:
+			node, set := readStorageSet(o)
+			l.sets[node] = set
+			nodeOf[set.hostname] = node
+		case poolClusterKind:
+			l.cluster = pool.DecodeCluster(o)
+		}
+	}
+	if l.cluster == nil && live != nil {
+		l.cluster, l.adopted = live, true
+	}
+	if l.cluster == nil {
+		return l
+	}
+	for _, p := range l.cluster.Pools {
+		node := nodeOf[p.Hostname]
+		if nodes := facts.Host(p.Hostname); node == "" && len(nodes) == 1 {
+			node = nodes[0].Name
+		}
+		if node == "" {
+			node = p.Hostname
+		}
+		l.addNode(node)
+		l.addPool(&nodePool{node, p})
+	}
+	return l
+}
+
+func readStorageSet(o *krm.Object) (node string, s storageSet) {
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), devices: map[role][]string{}}
+	for _, d := range o.Node.Seq("spec", "blockDevices") {
+		r := role(d.Str("role"))
+		s.devices[r] = append(s.devices[r], d.Str("name"))
+	}
+	return o.Node.Str("spec", "node", "name"), s
+}
+
+// holds lists the disks of a set, each with what it is for.
+func (s storageSet) holds(namespace string) []disk.Hold {
+	var holds []disk.Hold
+	for _, r := range []role{data, cache, spare} {
+		for _, name := range s.devices[r] {
+			holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: namespace, Name: name}, Role: string(r)})
+		}
+	}
+	return holds
+}
+
+func (l *lock) addNode(name string) {
+	if name != "" && !l.known[name] {
+		l.known[name] = true
+		l.nodes = append(l.nodes, name)
+	}
+}
+
+// addPool makes a pool that of its node.
+func (l *lock) addPool(p *nodePool) {
+	l.pools = append(l.pools, p)
+	l.poolOf[p.node] = p
+	for _, name := range p.Disks() {
+		l.pooled[name] = true
+	}
+}
+
+// pool returns the pool of a node, or nil.
+func (l *lock) pool(node string) *nodePool { return l.poolOf[node] }
+
+// host returns the pool on a host, or nil.
+func (l *lock) host(hostname string) *nodePool {
+	for _, p := range l.pools {
+		if p.Hostname == hostname {
+			return p
+		}
+	}
+	return nil
+}
+
+// reserved returns the devices of a role that the storage set of a node holds.
+func (l *lock) reserved(node string, r role) []string { return l.sets[node].devices[r] }
+
+// nodeOfVolume is the node that a claim or an attachment is for, or "".
+func nodeOfVolume(o *krm.Object) string {
+	switch o.Kind {
+	case volumeClaimKind:
+		return o.Annotation(inventory.AnnotationSelectedNode)
+	case volumeAttachmentKind:
+		return o.Node.Str("spec", "nodeName")
+	}
+	return ""
+}
