@@ -26,7 +26,7 @@ wiring takes its names from DIR; what else is to be changed there is marked.`
 const initExample = `  poolwright init cstor-local
   poolwright init cstor-cloud clusters/prod/storage`
 
-func newInit(s streams) *cobra.Command {
+func newInit(s program) *cobra.Command {
 	systems := examples.Systems()
 	return &cobra.Command{
 		Use:     "init SYSTEM [DIR]",

@@ -23,7 +23,7 @@ func TestGuard(t *testing.T) {
 func TestComplain(t *testing.T) {
 	var talk strings.Builder
 	complain(&talk, errors.New("one\n\x1b[2Jtwo"))
-	if want := "poolwright: one\n\\x1b[2Jtwo\n"; talk.String() != want {
+	if want := "poolwright: one\\n\\x1b[2Jtwo\n"; talk.String() != want {
 		t.Errorf("%q, want %q", talk.String(), want)
 	}
 }

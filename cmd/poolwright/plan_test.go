@@ -63,7 +63,7 @@ func TestEscape(t *testing.T) {
 	for text, want := range map[string]string{
 		"a|b":        "a&#124;b",
 		"`x` <b>":    "&#96;x&#96; &#60;b&#62;",
-		"two\nlines": "two lines",
+		"two\nlines": "two&#92;nlines",
 		"@all":       "@\u200ball",
 		"a-b/c 1.2":  "a-b/c 1.2",
 	} {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -41,7 +41,7 @@ const treeExample = `  poolwright tree
   # Without a cluster, from the inventory of the package in this folder
   poolwright tree --from inventory`
 
-func newTree(s streams) *cobra.Command {
+func newTree(s program) *cobra.Command {
 	var f treeFlags
 	cmd := &cobra.Command{
 		Use:     "tree [KIND/NAME]",
@@ -50,7 +50,7 @@ func newTree(s streams) *cobra.Command {
 		Example: treeExample,
 		Args:    atMost(1, "tree takes one KIND/NAME"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return treeKinds(args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return treeKinds(s.function.Kinds(), args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := onlyLive(cmd, f.from); err != nil {
@@ -75,26 +75,26 @@ type treeFlags struct {
 }
 
 // treeKinds begins what a tree may start at.
-func treeKinds(args []string) []string {
+func treeKinds(kinds *system.Kinds, args []string) []string {
 	if len(args) > 0 {
 		return nil
 	}
-	kinds := fn.TreeNames()
-	for i := range kinds {
-		kinds[i] += "/"
+	var names []string
+	for _, kind := range kinds.Roots() {
+		names = append(names, kind.Name()+"/")
 	}
-	return kinds
+	return names
 }
 
-func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
-	var kind krm.GroupKind
+func runTree(ctx context.Context, s program, args []string, f treeFlags) error {
+	var kind system.Kind
 	var wanted *ref
 	if len(args) > 0 {
 		var err error
 		if wanted, err = parseRef(args[0]); err != nil {
 			return err
 		}
-		if kind, err = fn.TreeKind(wanted.kind); err != nil {
+		if kind, err = s.function.Kinds().Root(wanted.kind); err != nil {
 			return usage("%v", err)
 		}
 	}
@@ -104,11 +104,11 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 	}
 	var root krm.ID
 	if wanted != nil {
-		if root, err = fn.TreeRoot(facts, kind, cmp.Or(wanted.namespace, f.namespace), wanted.name); err != nil {
+		if root, err = s.function.TreeRoot(facts, kind.GroupKind, cmp.Or(wanted.namespace, f.namespace), wanted.name); err != nil {
 			return err
 		}
 	}
-	trees := fn.Tree(facts, root)
+	trees := s.function.Tree(facts, root)
 	if f.format != asText {
 		return printAs(s.out, f.format, treesForMachines(trees))
 	}
@@ -120,7 +120,7 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 }
 
 // treeFacts reads what a tree is made of.
-func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, error) {
+func treeFacts(ctx context.Context, s program, f treeFlags) ([]*krm.Object, error) {
 	switch f.from {
 	case fromInventory:
 		defer terminal.Progress(s.err, "reading the inventory")()
@@ -128,7 +128,7 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 		if err != nil {
 			return nil, err
 		}
-		facts, more := fn.Facts(p.Objects, false)
+		facts, more := s.function.Facts(p.Objects, false)
 		return facts, reportErrors(s, append(fs, more...))
 	case fromLive:
 		c, err := f.connect()
@@ -136,7 +136,7 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 			return nil, err
 		}
 		defer terminal.Progress(s.err, "reading "+c.String())()
-		taken, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: fn.TreeKinds()})
+		taken, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: s.function.Kinds().Tree()})
 		if err != nil {
 			return nil, err
 		}
@@ -147,11 +147,11 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 
 // reportErrors prints findings where any is an error: of the rest a package says
 // enough in other verbs.
-func reportErrors(s streams, fs []finding.Finding) error {
+func reportErrors(s program, fs []finding.Finding) error {
 	if !finding.Failed(fs) {
 		return nil
 	}
-	return report(s, finding.Sort(fs))
+	return report(s.streams, finding.Sort(fs))
 }
 
 // branches are the strokes of a tree.
