@@ -20,26 +20,6 @@ const (
 	configKind    = "RenderConfig"
 )
 
-// neverRendered reports whether a kind is a fact wherever it lies (spec, section
-// "Package and facts").
-func neverRendered(o *krm.Object) bool {
-	switch o.GroupKind() {
-	case krm.GroupKind{Kind: "Node"},
-		krm.GroupKind{Kind: "PersistentVolume"},
-		krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"},
-		krm.GroupKind{Group: "openebs.io", Kind: "BlockDeviceClaim"},
-		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorPoolInstance"},
-		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorVolume"},
-		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorVolumeConfig"},
-		krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorVolumeReplica"},
-		krm.GroupKind{Group: "storage.k8s.io", Kind: "CSIDriver"},
-		krm.GroupKind{Group: "storage.k8s.io", Kind: "CSINode"},
-		krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}:
-		return true
-	}
-	return false
-}
-
 // classified is a package, each object in its place.
 type classified struct {
 	facts    []*krm.Object
@@ -51,23 +31,21 @@ type classified struct {
 	partial  bool                     // a spec came as functionConfig; there may be more that are not seen here
 	findings []finding.Finding
 
-	specKinds []krm.GroupKind
+	kinds     *system.Kinds
 	known     []schema.Kind
 	items     map[krm.ID]*krm.Object
 	factItems map[krm.ID]*krm.Object
 }
 
 // classify tells specs, facts, the lock and everything else apart.
-func classify(p Package, systems []system.System, known []schema.Kind) *classified {
+func classify(p Package, kinds *system.Kinds, known []schema.Kind) *classified {
 	c := &classified{
 		lock:      map[string][]*krm.Object{},
 		others:    map[krm.ID]*krm.Object{},
+		kinds:     kinds,
 		known:     known,
 		items:     map[krm.ID]*krm.Object{},
 		factItems: make(map[krm.ID]*krm.Object, len(p.Objects)),
-	}
-	for _, s := range systems {
-		c.specKinds = append(c.specKinds, s.Describe().Kind)
 	}
 	for _, o := range p.Objects {
 		c.add(o, false)
@@ -82,7 +60,7 @@ func classify(p Package, systems []system.System, known []schema.Kind) *classifi
 
 func (c *classified) add(o *krm.Object, fact bool) {
 	inventory := o.Group() == ownGroup && o.Kind == inventoryKind
-	fact = fact || inventory || isFact(o)
+	fact = fact || inventory || isFact(c.kinds, o)
 	if inventory || isList(o, fact) {
 		items := o.Node.Seq("items")
 		for i := range items {
@@ -142,9 +120,7 @@ func isList(o *krm.Object, fact bool) bool {
 	return fact || !slices.ContainsFunc(items.Items, func(n document.Node) bool { return n.Str("apiVersion") == "" || n.Str("kind") == "" })
 }
 
-func (c *classified) isSpec(o *krm.Object) bool {
-	return slices.Contains(c.specKinds, o.GroupKind())
-}
+func (c *classified) isSpec(o *krm.Object) bool { return c.kinds.IsSpec(o.GroupKind()) }
 
 // checkKind refuses what can only be a spec with a slip in its apiVersion or
 // kind: passed over in silence, it would be a cluster without storage.
@@ -218,8 +194,10 @@ func (c *classified) report(o *krm.Object, rule, field, format string, args ...a
 	c.findings = append(c.findings, f)
 }
 
-func isFact(o *krm.Object) bool {
-	return o.Annotation(krm.AnnotationInventory) == "true" || InInventory(o.Path) || neverRendered(o)
+// isFact reports whether an object is a fact: because somebody says so, because of where
+// it lies, or because of its kind.
+func isFact(kinds *system.Kinds, o *krm.Object) bool {
+	return o.Annotation(krm.AnnotationInventory) == "true" || InInventory(o.Path) || kinds.IsFact(o)
 }
 
 // InInventory reports whether a path, with slashes, lies below an inventory

@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/test/tool"
@@ -31,18 +30,17 @@ func TestUpstreamCRD(t *testing.T) {
 			"source": fields(map[string]any{"persistentVolumeName": leaf("string")}, "persistentVolumeName"),
 		}, "attacher", "nodeName", "source"),
 	}
-	schemas := schema.Load()
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		first := w.render(schemas, w.facts(), nil)
+		first := w.render(w.facts(), nil)
 		if finding.Failed(first.Findings) {
 			return
 		}
-		second := w.render(schemas, append(w.facts(), w.grow(t, first)...), reread(t, first))
+		second := w.render(append(w.facts(), w.grow(t, first)...), reread(t, first))
 		checkKinds(t, kinds, seen, second)
 	})
-	everything := Render(Package{Objects: everyField(t)})
+	everything := poolwright().Render(Package{Objects: everyField(t)})
 	if finding.Failed(everything.Findings) {
 		t.Fatal(everything.Findings)
 	}

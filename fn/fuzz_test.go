@@ -25,7 +25,7 @@ func FuzzProcess(f *testing.F) {
 			return
 		}
 		count := len(rl.Items)
-		fs := Process(rl)
+		fs := poolwright().Process(rl)
 		if finding.Failed(fs) && len(rl.Items) != count {
 			t.Fatalf("errors, and yet %d items became %d", count, len(rl.Items))
 		}

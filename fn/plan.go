@@ -8,7 +8,6 @@ import (
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -16,19 +15,19 @@ import (
 // the riskiest first. The rules lie beside the system that renders the object;
 // what no rule knows is never safe. It leaves out the changes of what only
 // operators fill in.
-func Assess(facts *inventory.Facts, changes []*change.Change) []*change.Change {
+func (f *Function) Assess(facts *inventory.Facts, changes []*change.Change) []*change.Change {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
 		var live *krm.Object
 		if c.New != nil && !c.GitOnly() {
 			live = facts.Object(c.New.ID())
 		}
 		if c.Action == change.Create && live != nil {
-			takeOver(facts, c, live)
-		} else if assess(facts, c); c.Action == change.Modify && len(c.Fields) == 0 {
+			f.takeOver(facts, c, live)
+		} else if f.assess(facts, c); c.Action == change.Modify && len(c.Fields) == 0 {
 			return true
 		}
 		if live != nil && live.Deleting() {
-			dying(facts, c, live)
+			f.dying(facts, c, live)
 		}
 		return false
 	})
@@ -36,11 +35,11 @@ func Assess(facts *inventory.Facts, changes []*change.Change) []*change.Change {
 	return changes
 }
 
-func assess(facts *inventory.Facts, c *change.Change) {
-	if s := systemOf(c.Owner()); s != nil {
+func (f *Function) assess(facts *inventory.Facts, c *change.Change) {
+	if s := f.of(c.Owner()); s != nil {
 		s.Assess(facts, c)
 	}
-	assessRest(c)
+	f.assessRest(c)
 	if c.Action == change.Remove && !c.Old.Deleting() {
 		if keepers := gitops.Keepers(c.Old); len(keepers) > 0 {
 			c.Judge(change.Safe, "", "it carries the protection of "+finding.Names(keepers)+": it stays in the cluster until that is lifted")
@@ -50,16 +49,16 @@ func assess(facts *inventory.Facts, c *change.Change) {
 
 // takeOver judges an object that is new among what is rendered and lives already.
 // What counts is how its spec changes; a snapshot has little of the rest.
-func takeOver(facts *inventory.Facts, c *change.Change, live *krm.Object) {
+func (f *Function) takeOver(facts *inventory.Facts, c *change.Change, live *krm.Object) {
 	edit := &change.Change{Ref: c.Ref, Action: change.Modify, Old: live, New: c.New}
-	for _, f := range change.Fields(live.Node, c.New.Node) {
+	for _, field := range change.Fields(live.Node, c.New.Node) {
 		// What is only there stays as it is, but in lists, which are applied as a whole.
-		if f.Under("spec") && (f.Action != change.Remove || strings.Contains(f.Shape, "[]")) {
-			edit.Fields = append(edit.Fields, f)
+		if field.Under("spec") && (field.Action != change.Remove || strings.Contains(field.Shape, "[]")) {
+			edit.Fields = append(edit.Fields, field)
 		}
 	}
 	if len(edit.Fields) > 0 {
-		assess(facts, edit)
+		f.assess(facts, edit)
 	}
 	switch owner := live.Owner(); owner {
 	case "":
@@ -74,35 +73,19 @@ func takeOver(facts *inventory.Facts, c *change.Change, live *krm.Object) {
 
 // dying judges what is applied over a live object that is being deleted, and goes
 // all the same.
-func dying(facts *inventory.Facts, c *change.Change, live *krm.Object) {
+func (f *Function) dying(facts *inventory.Facts, c *change.Change, live *krm.Object) {
 	gone := &change.Change{Ref: c.Ref, Action: change.Remove, Old: live}
-	if s := systemOf(c.Owner()); s != nil {
+	if s := f.of(c.Owner()); s != nil {
 		s.Assess(facts, gone)
 	}
-	assessRest(gone)
+	f.assessRest(gone)
 	for _, r := range gone.Reasons {
 		c.Judge(r.Risk, "", "the live "+c.Ref.String()+" is being deleted, which applying does not stop: "+r.Text)
 	}
 }
 
-// RiskFacts lists the kinds that Assess asks the facts about.
-func RiskFacts() []krm.GroupKind {
-	return kinds(func(d system.Description) []krm.GroupKind { return d.RiskFacts })
-}
-
-// systemOf is the system of the spec that an owner annotation names, or nil.
-func systemOf(owner string) system.System {
-	spec, _ := krm.ParseOwner(owner)
-	for _, s := range systems() {
-		if s.Describe().Kind == spec.GroupKind() {
-			return s
-		}
-	}
-	return nil
-}
-
 // assessRest judges what the system said nothing about.
-func assessRest(c *change.Change) {
+func (f *Function) assessRest(c *change.Change) {
 	judged := make(map[string]bool, len(c.Reasons))
 	for _, r := range c.Reasons {
 		judged[r.Field] = true
@@ -115,20 +98,20 @@ func assessRest(c *change.Change) {
 		return
 	}
 	for i := range c.Fields {
-		f := &c.Fields[i]
-		key := metaKey(f)
+		field := &c.Fields[i]
+		key := metaKey(field)
 		switch {
-		case judged[f.Path], gitops.Assess(c, f):
-		case key == krm.AnnotationOwner && f.Action == change.Modify:
-			c.Judge(change.Disruptive, f.Path, "takes it over from "+f.Old.Str()+", which may apply it again, or delete it")
+		case judged[field.Path], gitops.Assess(c, field):
+		case key == krm.AnnotationOwner && field.Action == change.Modify:
+			c.Judge(change.Disruptive, field.Path, "takes it over from "+field.Old.Str()+", which may apply it again, or delete it")
 		case key == krm.AnnotationOwner, key == krm.LabelManagedBy:
-			c.Judge(change.Safe, f.Path, "says only whose output it is")
+			c.Judge(change.Safe, field.Path, "says only whose output it is")
 		case toolAnnotation(key):
-			c.Judge(change.Safe, f.Path, "says only where a tool found it")
-		case key != "" && !heeded(key):
-			c.Judge(change.Safe, f.Path, "labels and annotations of others do nothing to the data")
+			c.Judge(change.Safe, field.Path, "says only where a tool found it")
+		case key != "" && !f.acted(key):
+			c.Judge(change.Safe, field.Path, "labels and annotations of others do nothing to the data")
 		default:
-			c.Judge(change.Disruptive, f.Path, "no rule knows the field "+f.Shape)
+			c.Judge(change.Disruptive, field.Path, "no rule knows the field "+field.Shape)
 		}
 	}
 }
@@ -143,13 +126,12 @@ func metaKey(f *change.Field) string {
 	return ""
 }
 
-// heeded reports whether a label or annotation is of the domain of an engine, of
-// an operator, or of Kubernetes' own controllers of volumes, which may do anything
-// to an object that carries it.
-func heeded(key string) bool {
+// acted reports whether controllers act on a label or annotation: those of an engine, of
+// a storage system, or of Kubernetes' volumes, which may do anything to an object that
+// carries it.
+func (f *Function) acted(key string) bool {
 	domain, _, found := strings.Cut(key, "/")
-	return found && slices.ContainsFunc([]string{
-		"argoproj.io", "fluxcd.io", "helm.sh", "kpt.dev", "config.kubernetes.io", "config.k8s.io", "cli-utils.sigs.k8s.io",
-		"openebs.io", "mayadata.io", "poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io",
-	}, func(heeded string) bool { return domain == heeded || strings.HasSuffix(domain, "."+heeded) })
+	return found && slices.ContainsFunc(append(gitops.Domains(), f.kinds.Domains()...), func(acts string) bool {
+		return domain == acts || strings.HasSuffix(domain, "."+acts)
+	})
 }

@@ -108,7 +108,7 @@ func TestAssessUnknownKind(t *testing.T) {
 func assessed(t *testing.T, old, new string) *change.Change {
 	t.Helper()
 	changes := change.Between(manifests(t, old), manifests(t, new))
-	if changes = Assess(inventory.New(nil), changes); len(changes) != 1 {
+	if changes = poolwright().Assess(inventory.New(nil), changes); len(changes) != 1 {
 		t.Fatalf("%d changes", len(changes))
 	}
 	return changes[0]
@@ -159,7 +159,7 @@ func TestAssessFilledIn(t *testing.T) {
 	live, applied := manifests(t, owned(text))[0], manifests(t, owned(text))[0]
 	applied.Node.Get("spec").Set("pools", *manifests(t, rendered)[0].Node.Get("spec", "pools"))
 	changes := change.Between([]*krm.Object{live}, []*krm.Object{applied})
-	if changes = Assess(inventory.New(nil), changes); len(changes) > 0 {
+	if changes = poolwright().Assess(inventory.New(nil), changes); len(changes) > 0 {
 		t.Errorf("%s %s", texts(changes[0]), changes[0].Fields[0].Path)
 	}
 	// The other way round it is nobody's doing.
@@ -174,7 +174,7 @@ func TestAssessFilledIn(t *testing.T) {
 func TestAssessDying(t *testing.T) {
 	dying := strings.Replace(plannedPools, "metadata:\n", "metadata:\n  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", 1)
 	grown := strings.Replace(plannedPools, "labels: {", "labels: {a: b, ", 1)
-	changes := Assess(inventory.New(manifests(t, dying)), change.Between(manifests(t, plannedPools), manifests(t, grown)))
+	changes := poolwright().Assess(inventory.New(manifests(t, dying)), change.Between(manifests(t, plannedPools), manifests(t, grown)))
 	if got := changes[0]; got.Risk != change.Destructive || !strings.Contains(texts(got), "the live CStorPoolCluster openebs/prod is being deleted") || !strings.Contains(texts(got), "labels and annotations of others") {
 		t.Errorf("%s: %s", got.Risk, texts(got))
 	}
@@ -220,7 +220,7 @@ spec: {attacher: csi.example.com, nodeName: n1}
 		{"an attachment to another node", attachment, strange(attachment, "n1", "n2"), change.Disruptive, "an attachment cannot change spec.nodeName", "spec.nodeName"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			changes := Assess(inventory.New(manifests(t, c.live)), change.Between(nil, manifests(t, c.object)))
+			changes := poolwright().Assess(inventory.New(manifests(t, c.live)), change.Between(nil, manifests(t, c.object)))
 			if len(changes) != 1 || changes[0].Action != change.Create {
 				t.Fatalf("%+v", changes)
 			}

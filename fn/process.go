@@ -23,18 +23,18 @@ const (
 // ResourceList in place. Where a finding is an error, the items stay as they are.
 // Items that are not ours are not touched; ours keep their place, new ones come
 // last.
-func Process(rl *krm.ResourceList) []finding.Finding {
+func (f *Function) Process(rl *krm.ResourceList) []finding.Finding {
 	p := Package{Config: rl.FunctionConfig}
 	located := false
 	for _, o := range rl.Items {
 		located = located || o.Path != ""
-		if o.Owner() != "" && !isFact(o) {
+		if o.Owner() != "" && !isFact(f.kinds, o) {
 			p.Output = append(p.Output, o)
 		} else {
 			p.Objects = append(p.Objects, o)
 		}
 	}
-	result := Render(p)
+	result := f.Render(p)
 	if finding.Failed(result.Findings) {
 		return result.Findings
 	}
@@ -43,10 +43,10 @@ func Process(rl *krm.ResourceList) []finding.Finding {
 		wanted[r.Object.ID()] = r.Object
 	}
 	items := slices.DeleteFunc(slices.Clone(rl.Items), func(o *krm.Object) bool {
-		return o.Owner() != "" && !isFact(o) && wanted[o.ID()] == nil
+		return o.Owner() != "" && !isFact(f.kinds, o) && wanted[o.ID()] == nil
 	})
 	for i, o := range items {
-		if now := wanted[o.ID()]; now != nil && o.Owner() != "" && !isFact(o) {
+		if now := wanted[o.ID()]; now != nil && o.Owner() != "" && !isFact(f.kinds, o) {
 			if now != o && o.Path != "" {
 				locate(now, o.Path, o.Index)
 			}
@@ -70,7 +70,7 @@ func Process(rl *krm.ResourceList) []finding.Finding {
 		items = append(items, r.Object)
 	}
 	if located {
-		renumber(items)
+		f.renumber(items)
 	}
 	rl.Items = items
 	return result.Findings
@@ -79,12 +79,12 @@ func Process(rl *krm.ResourceList) []finding.Finding {
 // renumber puts the objects of a file into the order in which poolwright render
 // writes them, so that both give the same file. A file that holds something of
 // somebody else's is left in the order that it has.
-func renumber(items []*krm.Object) {
+func (f *Function) renumber(items []*krm.Object) {
 	files := map[string][]*krm.Object{}
 	foreign := map[string]bool{}
 	for _, o := range items {
 		files[o.Path] = append(files[o.Path], o)
-		foreign[o.Path] = foreign[o.Path] || o.Owner() == "" || isFact(o)
+		foreign[o.Path] = foreign[o.Path] || o.Owner() == "" || isFact(f.kinds, o)
 	}
 	for path, objects := range files {
 		if path == "" || foreign[path] {

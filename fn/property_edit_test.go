@@ -11,7 +11,6 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -20,14 +19,14 @@ import (
 // in the snapshot, the other kind of disks. Either it is an error, or every disk
 // stays in its place and every claim and attachment stays, but for the nodes that
 // consent names.
-func checkEdits(t *rapid.T, w *world, schemas *schema.Schemas, facts, lock []*krm.Object, before Result) {
+func checkEdits(t *rapid.T, w *world, facts, lock []*krm.Object, before Result) {
 	edited := &world{nodes: w.nodes, complete: map[string][]byte{}}
 	allowed := map[string]bool{} // <config>-<node> that may go
 	for _, o := range w.specs {
 		edited.editSpec(t, w.complete[o.Name], planned(before), allowed)
 	}
 	changed := changeFacts(t, facts)
-	after := edited.render(schemas, changed, lock)
+	after := edited.render(changed, lock)
 	if finding.Failed(after.Findings) {
 		return
 	}
@@ -61,12 +60,12 @@ func checkEdits(t *rapid.T, w *world, schemas *schema.Schemas, facts, lock []*kr
 	}
 	if len(w.specs) > 1 {
 		// What one spec lets go, another may take, but not in the same run.
-		after = edited.render(schemas, changed, reread(t, after))
+		after = edited.render(changed, reread(t, after))
 		if finding.Failed(after.Findings) {
 			return
 		}
 	}
-	if again := edited.render(schemas, changed, reread(t, after)); !finding.Failed(again.Findings) && text(again) != text(after) {
+	if again := edited.render(changed, reread(t, after)); !finding.Failed(again.Findings) && text(again) != text(after) {
 		t.Fatalf("rendering twice after an edit changes the output from\n%s\nFirst:  %v\nSecond: %v", difference(text(after), text(again)), after.Findings, again.Findings)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -193,11 +192,10 @@ func object(t rapid.TB, content map[string]any) *krm.Object {
 
 // renderWorld renders without CUE, which would dominate: that the completed
 // specs are what CUE makes of them is a test of its own.
-func (w *world) render(schemas *schema.Schemas, facts, before []*krm.Object) Result {
+func (w *world) render(facts, before []*krm.Object) Result {
 	pkg := &prepared{
-		schemas:    schemas,
-		classified: classify(Package{Objects: slices.Concat(w.specs, facts), Output: before}, systems(), schemas.Kinds()),
-		policy:     policy{},
+		function:   poolwright(),
+		classified: classify(Package{Objects: slices.Concat(w.specs, facts), Output: before}, poolwright().kinds, poolwright().schemas.Kinds()),
 	}
 	pkg.policy.Engine, pkg.policy.Protection, pkg.policy.Intermediates = "all", "confirm", "local"
 	for _, o := range pkg.classified.specs {
@@ -273,17 +271,16 @@ func (w *world) grow(t rapid.TB, r Result) []*krm.Object {
 
 // TestRules holds the rules of design, section 4, on generated clusters.
 func TestRules(t *testing.T) {
-	schemas := schema.Load()
 	rendered, pools := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		facts := w.facts()
-		first := w.render(schemas, facts, nil)
+		first := w.render(facts, nil)
 		shuffled := slices.Clone(facts)
 		rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "shuffle"))).Shuffle(len(shuffled), func(i, j int) {
 			shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
 		})
-		if again := w.render(schemas, shuffled, nil); text(again) != text(first) || !slices.Equal(again.Findings, first.Findings) {
+		if again := w.render(shuffled, nil); text(again) != text(first) || !slices.Equal(again.Findings, first.Findings) {
 			t.Fatalf("the order of the input changes the output:\n%s\n%s", text(first), text(again))
 		}
 		if finding.Failed(first.Findings) {
@@ -291,18 +288,18 @@ func TestRules(t *testing.T) {
 		}
 		rendered++
 		facts = append(facts, w.grow(t, first)...)
-		second := w.render(schemas, facts, reread(t, first))
+		second := w.render(facts, reread(t, first))
 		if finding.Failed(second.Findings) {
 			t.Fatalf("a cluster that grew as asked gives errors: %v", second.Findings)
 		}
 		lock := reread(t, second)
-		if again := w.render(schemas, facts, lock); text(again) != text(second) {
+		if again := w.render(facts, lock); text(again) != text(second) {
 			t.Fatalf("rendering twice changes the output:\n%s\n%s", text(second), text(again))
 		}
 		pools += checkPools(t, w, facts, second)
-		checkAddition(t, w, schemas, facts, lock, second)
-		checkUnused(t, w, schemas, facts, lock, second)
-		checkEdits(t, w, schemas, facts, lock, second)
+		checkAddition(t, w, facts, lock, second)
+		checkUnused(t, w, facts, lock, second)
+		checkEdits(t, w, facts, lock, second)
 	})
 	t.Logf("%d clusters rendered, %d pools checked", rendered, pools)
 	if rendered == 0 || pools == 0 {
@@ -311,12 +308,12 @@ func TestRules(t *testing.T) {
 }
 
 // checkAddition adds a node and a disk: no earlier choice may change.
-func checkAddition(t *rapid.T, w *world, schemas *schema.Schemas, facts, lock []*krm.Object, before Result) {
+func checkAddition(t *rapid.T, w *world, facts, lock []*krm.Object, before Result) {
 	more := &world{}
 	more.drawNode(t, "another", 3)
 	old := w.nodes[rapid.IntRange(0, len(w.nodes)-1).Draw(t, "gets a disk")]
 	more.drawDevice(t, old.Name, old.Label(inventory.LabelHostname), 50)
-	after := w.render(schemas, slices.Concat(facts, more.facts()), lock)
+	after := w.render(slices.Concat(facts, more.facts()), lock)
 	if finding.Failed(after.Findings) {
 		t.Fatalf("adding a node and a disk gives errors: %v", after.Findings)
 	}
@@ -336,7 +333,7 @@ func checkAddition(t *rapid.T, w *world, schemas *schema.Schemas, facts, lock []
 // checkUnused takes away a node that holds nothing: nothing may change. A node
 // whose disks are awaited is not unused, and neither is one with the twin of a
 // disk elsewhere, which is refused because of it.
-func checkUnused(t *rapid.T, w *world, schemas *schema.Schemas, facts, lock []*krm.Object, before Result) {
+func checkUnused(t *rapid.T, w *world, facts, lock []*krm.Object, before Result) {
 	if slices.ContainsFunc(before.Findings, func(f finding.Finding) bool { return f.Field == "spec.minPoolCount" }) {
 		return
 	}
@@ -352,7 +349,7 @@ func checkUnused(t *rapid.T, w *world, schemas *schema.Schemas, facts, lock []*k
 		fewer := slices.DeleteFunc(slices.Clone(facts), func(o *krm.Object) bool {
 			return o == n || o.Kind == "BlockDevice" && o.Label(inventory.LabelHostname) == n.Label(inventory.LabelHostname)
 		})
-		after := w.render(schemas, fewer, lock)
+		after := w.render(fewer, lock)
 		if !finding.Failed(after.Findings) && text(after) != text(before) {
 			t.Fatalf("removing the unused node %s changes the output:\n%s\n%s", n.Name, text(before), text(after))
 		}

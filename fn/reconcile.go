@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func newReconciler(pkg *classified, facts *inventory.Facts) *reconciler {
 }
 
 // reconcile takes over the output of one spec.
-func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
+func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *system.Declaration) {
 	before := make(map[krm.ID]*krm.Object, len(spec.Before))
 	for _, o := range spec.Before {
 		before[o.ID()] = o
@@ -70,11 +71,13 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
 	for _, o := range spec.Before {
 		_, found := r.wanted[o.ID()]
 		switch {
-		case found || bookkeeping(spec.Object, o):
-		case out.Released[o.ID()]:
+		case found || lock(declared, o):
+		case out.Released[o.ID()] || !declared.Stateful(o):
 			gone = append(gone, o.Kind+" "+o.Name)
 		default:
-			r.report(spec.Object, "would-destroy", "%s is no longer wanted, and removing it would lose data; keep the setting that made it, or, if it is in no pool, annotate the config with %s naming its storage set", o.Ref, krm.AnnotationAllowRemoval)
+			kind, _ := declared.Kind(o.GroupKind())
+			release := cmp.Or(kind.Release, fmt.Sprintf("annotate the config with %s: %s/%s", krm.AnnotationAllowRemoval, o.Kind, o.Name))
+			r.report(spec.Object, "would-destroy", "%s is no longer wanted, and removing it would lose data; keep the setting that made it, or %s", o.Ref, release)
 		}
 	}
 	if len(gone) > 0 {
@@ -84,9 +87,11 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output) {
 	}
 }
 
-// bookkeeping reports whether an object is part of Poolwright's own memory.
-// Everything else that it renders holds data.
-func bookkeeping(spec, o *krm.Object) bool { return o.Group() == spec.Group() }
+// lock reports whether an object is part of Poolwright's own memory, and nothing else.
+func lock(declared *system.Declaration, o *krm.Object) bool {
+	kind, _ := declared.Kind(o.GroupKind())
+	return kind.Role == system.RoleLock && !kind.Stateful
+}
 
 // checkCollision looks for somebody else's live object of the same name.
 func (r *reconciler) checkCollision(spec, o *krm.Object) {
@@ -127,8 +132,8 @@ func (r *reconciler) checkOrphans() {
 			continue
 		}
 		consent := ""
-		if s := systemOf(owner); s != nil {
-			consent = s.Describe().Whole + "/" + id.Name
+		if kind, found := r.pkg.kinds.Find(id.GroupKind()); found && kind.Role == system.RoleSpec {
+			consent = kind.Whole + "/" + id.Name
 		}
 		if consent != "" && slices.ContainsFunc(objects, func(o *krm.Object) bool {
 			return slices.Contains(system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Unmatched(), consent)

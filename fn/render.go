@@ -24,7 +24,6 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -34,10 +33,6 @@ type Package struct {
 	Objects []*krm.Object // everything outside the output folder: specs, facts, and what is not ours
 	Output  []*krm.Object // what the output folder holds: the lock
 	Config  *krm.Object   // the functionConfig, or nil
-
-	// The definitions, compiled; who renders more than once hands them on. nil:
-	// they are compiled for this package.
-	Schemas *schema.Schemas
 }
 
 // Rendered is one object of the output and its file, relative to the output
@@ -60,27 +55,23 @@ type Result struct {
 const MaxSpec = 1 << 20
 
 // Render turns the specs of a package into everything that they need.
-func Render(p Package) Result { return prepare(p).render() }
+func (f *Function) Render(p Package) Result { return f.prepare(p).render() }
 
 // Vet checks the documents of a package without rendering them.
-func Vet(p Package) []finding.Finding { return finding.Sort(prepare(p).findings) }
+func (f *Function) Vet(p Package) []finding.Finding { return finding.Sort(f.prepare(p).findings) }
 
 // prepared is a package whose documents are known to be well formed, unless
 // there are findings.
 type prepared struct {
 	*classified
-	schemas *schema.Schemas
-	specs   []*system.Spec
-	policy  policy
+	function *Function
+	specs    []*system.Spec
+	policy   policy
 }
 
 // prepare classifies the objects and completes the specs.
-func prepare(p Package) *prepared {
-	schemas := p.Schemas
-	if schemas == nil {
-		schemas = schema.Load()
-	}
-	pkg := &prepared{classified: classify(p, systems(), schemas.Kinds()), schemas: schemas}
+func (f *Function) prepare(p Package) *prepared {
+	pkg := &prepared{classified: classify(p, f.kinds, f.schemas.Kinds()), function: f}
 	for _, o := range pkg.classified.specs {
 		if size := sizeOf(o); size > MaxSpec {
 			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, MaxSpec)
@@ -124,11 +115,11 @@ func (pkg *prepared) render() Result {
 			continue
 		}
 		result.Findings = append(result.Findings, unmatchedConsent(spec)...)
-		protect(spec, out, pkg.policy.Policy)
-		r.reconcile(spec, out)
+		protect(spec, out, &o.system.Declaration, pkg.policy.Policy)
+		r.reconcile(spec, out, &o.system.Declaration)
 	}
 	r.checkOrphans()
-	r.check(pkg.schemas)
+	r.check(pkg.function.schemas)
 	result.Findings = finding.Sort(append(result.Findings, r.findings...))
 	if !finding.Failed(result.Findings) {
 		result.Objects = r.rendered()
@@ -139,34 +130,55 @@ func (pkg *prepared) render() Result {
 // output is what a system makes of one spec.
 type output struct {
 	system.Output
-	system system.System
+	system *registered
 	spec   *system.Spec
 }
 
 // outputs has every system keep what is there, and then each choose in turn. left are
 // the specs that stay as they are.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
-	in := system.Input{Facts: facts, Disks: disk.NewLedger(facts), Held: pkg.held(left)}
-	renderings := make([]system.Rendering, len(systems()))
-	for i, s := range systems() {
-		renderings[i] = s.Start(in, specsOf(selected, s.Describe().Kind))
+	systems := pkg.function.systems
+	in := system.Input{Facts: facts, Disks: pkg.ledger(facts), Held: pkg.held(left)}
+	renderings := make([]system.Rendering, len(systems))
+	for i := range systems {
+		renderings[i] = systems[i].Start(in, systems[i].of(selected))
 	}
 	for _, r := range renderings {
 		r.Keep()
 	}
 	var outputs []output
-	for i, s := range systems() {
-		specs := specsOf(selected, s.Describe().Kind)
+	for i := range systems {
+		specs := systems[i].of(selected)
 		for j, out := range renderings[i].Choose() {
-			outputs = append(outputs, output{out, s, specs[j]})
+			outputs = append(outputs, output{out, &systems[i], specs[j]})
 		}
 	}
 	return outputs
 }
 
+// ledger is the account of disks before anybody chooses: who holds them by what lives,
+// what was rendered before, and what people wrote.
+func (pkg *prepared) ledger(facts *inventory.Facts) *disk.Ledger {
+	ledger := disk.NewLedger(facts)
+	for _, owner := range pkg.owners {
+		for _, o := range pkg.lock[owner] {
+			pkg.function.hold(ledger, o, disk.Lock)
+		}
+	}
+	for _, kind := range pkg.function.holding() {
+		for _, o := range facts.Objects(kind.Group, kind.Kind) {
+			pkg.function.hold(ledger, o, disk.Live)
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(pkg.others), krm.ID.Compare) {
+		pkg.function.hold(ledger, pkg.others[id], disk.Manifest)
+	}
+	return ledger
+}
+
 // complete validates a spec and fills in its defaults; nil if it has errors.
 func (pkg *prepared) complete(o *krm.Object) *system.Spec {
-	completed, findings := pkg.schemas.Complete(o.Position, o.Ref, o.Node)
+	completed, findings := pkg.function.schemas.Complete(o.Position, o.Ref, o.Node)
 	pkg.findings = append(pkg.findings, findings...)
 	if finding.Failed(findings) {
 		return nil
@@ -237,7 +249,7 @@ func (pkg *prepared) completePolicy() policy {
 	if pkg.config == nil {
 		return defaults
 	}
-	completed, findings := pkg.schemas.Complete(pkg.config.Position, pkg.config.Ref, pkg.config.Node)
+	completed, findings := pkg.function.schemas.Complete(pkg.config.Position, pkg.config.Ref, pkg.config.Node)
 	pkg.findings = append(pkg.findings, findings...)
 	if finding.Failed(findings) {
 		return defaults
@@ -262,18 +274,23 @@ func (pkg *prepared) completePolicy() policy {
 	return config.Spec
 }
 
-func specsOf(specs []*system.Spec, kind krm.GroupKind) []*system.Spec {
+// of lists those of the specs that are of the system.
+func (r *registered) of(specs []*system.Spec) []*system.Spec {
 	return slices.DeleteFunc(slices.Clone(specs), func(s *system.Spec) bool {
-		return s.Object.GroupKind() != kind
+		kind, found := r.Kind(s.Object.GroupKind())
+		return !found || kind.Role != system.RoleSpec
 	})
 }
 
 // protect marks the objects as ours and says to the engines what they must know.
-func protect(spec *system.Spec, out *system.Output, policy gitops.Policy) {
-	for _, o := range out.Objects {
+func protect(spec *system.Spec, out *system.Output, declared *system.Declaration, policy gitops.Policy) {
+	for i := range out.Objects {
+		o := &out.Objects[i]
+		kind, _ := declared.Kind(o.GroupKind())
+		o.Stateful, o.Intermediate = declared.Stateful(o.Object), kind.Role == system.RoleLock
 		o.SetLabel(krm.LabelManagedBy, krm.ManagedBy)
 		o.SetAnnotation(krm.AnnotationOwner, spec.Object.OwnerKey())
-		policy.Annotate(o)
+		policy.Annotate(*o)
 	}
 }
 

@@ -7,20 +7,19 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Status says how what each spec of a package asks for fares, in the order of the
 // specs. The facts are those of the package, unless there are others. The findings are
 // the errors that are not about any one spec.
-func Status(p Package, facts *inventory.Facts) ([]health.Status, []finding.Finding) {
+func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, []finding.Finding) {
 	if facts != nil {
 		p.Objects = slices.DeleteFunc(slices.Clone(p.Objects), func(o *krm.Object) bool {
-			return o.Group() == ownGroup && o.Kind == inventoryKind || isFact(o)
+			return o.Group() == ownGroup && o.Kind == inventoryKind || isFact(f.kinds, o)
 		})
 	}
-	pkg := prepare(p)
+	pkg := f.prepare(p)
 	if facts == nil {
 		facts = inventory.New(pkg.facts)
 	}
@@ -34,8 +33,9 @@ func Status(p Package, facts *inventory.Facts) ([]health.Status, []finding.Findi
 	for _, o := range pkg.outputs(facts, valid(selected), left) {
 		statuses = append(statuses, o.system.Status(facts, o.spec, o.Output))
 	}
-	for _, s := range systems() {
-		for _, spec := range specsOf(valid(left), s.Describe().Kind) {
+	for i := range f.systems {
+		s := &f.systems[i]
+		for _, spec := range s.of(valid(left)) {
 			statuses = append(statuses, s.Status(facts, spec, system.Output{}))
 		}
 	}
@@ -64,45 +64,4 @@ func (pkg *prepared) invalid() (statuses []health.Status, rest []finding.Finding
 		rest = append(rest, fs...)
 	}
 	return statuses, rest
-}
-
-// SpecKinds lists the kinds of spec.
-func SpecKinds() []krm.GroupKind {
-	return kinds(func(d system.Description) []krm.GroupKind { return []krm.GroupKind{d.Kind} })
-}
-
-// Specs lists the specs among objects.
-func Specs(objects []*krm.Object) []*krm.Object {
-	ids := SpecKinds()
-	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool {
-		return !slices.Contains(ids, o.GroupKind())
-	})
-}
-
-// OwnKinds lists the kinds that have a status of ours: the specs, and what is
-// rendered of Poolwright's own kinds.
-func OwnKinds() []krm.GroupKind {
-	var ids []krm.GroupKind
-	for _, k := range schema.Load().Kinds() {
-		if !k.Foreign && (k.Role == schema.Spec || k.Role == schema.Rendered) {
-			ids = append(ids, k.GroupKind)
-		}
-	}
-	return ids
-}
-
-// StatusKinds lists the kinds of fact that statuses are made of.
-func StatusKinds() []krm.GroupKind {
-	return kinds(func(d system.Description) []krm.GroupKind { return d.Facts })
-}
-
-// TreeKinds lists the kinds of fact that trees are made of.
-func TreeKinds() []krm.GroupKind {
-	return kinds(func(d system.Description) []krm.GroupKind {
-		ids := slices.Clone(d.Facts)
-		for _, k := range d.Roots {
-			ids = append(ids, k.GroupKind)
-		}
-		return ids
-	})
 }

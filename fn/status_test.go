@@ -228,7 +228,7 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Package{Objects: parse(t, apply(t, c.site.spec, c.spec)), Output: parse(t, apply(t, c.site.rendered(t), c.lock))}
-			statuses, rest := Status(p, inventory.NewLive(parse(t, apply(t, c.site.facts, c.facts))))
+			statuses, rest := poolwright().Status(p, inventory.NewLive(parse(t, apply(t, c.site.facts, c.facts))))
 			if len(statuses) != 1 || len(rest) > 0 {
 				t.Fatalf("%d statuses, %v", len(statuses), rest)
 			}
@@ -258,7 +258,7 @@ func TestStatusOfPackages(t *testing.T) {
 	second := apply(t, local.spec, []edit{{"", "name: prod", "name: zulu"}})
 
 	t.Run("in the order of the names", func(t *testing.T) {
-		statuses, _ := Status(Package{Objects: parse(t, local.spec+strings.Replace(second, "minPoolCount: 2", "minPoolCuont: 2", 1))}, facts())
+		statuses, _ := poolwright().Status(Package{Objects: parse(t, local.spec+strings.Replace(second, "minPoolCount: 2", "minPoolCuont: 2", 1))}, facts())
 		if len(statuses) != 2 || statuses[0].Phase != health.OK || statuses[1].Spec.Name != "zulu" || statuses[1].Reason != health.InvalidSpec {
 			t.Errorf("%v", statuses)
 		}
@@ -267,7 +267,7 @@ func TestStatusOfPackages(t *testing.T) {
 		changed := apply(t, local.spec, []edit{{"", "raidType: mirror", "raidType: mirror, compression: lz4"}})
 		only := `{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {specs: [{kind: CStorClusterConfig, name: zulu}]}}` + "\n"
 		for text, want := range map[string]string{changed + second: "RenderPending", changed + second + only: health.Healthy} {
-			statuses, rest := Status(Package{Objects: parse(t, text), Output: parse(t, local.rendered(t))}, facts())
+			statuses, rest := poolwright().Status(Package{Objects: parse(t, text), Output: parse(t, local.rendered(t))}, facts())
 			if len(statuses) != 2 || statuses[0].Reason != want || len(rest) > 0 {
 				t.Errorf("%v %v, want %s", statuses, rest, want)
 			}
@@ -282,13 +282,13 @@ func TestStatusOfPackages(t *testing.T) {
 				output = append(output, o)
 			}
 		}
-		statuses, _ := Status(Package{Objects: parse(t, local.spec), Output: output}, inventory.NewLive(live))
+		statuses, _ := poolwright().Status(Package{Objects: parse(t, local.spec), Output: output}, inventory.NewLive(live))
 		if len(statuses) != 1 || statuses[0].Phase != health.OK {
 			t.Errorf("%v", statuses)
 		}
 	})
 	t.Run("an error that is about no spec", func(t *testing.T) {
-		statuses, rest := Status(Package{Objects: parse(t, local.spec+`{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {engine: none}}`)}, facts())
+		statuses, rest := poolwright().Status(Package{Objects: parse(t, local.spec+`{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {engine: none}}`)}, facts())
 		if len(statuses) != 1 || statuses[0].Phase != health.OK || len(rest) != 1 || rest[0].Object.Kind != "RenderConfig" {
 			t.Errorf("%v %v", statuses, rest)
 		}
@@ -298,7 +298,7 @@ func TestStatusOfPackages(t *testing.T) {
 // rendered is what was rendered for the site, one object a line.
 func (s site) rendered(t *testing.T) string {
 	t.Helper()
-	r := Render(Package{Objects: append(parse(t, s.spec), factsOf(t, s.facts)...)})
+	r := poolwright().Render(Package{Objects: append(parse(t, s.spec), factsOf(t, s.facts)...)})
 	var lines strings.Builder
 	for _, o := range r.Objects {
 		lines.Write(document.AppendJSON(nil, o.Object.Node))

@@ -14,8 +14,8 @@ import (
 
 // Facts lists the facts of a package. Where all is true every object is one,
 // whatever it is and wherever it lies: the package is a snapshot.
-func Facts(objects []*krm.Object, all bool) ([]*krm.Object, []finding.Finding) {
-	c := classify(Package{}, systems(), nil)
+func (f *Function) Facts(objects []*krm.Object, all bool) ([]*krm.Object, []finding.Finding) {
+	c := classify(Package{}, f.kinds, nil)
 	for _, o := range objects {
 		c.add(o, all)
 	}
@@ -24,45 +24,19 @@ func Facts(objects []*krm.Object, all bool) ([]*krm.Object, []finding.Finding) {
 
 // Tree shows what hangs on what, from claims over volumes, replicas and pools down
 // to disks: everything, or what root has to do with.
-func Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
+func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 	index := inventory.New(facts)
 	var trees []*health.Tree
-	for _, s := range systems() {
-		trees = append(trees, s.Tree(index, root)...)
+	for i := range f.systems {
+		trees = append(trees, f.systems[i].Tree(index, root)...)
 	}
 	return trees
-}
-
-// TreeKind finds the kind that a person means, who may call it by a short name.
-func TreeKind(name string) (krm.GroupKind, error) {
-	var known, all []string
-	for _, s := range systems() {
-		for _, k := range s.Describe().Roots {
-			if strings.EqualFold(k.Kind, name) || slices.Contains(k.Names, strings.ToLower(name)) {
-				return k.GroupKind, nil
-			}
-			known = append(known, k.Kind)
-			all = append(append(all, k.Kind), k.Names...)
-		}
-	}
-	return krm.GroupKind{}, fmt.Errorf("no tree starts at a %q%s; it can at %s", name, schema.DidYouMean(name, all), strings.Join(known, ", "))
-}
-
-// TreeNames lists the shortest names of the kinds that a tree starts at.
-func TreeNames() []string {
-	var names []string
-	for _, s := range systems() {
-		for _, k := range s.Describe().Roots {
-			names = append(names, k.Names[0])
-		}
-	}
-	return names
 }
 
 // TreeRoot finds an object among the facts, or one that is not there and of which
 // they tell all the same. Kinds without namespaces are looked for in any. The error
 // says what there is instead.
-func TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, name string) (krm.ID, error) {
+func (f *Function) TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, name string) (krm.ID, error) {
 	var found []krm.ID
 	var names []string
 	namespaced := false
@@ -82,7 +56,7 @@ func TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, name string) (
 	}
 	slices.Sort(names)
 	absent := krm.ID{Group: kind.Group, Kind: kind.Kind, Name: name}
-	if len(found) == 0 && len(Tree(facts, absent)) > 0 {
+	if len(found) == 0 && len(f.Tree(facts, absent)) > 0 {
 		return absent, nil
 	}
 	in := ""

@@ -204,7 +204,7 @@ func TestTree(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			facts := apply(t, local.facts+volumes, c.facts) + c.more
 			var got []string
-			for _, tree := range Tree(parse(t, facts), c.root) {
+			for _, tree := range poolwright().Tree(parse(t, facts), c.root) {
 				got = append(got, lines(tree, "")...)
 			}
 			var want []string
@@ -225,7 +225,7 @@ func TestTree(t *testing.T) {
 // TestTreeOthers holds that only claims on cStor are shown with its pools.
 func TestTreeOthers(t *testing.T) {
 	facts := apply(t, local.facts+volumes, []edit{{"kind: StorageClass", "cstor.csi.openebs.io", "other"}, {line: pv}, {line: "pvc-1, namespace"}, {line: replica}})
-	trees := Tree(parse(t, facts), krm.ID{})
+	trees := poolwright().Tree(parse(t, facts), krm.ID{})
 	if len(trees) != 1 || len(trees[0].Children) != 2 {
 		t.Errorf("more than the two pools: %v", lines(trees[0], ""))
 	}
@@ -236,7 +236,7 @@ func TestTreeTwins(t *testing.T) {
 	facts := apply(t, local.facts+volumes, []edit{{line: pv}, {line: "pvc-1, namespace"}, {line: replica}}) +
 		`{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: prod, namespace: elsewhere}}` + "\n"
 	for range 50 {
-		trees := Tree(parse(t, facts), krm.ID{})
+		trees := poolwright().Tree(parse(t, facts), krm.ID{})
 		var roots []string
 		for _, tree := range trees {
 			roots = append(roots, tree.Object.String())
@@ -263,7 +263,7 @@ func TestTreeClaims(t *testing.T) {
 		{"of somebody else", []edit{{line: instance}, {line: cspc}}, 0},
 	} {
 		shown := 0
-		for _, tree := range Tree(parse(t, apply(t, cloud.facts, c.facts)), krm.ID{}) {
+		for _, tree := range poolwright().Tree(parse(t, apply(t, cloud.facts, c.facts)), krm.ID{}) {
 			if tree.Object.Kind == "PersistentVolumeClaim" {
 				shown++
 			}
@@ -292,7 +292,7 @@ func TestTreeRoot(t *testing.T) {
 		{node, "", "host-b", "/host-b", ""},
 		{node, "", "host-a", "", `there is no Node "host-a"; there are a`},
 	} {
-		got, err := TreeRoot(parse(t, gone), c.kind, c.namespace, c.name)
+		got, err := poolwright().TreeRoot(parse(t, gone), c.kind, c.namespace, c.name)
 		if c.err != "" {
 			if err == nil || err.Error() != c.err {
 				t.Errorf("%v: %v, want %s", c, err, c.err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/kustomize"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 )
 
 const buildLong = `Build a kustomization with Poolwright's function built in, and print the manifests.
@@ -28,7 +27,7 @@ allows them to be run as programs and containers.`
 
 const buildExample = `  poolwright build overlays/prod | kubectl apply --dry-run=server -f -`
 
-func newBuild(s streams) *cobra.Command {
+func newBuild(s program) *cobra.Command {
 	var enableExec bool
 	cmd := &cobra.Command{
 		Use:               "build [DIR]",
@@ -45,11 +44,11 @@ func newBuild(s streams) *cobra.Command {
 	return cmd
 }
 
-func runBuild(s streams, dir string, enableExec bool) error {
+func runBuild(s program, dir string, enableExec bool) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return usage("%s: no such folder", dir)
 	}
-	options := kustomize.Options{Process: fn.Process, EnableExec: enableExec}
+	options := kustomize.Options{Process: s.function.Process, EnableExec: enableExec}
 	if enableExec {
 		program, err := os.Executable()
 		if err != nil {
@@ -60,7 +59,7 @@ func runBuild(s streams, dir string, enableExec bool) error {
 	stop := terminal.Progress(s.err, "building "+dir)
 	manifests, findings, err := kustomize.Build(dir, options)
 	stop()
-	failed := report(s, findings)
+	failed := report(s.streams, findings)
 	if err != nil {
 		return err
 	}

@@ -34,19 +34,19 @@ func packageAt(dir string) folder.Package {
 
 // knownFacts are the facts that --from names, as far as files have them: for a
 // cluster, the snapshot of it in the current folder.
-func knownFacts(from string) []*krm.Object {
+func (p program) knownFacts(from string) []*krm.Object {
 	if from == folder.Stdin {
 		return nil
 	}
 	if from == fromLive || from == fromInventory {
-		facts, _ := fn.Facts(packageAt(".").Objects, false)
+		facts, _ := p.function.Facts(packageAt(".").Objects, false)
 		return facts
 	}
-	p, _, err := folder.Read(folder.Input{Dir: from})
+	read, _, err := folder.Read(folder.Input{Dir: from})
 	if err != nil {
 		return nil
 	}
-	facts, _ := fn.Facts(p.Objects, true)
+	facts, _ := p.function.Facts(read.Objects, true)
 	return facts
 }
 
@@ -83,15 +83,19 @@ func offer(begun string, kinds []string, objects func(kind string) []finding.Ref
 }
 
 // offerRoots completes what a tree starts at.
-func offerRoots(begun, from, namespace string) ([]string, cobra.ShellCompDirective) {
-	return offer(begun, fn.TreeNames(), func(name string) []finding.Ref {
-		kind, err := fn.TreeKind(name)
+func (p program) offerRoots(begun, from, namespace string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, kind := range p.function.Kinds().Roots() {
+		names = append(names, kind.Name())
+	}
+	return offer(begun, names, func(name string) []finding.Ref {
+		kind, err := p.function.Kinds().Root(name)
 		if err != nil {
 			return nil
 		}
 		var refs []finding.Ref
-		for _, o := range knownFacts(from) {
-			if o.GroupKind() == kind && (namespace == "" || o.Namespace == "" || o.Namespace == namespace) {
+		for _, o := range p.knownFacts(from) {
+			if o.GroupKind() == kind.GroupKind && (namespace == "" || o.Namespace == "" || o.Namespace == namespace) {
 				refs = append(refs, o.Ref)
 			}
 		}
@@ -100,11 +104,11 @@ func offerRoots(begun, from, namespace string) ([]string, cobra.ShellCompDirecti
 }
 
 // offerSubjects completes what explain has to say something about.
-func offerSubjects(begun, dir string) ([]string, cobra.ShellCompDirective) {
-	p := packageAt(dir)
+func (p program) offerSubjects(begun, dir string) ([]string, cobra.ShellCompDirective) {
+	read := packageAt(dir)
 	var kinds []string
 	of := map[string][]finding.Ref{}
-	for _, c := range fn.Render(fn.Package{Objects: p.Objects, Output: p.Lock}).Choices {
+	for _, c := range p.function.Render(fn.Package{Objects: read.Objects, Output: read.Lock}).Choices {
 		for _, r := range []finding.Ref{c.Spec, c.Subject} {
 			kind := strings.ToLower(r.Kind)
 			if of[kind] == nil {
@@ -119,11 +123,11 @@ func offerSubjects(begun, dir string) ([]string, cobra.ShellCompDirective) {
 }
 
 // explainWords completes [DIR] [KIND/NAME]. A word that could be both is a folder.
-func explainWords(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (p program) explainWords(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
 		if kind, _, typed := strings.Cut(begun, "/"); typed && kind != "" && !isDir(kind) {
-			if words, directive := offerSubjects(begun, "."); len(words) > 0 {
+			if words, directive := p.offerSubjects(begun, "."); len(words) > 0 {
 				return words, directive
 			}
 		}
@@ -132,7 +136,7 @@ func explainWords(_ *cobra.Command, args []string, begun string) ([]string, cobr
 		if _, err := os.Stat(args[0]); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp // that was KIND/NAME already
 		}
-		return offerSubjects(begun, args[0])
+		return p.offerSubjects(begun, args[0])
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }

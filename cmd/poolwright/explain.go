@@ -29,7 +29,7 @@ const explainExample = `  poolwright explain
   poolwright explain BlockDevice/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
   poolwright explain storage -o json`
 
-func newExplain(s streams) *cobra.Command {
+func newExplain(s program) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:               "explain [DIR] [KIND/NAME]",
@@ -37,7 +37,7 @@ func newExplain(s streams) *cobra.Command {
 		Long:              explainLong,
 		Example:           explainExample,
 		Args:              atMost(2, "explain takes one DIR and one KIND/NAME"),
-		ValidArgsFunction: explainWords,
+		ValidArgsFunction: s.explainWords,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.chosen && f.summary {
 				return usage("--chosen lists choices, and --summary lists none: leave one out")
@@ -134,7 +134,7 @@ type choice struct {
 	Reason  string        `json:"reason"`
 }
 
-func runExplain(s streams, dir string, subject *ref, f explainFlags) error {
+func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 	l, err := load(s, dir, "")
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func runExplain(s streams, dir string, subject *ref, f explainFlags) error {
 		return err
 	}
 	if finding.Failed(result.Findings) {
-		return report(s, result.Findings)
+		return report(s.streams, result.Findings)
 	}
 	if len(told) == 0 && subject != nil {
 		return fmt.Errorf("nothing was decided about %s: it is not among the specs, nodes and disks of %s", subject, dir)
@@ -217,7 +217,7 @@ func (e *explanation) limit(f explainFlags, facts *inventory.Facts) {
 }
 
 // lines are findings as text, many of one kind folded.
-func (s streams) lines(fs []finding.Finding) []string {
+func (s program) lines(fs []finding.Finding) []string {
 	var lines []string
 	kept, more := s.fold(fs)
 	for _, f := range kept {

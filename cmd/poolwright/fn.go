@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -48,7 +47,7 @@ const fnExample = `  # kustomization.yaml
   # By hand
   poolwright fn < resourcelist.yaml`
 
-func newFn(s streams) *cobra.Command {
+func newFn(s program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "fn",
 		Short:   "The KRM function: ResourceList in, ResourceList out",
@@ -59,7 +58,7 @@ func newFn(s streams) *cobra.Command {
 	}
 }
 
-func runFunction(s streams) error {
+func runFunction(s program) error {
 	data, err := io.ReadAll(s.in)
 	if err != nil {
 		return fmt.Errorf("the ResourceList cannot be read: %w", err)
@@ -68,7 +67,7 @@ func runFunction(s streams) error {
 	if err != nil {
 		return err
 	}
-	fs := finding.Sort(fn.Process(rl))
+	fs := finding.Sort(s.function.Process(rl))
 	kept, more := s.fold(fs)
 	printFindings(s.err, kept)
 	for _, m := range more {

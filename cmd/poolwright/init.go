@@ -66,7 +66,7 @@ type initFlags struct {
 	example      bool
 }
 
-func newInit(s streams) *cobra.Command {
+func newInit(s program) *cobra.Command {
 	var f initFlags
 	systems := examples.Systems()
 	cmd := &cobra.Command{
@@ -160,7 +160,7 @@ func (f *initFlags) readSelectors() (err error) {
 	return nil
 }
 
-func (f *initFlags) run(ctx context.Context, s streams, system, dir string, mayAsk bool) error {
+func (f *initFlags) run(ctx context.Context, s program, system, dir string, mayAsk bool) error {
 	if err := folder.CheckNew(dir); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (f *initFlags) run(ctx context.Context, s streams, system, dir string, mayA
 		return err
 	}
 	if mayAsk {
-		if err := f.ask(s, system); err != nil {
+		if err := f.ask(s.streams, system); err != nil {
 			return err
 		}
 	}
@@ -259,18 +259,18 @@ func (f *initFlags) files(system, dir string, facts initFacts) (map[string][]byt
 }
 
 // try checks a spec, and with an inventory renders it, in memory.
-func try(s streams, dir string, spec []byte, facts []*krm.Object) error {
+func try(s program, dir string, spec []byte, facts []*krm.Object) error {
 	name := filepath.Join(dir, specFile)
 	objects, err := krm.Parse(&document.Source{Name: name, Data: spec})
 	if err != nil {
 		return err
 	}
-	fs := fn.Vet(fn.Package{Objects: objects})
+	fs := s.function.Vet(fn.Package{Objects: objects})
 	if !finding.Failed(fs) && len(facts) > 0 {
-		fs = fn.Render(fn.Package{Objects: append(objects, facts...)}).Findings
+		fs = s.function.Render(fn.Package{Objects: append(objects, facts...)}).Findings
 	}
 	fs = slices.DeleteFunc(fs, func(f finding.Finding) bool { return f.Severity != finding.Error || f.Pos.File != name })
-	if err := report(s, fs); err != nil {
+	if err := report(s.streams, fs); err != nil {
 		terminal.Printf(s.err, "poolwright: %s was not made, because this spec could not be rendered: change the flags\n", dir)
 		return err
 	}

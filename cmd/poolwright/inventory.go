@@ -17,7 +17,6 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/snapshot"
@@ -80,7 +79,7 @@ type inventoryFlags struct {
 	dumps       []string // files, folders or "-" to read instead of a cluster
 }
 
-func newInventory(s streams) *cobra.Command {
+func newInventory(s program) *cobra.Command {
 	f := inventoryFlags{format: snapshot.YAML}
 	cmd := &cobra.Command{
 		Use:               "inventory",
@@ -103,7 +102,7 @@ func newInventory(s streams) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.dumps, "from", nil, "read dumps instead of a cluster: a file, a folder, or - for the standard input; may be repeated")
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
-	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(knownFacts(fromInventory)) })
+	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(fromInventory)) })
 	// The only error is a flag that does not exist.
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err)
@@ -111,7 +110,7 @@ func newInventory(s streams) *cobra.Command {
 	return cmd
 }
 
-func runInventory(ctx context.Context, s streams, f inventoryFlags) error {
+func runInventory(ctx context.Context, s program, f inventoryFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func runInventory(ctx context.Context, s streams, f inventoryFlags) error {
 	case err != nil:
 		return fmt.Errorf("%w; nothing was changed", err)
 	case f.output == folder.Stdout:
-		if err := report(s, f.gaps(t)); err != nil {
+		if err := report(s.streams, f.gaps(t)); err != nil {
 			return err
 		}
 		return printInventory(s.out, t.Snapshot, f.format)
@@ -162,12 +161,13 @@ type taken struct {
 }
 
 // take reads the cluster, or the dumps.
-func (f inventoryFlags) take(ctx context.Context, s streams, specs []*krm.Object) (taken, error) {
-	o := snapshot.Options{Selector: f.selector, Annotations: slices.Clone(f.annotations)}
+func (f inventoryFlags) take(ctx context.Context, s program, specs []*krm.Object) (taken, error) {
+	kinds := s.function.Kinds()
+	o := snapshot.Options{Kinds: kinds.Read(), Selector: f.selector, Annotations: slices.Clone(f.annotations)}
 	o.Keep(specs)
 	if f.dumps != nil {
 		snap, err := f.dumped(s, o)
-		return taken{Snapshot: snap, from: strings.Join(f.dumps, ", "), needed: fn.FactKinds(specs)}, err
+		return taken{Snapshot: snap, from: strings.Join(f.dumps, ", "), needed: kinds.FactsOf(specs)}, err
 	}
 	c, err := f.connect()
 	if err != nil {
@@ -177,7 +177,7 @@ func (f inventoryFlags) take(ctx context.Context, s streams, specs []*krm.Object
 	o.Progress = progress.set
 	defer terminal.Follow(s.err, func() string { return "reading " + c.String() + progress.String() })()
 	snap, err := snapshot.Take(ctx, c, o)
-	return taken{Snapshot: snap, from: c.String(), needed: fn.FactKinds(specs)}, err
+	return taken{Snapshot: snap, from: c.String(), needed: kinds.FactsOf(specs)}, err
 }
 
 // counts is how much was read so far of each kind, in the order in which they
@@ -218,7 +218,7 @@ func (c *counts) String() string {
 }
 
 // write plans the folder, says what is to be said, and writes it.
-func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
+func (f inventoryFlags) write(ctx context.Context, s program, t taken) error {
 	var files []folder.InventoryFile
 	var useful []string
 	for i := range t.Kinds {
@@ -240,7 +240,7 @@ func (f inventoryFlags) write(ctx context.Context, s streams, t taken) error {
 	if err := plan.Write(ctx); err != nil {
 		return err
 	}
-	if err := report(s, finding.Sort(notes)); err != nil {
+	if err := report(s.streams, finding.Sort(notes)); err != nil {
 		return err
 	}
 	f.listed(s, useful)
@@ -344,13 +344,13 @@ func objectsIn(path string) int {
 
 // listed says where a kustomization around the folder does not fit its files, with
 // entries to paste or to delete.
-func (f inventoryFlags) listed(s streams, files []string) {
+func (f inventoryFlags) listed(s program, files []string) {
 	kustomization, lacks, stale := folder.Listed(f.output, files)
 	note := func(severity finding.Severity, message string, entries []string) {
 		if len(entries) == 0 {
 			return
 		}
-		_ = report(s, []finding.Finding{{ // not an error, so it does not fail
+		_ = report(s.streams, []finding.Finding{{ // not an error, so it does not fail
 			Severity: severity, Rule: "kustomization", Pos: document.Position{File: kustomization}, Field: "resources", Message: message,
 		}})
 		for _, entry := range entries {

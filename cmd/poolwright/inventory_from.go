@@ -32,17 +32,17 @@ func (f inventoryFlags) onlyDumps(cmd *cobra.Command) error {
 }
 
 // dumped makes the snapshot from dumps. What is wrong with them is printed.
-func (f inventoryFlags) dumped(s streams, o snapshot.Options) (*snapshot.Snapshot, error) {
+func (f inventoryFlags) dumped(s program, o snapshot.Options) (*snapshot.Snapshot, error) {
 	defer terminal.Progress(s.err, "reading "+strings.Join(f.dumps, ", "))()
 	objects, findings, err := folder.ReadDumps(f.dumps, s.in)
 	if err != nil {
 		return nil, usage("--from %v", err)
 	}
 	if len(objects) == 0 && finding.Failed(findings) {
-		return nil, report(s, findings)
+		return nil, report(s.streams, findings)
 	}
 	snap, more := snapshot.Dump(objects, f.Namespace, o)
-	return snap, report(s, finding.Sort(append(findings, more...)))
+	return snap, report(s.streams, finding.Sort(append(findings, more...)))
 }
 
 // unknown says of which kinds nothing is known from dumps, "" if there are none.

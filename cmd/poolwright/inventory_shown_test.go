@@ -13,7 +13,6 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -77,7 +76,7 @@ func union(t *testing.T, packages []folder.Package, mishap [2]string) []*krm.Obj
 	var objects []*krm.Object
 	seen := map[krm.ID]bool{}
 	for _, p := range packages {
-		facts, _ := fn.Facts(p.Objects, true) // opens the wrappers
+		facts, _ := poolwright().Facts(p.Objects, true) // opens the wrappers
 		for _, o := range facts {
 			if seen[o.ID()] {
 				continue
@@ -101,12 +100,11 @@ func slimAll(t *testing.T, objects []*krm.Object) []*krm.Object {
 	options.Keep(objects)
 	slimmed := slices.Clone(objects)
 	for i, o := range objects {
-		_, version, _ := strings.Cut("/"+o.APIVersion, o.Group()+"/")
-		slim, err := options.Slim(cluster.Resource{Group: o.Group(), Version: version, Kind: o.Kind})
-		if err != nil {
+		kind, _ := poolwright().Kinds().Find(o.GroupKind())
+		if kind.Keep == "" {
 			continue
 		}
-		text, err := slim(document.AppendJSON(nil, o.Node))
+		text, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,16 +128,16 @@ func parsed(t *testing.T, text []byte) *krm.Object {
 func shows(t *testing.T, whole []*krm.Object, take func(*testing.T, []*krm.Object) []*krm.Object) string {
 	t.Helper()
 	facts := take(t, whole)
-	output := rendered(fn.Render(fn.Package{Objects: inInventory(whole)}))
+	output := rendered(poolwright().Render(fn.Package{Objects: inInventory(whole)}))
 	var b strings.Builder
 	for _, lock := range [][]*krm.Object{output, take(t, output)} {
-		statuses, _ := fn.Status(fn.Package{Objects: fn.Specs(whole), Output: lock}, inventory.NewLive(facts))
+		statuses, _ := poolwright().Status(fn.Package{Objects: poolwright().Kinds().Specs(whole), Output: lock}, inventory.NewLive(facts))
 		b.WriteString(asLines(t, statuses))
 	}
-	b.WriteString(asLines(t, fn.Tree(facts, krm.ID{})))
+	b.WriteString(asLines(t, poolwright().Tree(facts, krm.ID{})))
 	for _, o := range facts {
-		if _, err := fn.TreeKind(o.Kind); err == nil {
-			b.WriteString(asLines(t, fn.Tree(facts, o.ID())))
+		if _, err := poolwright().Kinds().Root(o.Kind); err == nil {
+			b.WriteString(asLines(t, poolwright().Tree(facts, o.ID())))
 		}
 	}
 	return b.String()
@@ -147,7 +145,7 @@ func shows(t *testing.T, whole []*krm.Object, take func(*testing.T, []*krm.Objec
 
 // inInventory says of objects that they are facts, of all but the specs.
 func inInventory(objects []*krm.Object) []*krm.Object {
-	specs := fn.Specs(objects)
+	specs := poolwright().Kinds().Specs(objects)
 	placed := make([]*krm.Object, len(objects))
 	for i, o := range objects {
 		fact := *o
@@ -165,7 +163,7 @@ func risks(t *testing.T, facts *inventory.Facts, p folder.Package, r fn.Result) 
 	var b strings.Builder
 	old, wanted := ours(p.Lock), rendered(r)
 	for _, changes := range [][]*change.Change{change.Between(old, wanted), change.Between(wanted, nil), change.Between(smaller(t, wanted), wanted)} {
-		for _, c := range fn.Assess(facts, changes) {
+		for _, c := range poolwright().Assess(facts, changes) {
 			b.WriteString(asLines(t, c.Reasons))
 		}
 	}

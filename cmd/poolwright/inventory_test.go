@@ -50,8 +50,8 @@ func TestSnapshotHasAllThatIsRead(t *testing.T) {
 		for _, o := range p.Objects {
 			slim.Objects = append(slim.Objects, slimFacts(t, options, o, &n))
 		}
-		whole := fn.Render(fn.Package{Objects: p.Objects, Output: p.Lock})
-		slimmed := fn.Render(slim)
+		whole := poolwright().Render(fn.Package{Objects: p.Objects, Output: p.Lock})
+		slimmed := poolwright().Render(slim)
 		if got, want := told(slimmed), told(whole); got != want {
 			t.Errorf("%s: from slimmed facts\n%s\nwant\n%s", dir, got, want)
 		}
@@ -100,7 +100,7 @@ func TestInterruptedWriting(t *testing.T) {
 		{Resource: cluster.Resource{Version: "v1", Kind: "PersistentVolume", Plural: "persistentvolumes"}},
 	}}}
 	s := streams{out: io.Discard, err: io.Discard}
-	if err := f.write(t.Context(), s, read); err != nil {
+	if err := f.write(t.Context(), program{streams: s}, read); err != nil {
 		t.Fatal(err)
 	}
 	holds := func(extension string) bool {
@@ -112,7 +112,7 @@ func TestInterruptedWriting(t *testing.T) {
 	}
 	f.format = snapshot.JSON // so that every file is another
 	for n := 0; ; n++ {
-		err := f.write(&fuse{Context: t.Context(), left: n}, s, read)
+		err := f.write(&fuse{Context: t.Context(), left: n}, program{streams: s}, read)
 		switch {
 		case err == nil && n > 2 && holds("json"):
 			return
@@ -217,12 +217,8 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 		slim.Node = &list
 		return &slim
 	}
-	group, version, found := strings.Cut(o.APIVersion, "/")
-	if !found {
-		group, version = "", o.APIVersion
-	}
-	slim, err := options.Slim(cluster.Resource{Group: group, Version: version, Kind: o.Kind})
-	if err != nil || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
+	kind, _ := poolwright().Kinds().Find(o.GroupKind())
+	if kind.Keep == "" || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
 		return o // not a kind that is read, or not a fact
 	}
 	// A person writes what no API server sends: such a file is what it is.
@@ -230,7 +226,7 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 		return o
 	}
 	*n++
-	text, err := slim(document.AppendJSON(nil, o.Node))
+	text, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -17,30 +16,29 @@ type loaded struct {
 	folder.Package
 	input    folder.Input
 	findings []finding.Finding
-	schemas  *schema.Schemas
 }
 
 // pkg is what was read, for fn.
 func (l loaded) pkg() fn.Package {
-	return fn.Package{Objects: l.Objects, Output: l.Lock, Schemas: l.schemas}
+	return fn.Package{Objects: l.Objects, Output: l.Lock}
 }
 
 // load reads a package. The error is one of usage.
-func load(s streams, dir, output string) (loaded, error) {
+func load(s program, dir, output string) (loaded, error) {
 	defer terminal.Progress(s.err, "reading "+dir)()
 	in := folder.Input{Dir: dir, Output: output, Stdin: s.in}
 	p, fs, err := folder.Read(in)
-	return loaded{Package: p, input: in, findings: fs, schemas: schema.Load()}, err
+	return loaded{Package: p, input: in, findings: fs}, err
 }
 
 // render renders what was read. If a part could not be read, the rest is only
 // checked: choosing from half an inventory would be choosing wrongly.
-func (l loaded) render(s streams) fn.Result {
+func (l loaded) render(s program) fn.Result {
 	defer terminal.Progress(s.err, "rendering")()
 	if finding.Failed(l.findings) {
-		return fn.Result{Findings: finding.Sort(append(l.findings, fn.Vet(l.pkg())...))}
+		return fn.Result{Findings: finding.Sort(append(l.findings, s.function.Vet(l.pkg())...))}
 	}
-	result := fn.Render(l.pkg())
+	result := s.function.Render(l.pkg())
 	l.addPlace(result.Findings)
 	return result
 }

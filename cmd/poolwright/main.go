@@ -14,6 +14,9 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/schema"
 )
 
 // Exit codes.
@@ -29,6 +32,12 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	verbose  *bool // findings are not folded; nil for false
+}
+
+// program is what every verb works with.
+type program struct {
+	streams
+	function *fn.Function
 }
 
 func main() {
@@ -51,7 +60,7 @@ func guard(w io.Writer, work func() int) (code int) {
 }
 
 func run(args []string, s streams) int {
-	root := newRoot(s)
+	root := newRoot(program{s, fn.New(schema.Load(), systems.All()...)})
 	root.SetArgs(args)
 	verb, err := root.ExecuteC()
 	var bad *folder.UsageError

@@ -16,7 +16,6 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -92,7 +91,7 @@ type planFlags struct {
 // asMarkdown is a value of -o beside those of all verbs.
 const asMarkdown format = "markdown"
 
-func newPlan(s streams) *cobra.Command {
+func newPlan(s program) *cobra.Command {
 	var f planFlags
 	var prune bool
 	cmd := &cobra.Command{
@@ -134,14 +133,14 @@ func newPlan(s streams) *cobra.Command {
 
 // plan is what would change, and what else there is to say.
 type plan struct {
+	function *fn.Function
 	against  string
 	changes  []*change.Change
 	findings []finding.Finding
 	facts    *inventory.Facts // for the risks
-	schemas  *schema.Schemas
 }
 
-func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
+func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 	base, err := againstFolder(dir, f.against)
 	if err != nil {
 		return err
@@ -151,15 +150,15 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	p := plan{against: f.against, findings: result.Findings, facts: result.Facts, schemas: l.schemas}
+	p := plan{function: s.function, against: f.against, findings: result.Findings, facts: result.Facts}
 	if !finding.Failed(result.Findings) {
 		if err := p.compare(ctx, s, f, base, l.Lock, rendered(result)); err != nil {
 			return err
 		}
-		p.changes = fn.Assess(p.facts, p.changes)
+		p.changes = p.function.Assess(p.facts, p.changes)
 	}
 	p.findings = finding.Sort(p.findings)
-	failed := report(s, p.findings)
+	failed := report(s.streams, p.findings)
 	if failed != nil && len(p.changes) == 0 && f.output == asText {
 		return failed // there is no table to print
 	}
@@ -174,7 +173,7 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 	case failed != nil:
 		return failed
 	case f.failOn != "":
-		return report(s, p.reaching(f.failOn))
+		return report(s.streams, p.reaching(f.failOn))
 	case len(p.changes) > 0:
 		return errChanges
 	}
@@ -182,7 +181,7 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 }
 
 // compare finds what would change. The error says that it could not be found out.
-func (p *plan) compare(ctx context.Context, s streams, f *planFlags, base string, lock, wanted []*krm.Object) error {
+func (p *plan) compare(ctx context.Context, s program, f *planFlags, base string, lock, wanted []*krm.Object) error {
 	switch f.against {
 	case againstRendered:
 		p.changes = change.Between(ours(lock), wanted)

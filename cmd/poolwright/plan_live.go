@@ -6,29 +6,27 @@ import (
 	"sync/atomic"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/dryrun"
 	"github.com/poolwright/poolwright/live/snapshot"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // live compares with the cluster. What the lock holds tells whose objects are
 // looked for there.
-func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted []*krm.Object) error {
+func (p *plan) live(ctx context.Context, s program, f *planFlags, lock, wanted []*krm.Object) error {
 	c, err := f.cluster.connect()
 	if err != nil {
 		return err
 	}
-	options := dryrun.Options{Manager: f.manager, Effect: fn.DryRunEffect}
-	for _, k := range p.schemas.Kinds() {
-		if k.Role == schema.Rendered {
-			options.Kinds = append(options.Kinds, k.GroupKind)
-		}
+	options := dryrun.Options{Manager: f.manager, Effect: p.function.DryRunEffect}
+	kinds := p.function.Kinds()
+	for _, k := range kinds.In(system.RoleRendered, system.RoleLock) {
+		options.Kinds = append(options.Kinds, k.GroupKind)
 	}
 	for _, o := range ours(lock) {
 		options.Owners = append(options.Owners, o.Owner())
@@ -43,7 +41,7 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 		return err
 	}
 	// The snapshot of the package may be old: what is at risk is what lives.
-	facts, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: fn.RiskFacts(), Served: result.Served})
+	facts, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: kinds.Status(), Served: result.Served})
 	if err != nil {
 		return err
 	}
@@ -64,7 +62,7 @@ func (p *plan) live(ctx context.Context, s streams, f *planFlags, lock, wanted [
 // something lives. It may be another package's, or was deleted: that is an error if
 // what would be lost is as risky as the limit.
 func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Finding {
-	removals := fn.Assess(p.facts, change.Between(objects, nil)) // the riskiest first
+	removals := p.function.Assess(p.facts, change.Between(objects, nil)) // the riskiest first
 	byOwner := map[string][]*change.Change{}
 	for _, c := range removals {
 		byOwner[c.Owner()] = append(byOwner[c.Owner()], c)
@@ -100,10 +98,8 @@ const ruleOtherPackage = "other-package"
 // specRef names the spec that an owner annotation means.
 func (p *plan) specRef(owner string) finding.Ref {
 	id, _ := krm.ParseOwner(owner)
-	for _, k := range p.schemas.Kinds() {
-		if k.GroupKind == id.GroupKind() {
-			return finding.Ref{APIVersion: k.APIVersion(), Kind: k.Kind, Namespace: id.Namespace, Name: id.Name}
-		}
+	if k, found := p.function.Kinds().Find(id.GroupKind()); found {
+		return finding.Ref{APIVersion: k.APIVersion(), Kind: k.Kind, Namespace: id.Namespace, Name: id.Name}
 	}
 	return finding.Ref{Name: owner}
 }

@@ -35,7 +35,7 @@ const renderExample = `  # Write ./rendered
   # In a pipeline: write nothing, exit with 1 if the output is not up to date
   poolwright render storage --check`
 
-func newRender(s streams) *cobra.Command {
+func newRender(s program) *cobra.Command {
 	var output string
 	var check bool
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ func newRender(s streams) *cobra.Command {
 	return cmd
 }
 
-func runRender(s streams, dir, output string, check bool) error {
+func runRender(s program, dir, output string, check bool) error {
 	if check && output == folder.Stdout {
 		return usage("--check compares with the output folder, and -o - has none; leave one of them out")
 	}
@@ -67,7 +67,7 @@ func runRender(s streams, dir, output string, check bool) error {
 		return err
 	}
 	result := l.render(s)
-	if err := report(s, result.Findings); err != nil {
+	if err := report(s.streams, result.Findings); err != nil {
 		return err
 	}
 	if target == "" {
@@ -103,14 +103,14 @@ func printManifests(w io.Writer, rendered []fn.Rendered) error {
 	return nil
 }
 
-func reportPlan(s streams, target string, plan *folder.Plan) error {
+func reportPlan(s program, target string, plan *folder.Plan) error {
 	if len(plan.Changes) == 0 {
 		return nil
 	}
 	for _, c := range plan.Changes {
 		terminal.Println(s.err, "would "+c.String())
 	}
-	return report(s, []finding.Finding{{
+	return report(s.streams, []finding.Finding{{
 		Severity: finding.Error,
 		Message:  target + " is not what the specs and the inventory give; run poolwright render, and commit what it writes",
 	}})

@@ -30,7 +30,7 @@ const rootExample = `  # A package that renders, to start from
   poolwright render mycluster --check`
 
 // newRoot builds the whole command tree. There is no state outside of it.
-func newRoot(s streams) *cobra.Command {
+func newRoot(s program) *cobra.Command {
 	s.verbose = new(bool)
 	root := &cobra.Command{
 		Use:           "poolwright",
@@ -44,7 +44,8 @@ func newRoot(s streams) *cobra.Command {
 				return unknownVerb(cmd, args[0])
 			}
 			if in := bufio.NewReaderSize(s.in, 64<<10); !terminal.Is(s.in) && isResourceList(in) {
-				return runFunction(streams{in: in, out: s.out, err: s.err})
+				s.in = in
+				return runFunction(s)
 			}
 			cmd.SetOut(s.err)
 			if err := cmd.Help(); err != nil {

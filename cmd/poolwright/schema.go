@@ -25,7 +25,7 @@ const schemaExample = `  poolwright schema
   poolwright schema CStorClusterConfig -o jsonschema > .vscode/cstor.json
   poolwright schema CStorClusterConfig -o crd | kubectl apply -f -`
 
-func newSchema(s streams) *cobra.Command {
+func newSchema(s program) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "schema [KIND]",
@@ -37,10 +37,10 @@ func newSchema(s streams) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return schema.Load().Names(), cobra.ShellCompDirectiveNoFileComp
+			return s.function.Schemas().Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			schemas := schema.Load()
+			schemas := s.function.Schemas()
 			if len(args) == 0 {
 				return listKinds(s, schemas.Kinds(), output)
 			}
@@ -57,7 +57,7 @@ func newSchema(s streams) *cobra.Command {
 	return cmd
 }
 
-func exportKind(s streams, schemas *schema.Schemas, name, output string) error {
+func exportKind(s program, schemas *schema.Schemas, name, output string) error {
 	f := schema.Format(cmp.Or(output, string(schema.CUE)))
 	if !slices.Contains(schema.Formats(), string(f)) {
 		return usage("-o %s: %q is not one of %s", output, output, strings.Join(schema.Formats(), ", "))
@@ -86,7 +86,7 @@ type kindRow struct {
 	Doc        string `json:"doc"`
 }
 
-func listKinds(s streams, kinds []schema.Kind, output string) error {
+func listKinds(s program, kinds []schema.Kind, output string) error {
 	rows := make([]kindRow, len(kinds))
 	for i, k := range kinds {
 		rows[i] = kindRow{k.Kind, k.APIVersion(), string(k.Role), k.Doc}

@@ -22,7 +22,7 @@ func TestDeployedCRDs(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		if err := exportKind(streams{out: &out}, schemas, k.Kind, string(schema.CRD)); err != nil {
+		if err := exportKind(program{streams: streams{out: &out}}, schemas, k.Kind, string(schema.CRD)); err != nil {
 			t.Fatal(err)
 		}
 		name := k.Plural + "." + k.Group + ".yaml"

@@ -20,7 +20,6 @@ import (
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -81,7 +80,7 @@ type statusFlags struct {
 	write     bool
 }
 
-func newStatus(s streams) *cobra.Command {
+func newStatus(s program) *cobra.Command {
 	var f statusFlags
 	cmd := &cobra.Command{
 		Use:               "status [DIR]",
@@ -108,7 +107,9 @@ func newStatus(s streams) *cobra.Command {
 	}
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only the specs of this namespace (default all)")
-	completeWith(cmd, "namespace", func(args []string) []string { return namespacesOf(fn.Specs(packageAt(dirArg(args)).Objects)) })
+	completeWith(cmd, "namespace", func(args []string) []string {
+		return namespacesOf(s.function.Kinds().Specs(packageAt(dirArg(args)).Objects))
+	})
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
 	cmd.Flags().BoolVar(&f.cluster, "cluster", false, "take the specs from the cluster, too")
@@ -136,20 +137,19 @@ func onlyLive(cmd *cobra.Command, from string) error {
 // subject is what statuses are about: a package, and the cluster if it is asked.
 type subject struct {
 	pkg     fn.Package
-	schemas *schema.Schemas  // compiled once, however often it is looked at
 	failed  bool             // a part of the package could not be read
 	cluster *cluster.Cluster // nil where the facts are files
 }
 
-func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error {
-	at := subject{schemas: schema.Load()}
+func runStatus(ctx context.Context, s program, dir string, f statusFlags) error {
+	var at subject
 	if !f.cluster {
 		l, err := load(s, dir, "")
 		if err != nil {
 			return err
 		}
 		at.pkg = l.pkg()
-		at.failed = report(s, l.findings) != nil
+		at.failed = report(s.streams, l.findings) != nil
 		if at.failed && f.from == fromInventory {
 			return errFindings // half an inventory would tell half of it
 		}
@@ -160,7 +160,7 @@ func runStatus(ctx context.Context, s streams, dir string, f statusFlags) error 
 			return err
 		}
 		view := statusView{}
-		view.statuses, view.rest = fn.Status(at.pkg, facts)
+		view.statuses, view.rest = s.function.Status(at.pkg, facts)
 		return printStatuses(s, dir, f, at, view.of(f.namespace))
 	}
 	var err error
@@ -198,41 +198,41 @@ func (v statusView) of(namespace string) statusView {
 }
 
 // takeStatus looks at the cluster once.
-func takeStatus(ctx context.Context, s streams, f statusFlags, at subject) (statusView, error) {
+func takeStatus(ctx context.Context, s program, f statusFlags, at subject) (statusView, error) {
 	done := terminal.Progress(s.err, "reading "+at.cluster.String())
 	defer done()
 	served, err := at.cluster.Served(ctx)
 	if err != nil {
 		return statusView{}, err
 	}
+	kinds := s.function.Kinds()
 	var ours []*own.Object
 	if f.cluster {
-		if ours, err = own.Read(ctx, at.cluster, served); err != nil {
+		if ours, err = own.Read(ctx, at.cluster, served, kinds); err != nil {
 			return statusView{}, err
 		}
 	}
-	options := snapshot.Options{Kinds: fn.StatusKinds(), Served: served}
-	options.Keep(append(fn.Specs(at.pkg.Objects), own.Specs(ours)...))
+	options := snapshot.Options{Kinds: kinds.Status(), Served: served}
+	options.Keep(kinds.Specs(append(slices.Clone(at.pkg.Objects), own.Plain(ours)...)))
 	taken, err := snapshot.Take(ctx, at.cluster, options)
 	if err != nil {
 		return statusView{}, err
 	}
-	return at.look(ours, taken.Objects(), f), nil
+	return at.look(s.function, ours, taken.Objects(), f), nil
 }
 
 // look computes the statuses from what was read.
-func (at subject) look(ours []*own.Object, facts []*krm.Object, f statusFlags) statusView {
+func (at subject) look(function *fn.Function, ours []*own.Object, facts []*krm.Object, f statusFlags) statusView {
 	pkg := at.pkg
 	if f.cluster {
-		pkg = own.Package(ours, facts)
+		pkg = own.Package(function.Kinds(), ours, facts)
 	}
-	pkg.Schemas = at.schemas
-	statuses, rest := fn.Status(pkg, inventory.NewLive(facts))
+	statuses, rest := function.Status(pkg, inventory.NewLive(facts))
 	return statusView{ours, statuses, rest}.of(f.namespace)
 }
 
 // factsAt are the facts that --from names; nil stands for the package's own.
-func factsAt(s streams, from string) (*inventory.Facts, error) {
+func factsAt(s program, from string) (*inventory.Facts, error) {
 	objects, err := snapshotAt(s, from)
 	if err != nil || objects == nil {
 		return nil, err
@@ -241,7 +241,7 @@ func factsAt(s streams, from string) (*inventory.Facts, error) {
 }
 
 // snapshotAt reads the objects that --from names; nil stands for the package's own.
-func snapshotAt(s streams, from string) ([]*krm.Object, error) {
+func snapshotAt(s program, from string) ([]*krm.Object, error) {
 	if from == fromInventory {
 		return nil, nil
 	}
@@ -250,16 +250,16 @@ func snapshotAt(s streams, from string) ([]*krm.Object, error) {
 	if err != nil {
 		return nil, usage("--from %s: %v; write live, inventory, or the path of a snapshot", from, err)
 	}
-	facts, more := fn.Facts(p.Objects, true)
+	facts, more := s.function.Facts(p.Objects, true)
 	if facts == nil {
 		facts = []*krm.Object{}
 	}
-	return facts, report(s, finding.Sort(append(fs, more...)))
+	return facts, report(s.streams, finding.Sort(append(fs, more...)))
 }
 
 // printStatuses prints what status says, and turns an ERROR into exit code 1.
-func printStatuses(s streams, dir string, f statusFlags, at subject, v statusView) error {
-	err := report(s, v.rest)
+func printStatuses(s program, dir string, f statusFlags, at subject, v statusView) error {
+	err := report(s.streams, v.rest)
 	switch {
 	case f.format != asText:
 		if err := printAs(s.out, f.format, statusesForMachines(v.statuses)); err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/own"
@@ -20,15 +19,19 @@ import (
 )
 
 // watchStatus follows the cluster until it is interrupted.
-func watchStatus(ctx context.Context, s streams, dir string, f statusFlags, at subject) error {
-	p := newStatusPrinter(s, f.format, nothingToSay(dir, f))
+func watchStatus(ctx context.Context, s program, dir string, f statusFlags, at subject) error {
+	p := newStatusPrinter(s.streams, f.format, nothingToSay(dir, f))
 	writer := own.NewWriter(at.cluster)
+	kinds := s.function.Kinds()
 	options := watch.Options{
-		Kinds: fn.StatusKinds(), Own: f.cluster, Specs: fn.Specs(at.pkg.Objects),
+		Kinds: kinds.Status(), Specs: kinds.Specs(at.pkg.Objects),
 		Notice: func(text string) { terminal.Println(p.err, text) },
 	}
+	if f.cluster {
+		options.Own = kinds
+	}
 	return watch.Run(ctx, at.cluster, options, func(ours []*own.Object, facts []*krm.Object) error {
-		view := at.look(ours, facts, f)
+		view := at.look(s.function, ours, facts, f)
 		p.complain(finding.Sort(view.rest))
 		if f.write {
 			// That the API server is lost is told once, and by the watch.

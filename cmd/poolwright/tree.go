@@ -12,9 +12,9 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -52,7 +52,7 @@ const treeExample = `  poolwright tree
   # Where will the pools of this package go?
   poolwright tree --planned`
 
-func newTree(s streams) *cobra.Command {
+func newTree(s program) *cobra.Command {
 	var f treeFlags
 	cmd := &cobra.Command{
 		Use:     "tree [KIND/NAME]",
@@ -64,7 +64,7 @@ func newTree(s streams) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return offerRoots(begun, f.from, f.namespace)
+			return s.offerRoots(begun, f.from, f.namespace)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.plannedOnly(cmd, args); err != nil {
@@ -78,7 +78,7 @@ func newTree(s streams) *cobra.Command {
 	}
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of KIND/NAME (default any)")
-	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(knownFacts(f.from)) })
+	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(f.from)) })
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
 	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and what leads there")
@@ -95,15 +95,15 @@ type treeFlags struct {
 	namespace string // of the root; facts are of all namespaces
 }
 
-func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
-	var kind krm.GroupKind
+func runTree(ctx context.Context, s program, args []string, f treeFlags) error {
+	var kind system.Kind
 	var wanted *ref
 	if len(args) > 0 {
 		var err error
 		if wanted, err = parseRef(args[0]); err != nil {
 			return err
 		}
-		if kind, err = fn.TreeKind(wanted.kind); err != nil {
+		if kind, err = s.function.Kinds().Root(wanted.kind); err != nil {
 			return usage("%v", err)
 		}
 	}
@@ -116,11 +116,11 @@ func runTree(ctx context.Context, s streams, args []string, f treeFlags) error {
 	}
 	var root krm.ID
 	if wanted != nil {
-		if root, err = fn.TreeRoot(facts, kind, cmp.Or(wanted.namespace, f.namespace), wanted.name); err != nil {
+		if root, err = s.function.TreeRoot(facts, kind.GroupKind, cmp.Or(wanted.namespace, f.namespace), wanted.name); err != nil {
 			return err
 		}
 	}
-	trees := fn.Tree(facts, root)
+	trees := s.function.Tree(facts, root)
 	if len(trees) == 0 && f.from == fromInventory {
 		return runPlanned(s, f)
 	}
@@ -161,7 +161,7 @@ func printTallies(w io.Writer, trees []*health.Tree, below bool) error {
 }
 
 // treeFacts reads what a tree is made of.
-func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, error) {
+func treeFacts(ctx context.Context, s program, f treeFlags) ([]*krm.Object, error) {
 	switch f.from {
 	case fromInventory:
 		defer terminal.Progress(s.err, "reading the inventory")()
@@ -169,7 +169,7 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 		if err != nil {
 			return nil, err
 		}
-		facts, more := fn.Facts(p.Objects, false)
+		facts, more := s.function.Facts(p.Objects, false)
 		return facts, reportErrors(s, append(fs, more...))
 	case fromLive:
 		c, err := f.connect()
@@ -177,7 +177,7 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 			return nil, err
 		}
 		defer terminal.Progress(s.err, "reading "+c.String())()
-		taken, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: fn.TreeKinds()})
+		taken, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: s.function.Kinds().Tree()})
 		if err != nil {
 			return nil, err
 		}
@@ -188,11 +188,11 @@ func treeFacts(ctx context.Context, s streams, f treeFlags) ([]*krm.Object, erro
 
 // reportErrors prints findings where any is an error: of the rest a package says
 // enough in other verbs.
-func reportErrors(s streams, fs []finding.Finding) error {
+func reportErrors(s program, fs []finding.Finding) error {
 	if !finding.Failed(fs) {
 		return nil
 	}
-	return report(s, finding.Sort(fs))
+	return report(s.streams, finding.Sort(fs))
 }
 
 // branches are the strokes of a tree.

@@ -26,7 +26,7 @@ func (f *treeFlags) plannedOnly(cmd *cobra.Command, args []string) error {
 }
 
 // runPlanned shows where a render of the package in the current folder puts things.
-func runPlanned(s streams, f treeFlags) error {
+func runPlanned(s program, f treeFlags) error {
 	l, err := load(s, ".", "")
 	if err != nil {
 		return err

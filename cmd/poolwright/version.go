@@ -20,7 +20,7 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-func newVersion(s streams) *cobra.Command {
+func newVersion(s program) *cobra.Command {
 	var f format
 	cmd := &cobra.Command{
 		Use:     "version",

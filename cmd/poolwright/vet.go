@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -16,7 +15,7 @@ const vetExample = `  poolwright vet
   poolwright vet storage/cstor.yaml
   poolwright vet storage -o json`
 
-func newVet(s streams) *cobra.Command {
+func newVet(s program) *cobra.Command {
 	var f format
 	cmd := &cobra.Command{
 		Use:               "vet [DIR]",
@@ -30,9 +29,9 @@ func newVet(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fs := finding.Sort(append(l.findings, fn.Vet(l.pkg())...))
+			fs := finding.Sort(append(l.findings, s.function.Vet(l.pkg())...))
 			if f == asText {
-				if err := report(s, fs); err != nil {
+				if err := report(s.streams, fs); err != nil {
 					return err
 				}
 				terminal.Printf(s.err, "%s: no errors\n", dirArg(args))

@@ -9,6 +9,7 @@ const (
 	cstorDriver    = "cstor.csi.openebs.io" // of the CSI driver
 	deviceGroup    = "openebs.io"
 	deviceVersion  = deviceGroup + "/v1alpha1"
+	admissionGroup = "admissionregistration.k8s.io"
 	storageGroup   = "storage.k8s.io"
 	storageVersion = storageGroup + "/v1"
 )
@@ -40,4 +41,6 @@ const (
 	volumeAttachmentKind = "VolumeAttachment"
 	storageClassKind     = "StorageClass"
 	csiDriverKind        = "CSIDriver"
+
+	webhookConfigurationKind = "ValidatingWebhookConfiguration"
 )

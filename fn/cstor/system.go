@@ -1,7 +1,9 @@
 package cstor
 
 import (
-	"github.com/poolwright/poolwright/fn/health"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 )
@@ -9,37 +11,106 @@ import (
 // System is the cStor cluster system.
 type System struct{}
 
-// Describe implements system.System. Replicas are facts: a pool that has any is not
-// let go.
-func (System) Describe() system.Description {
-	return system.Description{
-		Kind:  krm.GroupKind{Group: daoGroup, Kind: clusterConfigKind},
-		Whole: poolClusterKind,
+// Declare implements system.System. Replicas are facts: a pool that has any is not let
+// go. What grows with every write, such as the capacity of a pool that is used, is none.
+func (System) Declare() system.Declaration {
+	return system.Declaration{
+		Name:    "cStor",
+		Kinds:   slices.Concat(deviceKinds(), poolKinds(), ownKinds(), renderedKinds()),
+		Domains: []string{"openebs.io", "mayadata.io"},
 		Facts: []krm.GroupKind{
 			{Kind: nodeKind}, {Kind: persistentVolumeKind}, {Kind: volumeClaimKind},
 			{Group: storageGroup, Kind: volumeAttachmentKind}, {Group: storageGroup, Kind: storageClassKind}, {Group: storageGroup, Kind: csiDriverKind},
+			{Group: admissionGroup, Kind: webhookConfigurationKind},
 			{Group: deviceGroup, Kind: blockDeviceKind}, {Group: deviceGroup, Kind: blockDeviceClaimKind},
 			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
 		},
-		RiskFacts: []krm.GroupKind{
-			{Kind: nodeKind}, {Kind: persistentVolumeKind}, {Kind: volumeClaimKind},
-			{Group: storageGroup, Kind: volumeAttachmentKind}, {Group: storageGroup, Kind: storageClassKind},
-			{Group: deviceGroup, Kind: blockDeviceKind},
-			{Group: deviceGroup, Kind: blockDeviceClaimKind},
-			{Group: cstorGroup, Kind: poolClusterKind},
-			{Group: cstorGroup, Kind: poolInstanceKind},
-			{Group: cstorGroup, Kind: cstorVolumeReplicaKind},
+		Roots: []krm.GroupKind{
+			{Kind: volumeClaimKind}, {Kind: persistentVolumeKind},
+			{Group: cstorGroup, Kind: cstorVolumeConfigKind}, {Group: cstorGroup, Kind: cstorVolumeKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
+			{Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: poolClusterKind},
+			{Kind: nodeKind}, {Group: deviceGroup, Kind: blockDeviceKind},
 		},
-		Roots: []health.Kind{
-			{GroupKind: krm.GroupKind{Kind: volumeClaimKind}, Names: []string{"pvc", "persistentvolumeclaims"}},
-			{GroupKind: krm.GroupKind{Kind: persistentVolumeKind}, Names: []string{"pv", "persistentvolumes"}},
-			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeConfigKind}, Names: []string{"cvc", "cstorvolumeconfigs"}},
-			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeKind}, Names: []string{"cv", "cstorvolumes"}},
-			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Names: []string{"cvr", "cstorvolumereplicas"}},
-			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Names: []string{"cspi", "pool", "cstorpoolinstances"}},
-			{GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Names: []string{"cspc", "cstorpoolclusters"}},
-			{GroupKind: krm.GroupKind{Kind: nodeKind}, Names: []string{"no", "nodes"}},
-			{GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceKind}, Names: []string{"bd", "disk", "blockdevices"}},
+	}
+}
+
+// release is how something goes that no pool needs.
+const release = "if it is in no pool, annotate the config with " + krm.AnnotationAllowRemoval + " naming its storage set"
+
+// deviceKinds are those of the node disk manager.
+func deviceKinds() []system.Kind {
+	return []system.Kind{
+		{
+			GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceKind}, Version: "v1alpha1", Role: system.RoleFact,
+			Plural: "blockdevices", Names: []string{"bd", "disk"}, Selected: true, Reports: true, Health: true,
+			Keep: "spec status{claimState state}",
+			Node: [][]string{{"metadata", "labels", inventory.LabelHostname}, {"spec", "nodeAttributes", "nodeName"}},
 		},
+		{
+			GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceClaimKind}, Version: "v1alpha1", Role: system.RoleFact,
+			Plural: "blockdeviceclaims", Names: []string{"bdc"}, Holds: true, Health: true,
+			Keep: "spec{blockDeviceName} status{phase}",
+		},
+	}
+}
+
+// poolKinds are those of the operators of cStor.
+func poolKinds() []system.Kind {
+	return []system.Kind{
+		{
+			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Version: "v1", Role: system.RoleRendered, Stateful: true, Release: release,
+			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, Health: true,
+			Keep: "spec status{desiredInstances healthyInstances provisionedInstances}",
+		},
+		{
+			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,
+			Plural: "cstorpoolinstances", Names: []string{"cspi", "pool"}, Holds: true, Health: true,
+			Keep: "spec status{phase readOnly " + system.KeepConditions + "}",
+		},
+		{
+			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeConfigKind}, Version: "v1", Role: system.RoleFact,
+			Plural: "cstorvolumeconfigs", Names: []string{"cvc"}, Health: true,
+			Keep: "spec publish{nodeId} status{phase}",
+		},
+		{
+			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeKind}, Version: "v1", Role: system.RoleFact,
+			Plural: "cstorvolumes", Names: []string{"cv"}, Health: true,
+			Keep: "spec{capacity replicationFactor consistencyFactor desiredReplicationFactor} status{phase capacity}",
+		},
+		{
+			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Version: "v1", Role: system.RoleFact,
+			Plural: "cstorvolumereplicas", Names: []string{"cvr"}, Health: true,
+			Keep: "status{phase}",
+		},
+	}
+}
+
+// ownKinds are the spec and the lock.
+func ownKinds() []system.Kind {
+	return []system.Kind{
+		{
+			GroupKind: krm.GroupKind{Group: daoGroup, Kind: clusterConfigKind}, Version: "v1alpha1", Role: system.RoleSpec, Whole: poolClusterKind,
+			Plural: "cstorclusterconfigs", Names: []string{"ccc"}, Health: true,
+		},
+		{
+			GroupKind: krm.GroupKind{Group: daoGroup, Kind: clusterPlanKind}, Version: "v1alpha1", Role: system.RoleLock,
+			Plural: "cstorclusterplans", Names: []string{"ccp"}, Health: true,
+		},
+		{
+			GroupKind: krm.GroupKind{Group: daoGroup, Kind: storageSetKind}, Version: "v1alpha1", Role: system.RoleLock,
+			Plural: "cstorclusterstoragesets", Names: []string{"ccss"}, Holds: true, Health: true,
+		},
+		{
+			GroupKind: krm.GroupKind{Group: daoGroup, Kind: storageKind}, Version: "v1alpha1", Role: system.RoleLock,
+			Plural: "storages", Names: []string{"ccst"}, Health: true,
+		},
+	}
+}
+
+// renderedKinds are what is rendered of the kinds of others: disks of a cloud.
+func renderedKinds() []system.Kind {
+	return []system.Kind{
+		{GroupKind: krm.GroupKind{Kind: volumeClaimKind}, Role: system.RoleRendered, Stateful: true, Release: release},
+		{GroupKind: krm.GroupKind{Group: storageGroup, Kind: volumeAttachmentKind}, Role: system.RoleRendered, Stateful: true, Release: release},
 	}
 }

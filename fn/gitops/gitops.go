@@ -82,3 +82,8 @@ func dependsOn(id krm.ID) string {
 	}
 	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
 }
+
+// Domains lists those of the labels and annotations on which engines act.
+func Domains() []string {
+	return []string{"argoproj.io", "fluxcd.io", "helm.sh", "kpt.dev", "config.kubernetes.io", "config.k8s.io", "cli-utils.sigs.k8s.io"}
+}

@@ -3,7 +3,6 @@ package health
 import (
 	"strings"
 
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -29,10 +28,4 @@ func (t *Tree) IsUnnamed() bool { return strings.HasSuffix(t.Object.Name, Unname
 // Absent makes the place of an object that is not there.
 func Absent(object finding.Ref, note string) *Tree {
 	return &Tree{Object: object, Phase: Error, State: Missing, Note: note}
-}
-
-// Kind is a kind of object that a tree may start at.
-type Kind struct {
-	krm.GroupKind
-	Names []string // by which people also call it, lower case
 }

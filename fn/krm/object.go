@@ -4,6 +4,7 @@
 package krm
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/poolwright/poolwright/schema/document"
@@ -91,6 +92,11 @@ type ID struct{ Group, Kind, Namespace, Name string }
 
 // GroupKind is a kind of object in all of its versions.
 type GroupKind = finding.GroupKind
+
+// Compare orders objects by kind, then namespace and name.
+func (id ID) Compare(other ID) int {
+	return cmp.Or(id.GroupKind().Compare(other.GroupKind()), cmp.Compare(id.Namespace, other.Namespace), cmp.Compare(id.Name, other.Name))
+}
 
 // GroupKind is the kind of the object that it identifies.
 func (id ID) GroupKind() GroupKind { return GroupKind{Group: id.Group, Kind: id.Kind} }

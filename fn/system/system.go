@@ -17,10 +17,11 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// System is a storage system: it turns the specs of one kind into objects, judges
-// their changes, and says how they fare.
+// System is a storage system: it declares its kinds, turns its specs into objects, judges
+// their changes, and says how the storage is. A system that renders nothing yet embeds
+// FactsOnly.
 type System interface {
-	Describe() Description
+	Declare() Declaration
 	Holder
 	Renderer
 	Assessor
@@ -28,20 +29,10 @@ type System interface {
 	Mapper
 }
 
-// Description is what a system says of itself.
-type Description struct {
-	Kind krm.GroupKind // of its specs
-	// Whole is the kind that stands for everything rendered for a spec: consent
-	// to remove <Whole>/<name of the spec> covers it all.
-	Whole     string
-	Facts     []krm.GroupKind // that Render and Status look at
-	RiskFacts []krm.GroupKind // that Assess looks at
-	Roots     []health.Kind   // that a tree may start at
-}
-
 // Renderer turns specs into objects.
 type Renderer interface {
-	// Start takes the specs of the system, in the order in which they choose.
+	// Start takes the specs of the system, of all its kinds of spec, in the order in
+	// which they choose.
 	Start(in Input, specs []*Spec) Rendering
 }
 
@@ -129,44 +120,4 @@ func (s *Spec) Finding(severity finding.Severity, rule, field, message string) f
 		f.Pos = s.Object.At(strings.Split(field, ".")...)
 	}
 	return f
-}
-
-// Consent is the annotation poolwright.io/allow-removal: what a person allows
-// to be lost (design, section 4, rule 3).
-type Consent struct {
-	entries map[string]bool // <kind>/<name> -> whether it names anything that exists
-	order   []string
-}
-
-// NewConsent reads the value of the annotation.
-func NewConsent(value string) *Consent {
-	c := &Consent{entries: map[string]bool{}}
-	for entry := range strings.SplitSeq(value, ",") {
-		if entry = strings.TrimSpace(entry); entry != "" {
-			c.entries[entry] = false
-			c.order = append(c.order, entry)
-		}
-	}
-	return c
-}
-
-// Covers reports whether an existing object may be removed.
-func (c *Consent) Covers(kind, name string) bool {
-	entry := kind + "/" + name
-	_, found := c.entries[entry]
-	if found {
-		c.entries[entry] = true
-	}
-	return found
-}
-
-// Unmatched lists the entries that named nothing.
-func (c *Consent) Unmatched() []string {
-	var unmatched []string
-	for _, entry := range c.order {
-		if !c.entries[entry] {
-			unmatched = append(unmatched, entry)
-		}
-	}
-	return unmatched
 }

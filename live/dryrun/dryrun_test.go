@@ -24,8 +24,10 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/dryrun"
+	definitions "github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/test/controlplane"
@@ -338,7 +340,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: frozen}
 spec: {policyName: frozen, validationActions: [Deny]}
 `)...)
-	options := dryrun.Options{Effect: fn.DryRunEffect}
+	options := dryrun.Options{Effect: fn.New(definitions.Load(), systems.All()...).DryRunEffect}
 	setting := edited(t, objects, "CStorPoolCluster", "compression: lz4", "compression: gzip")
 	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		changes, findings := try(t, setting, options)
@@ -394,7 +396,7 @@ func TestTakeOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := fn.Assess(inventory.New(nil), change.Between(result.Old, result.New))
+	changes := fn.New(definitions.Load(), systems.All()...).Assess(inventory.New(nil), change.Between(result.Old, result.New))
 	got := told(changes, result.Findings)
 	if !strings.HasPrefix(got, "change CStorPoolCluster taken/prod\n  change metadata.annotations[poolwright.io/owner]\n") || len(result.Findings) != 1 ||
 		!strings.HasSuffix(got, "warning: CStorPoolCluster taken/prod: lives as output of dao.mayadata.io/CStorClusterConfig/other/prod: is that another package's? Two that apply one object undo each other, and one that prunes deletes it\n") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -19,10 +20,10 @@ type Object struct {
 	Object   *krm.Object
 }
 
-// Read reads the objects of all own kinds that the cluster has. Without a kind of
-// spec it is an error: there is nothing to be found.
-func Read(ctx context.Context, c *cluster.Cluster, served *cluster.Served) ([]*Object, error) {
-	resources, err := Resources(served)
+// Read reads the objects of those of the kinds that are our own and that
+// the cluster has. Without a kind of spec it is an error: there is nothing to be found.
+func Read(ctx context.Context, c *cluster.Cluster, served *cluster.Served, kinds *system.Kinds) ([]*Object, error) {
+	resources, err := Resources(served, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -49,23 +50,23 @@ func Read(ctx context.Context, c *cluster.Cluster, served *cluster.Served) ([]*O
 
 // Resources finds the own kinds that are served. Without a kind of spec among them
 // it is an error.
-func Resources(served *cluster.Served) ([]cluster.Resource, error) {
+func Resources(served *cluster.Served, kinds *system.Kinds) ([]cluster.Resource, error) {
 	var resources []cluster.Resource
 	specs := 0
-	for _, id := range fn.OwnKinds() {
-		r, found, err := served.Find(id.Group, id.Kind)
+	for _, kind := range kinds.Own() {
+		r, found, err := served.Find(kind.Group, kind.Kind)
 		switch {
 		case err != nil:
 			return nil, err
 		case found:
 			resources = append(resources, r)
-			if slices.Contains(fn.SpecKinds(), id) {
+			if kind.Role == system.RoleSpec {
 				specs++
 			}
 		}
 	}
 	if specs == 0 {
-		id := fn.SpecKinds()[0]
+		id := kinds.In(system.RoleSpec)[0]
 		return nil, fmt.Errorf("the cluster has no kind %s (%s), so it has no specs: install its definition with poolwright schema %s -o crd | kubectl apply -f -, or leave out --cluster to take the specs from a folder",
 			id.Kind, id.Group, id.Kind)
 	}
@@ -105,11 +106,8 @@ func Parse(r cluster.Resource, text []byte) (*Object, error) {
 	return &Object{Resource: r, Object: krm.NewObject(nil, &docs[0].Node)}, nil
 }
 
-// Specs lists the specs among the objects.
-func Specs(own []*Object) []*krm.Object { return fn.Specs(plain(own)) }
-
-// plain lists the objects as any others are.
-func plain(own []*Object) []*krm.Object {
+// Plain lists the objects as any others are.
+func Plain(own []*Object) []*krm.Object {
 	objects := make([]*krm.Object, len(own))
 	for i, o := range own {
 		objects[i] = o.Object
@@ -119,9 +117,9 @@ func plain(own []*Object) []*krm.Object {
 
 // Package makes a package of what is in the cluster: its specs, and as the lock
 // what was rendered for them and applied.
-func Package(own []*Object, facts []*krm.Object) fn.Package {
-	p := fn.Package{Objects: Specs(own)}
-	for _, o := range append(plain(own), facts...) {
+func Package(kinds *system.Kinds, own []*Object, facts []*krm.Object) fn.Package {
+	p := fn.Package{Objects: kinds.Specs(Plain(own))}
+	for _, o := range append(Plain(own), facts...) {
 		if o.Owner() != "" && !slices.Contains(p.Objects, o) {
 			p.Output = append(p.Output, o)
 		}

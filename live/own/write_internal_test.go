@@ -13,6 +13,8 @@ import (
 
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -115,7 +117,7 @@ func TestPackage(t *testing.T) {
 	for _, o := range objects[:3] {
 		ours = append(ours, &Object{Object: o})
 	}
-	p := Package(ours, objects[3:])
+	p := Package(system.NewKinds(systems.All()...), ours, objects[3:])
 	if len(p.Objects) != 1 || p.Objects[0] != objects[0] || len(p.Output) != 2 || p.Output[0] != objects[1] || p.Output[1] != objects[3] {
 		t.Errorf("%d objects, output %v", len(p.Objects), p.Output)
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	kubernetes "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -29,11 +29,9 @@ import (
 // error there is no snapshot.
 func Dump(objects []*krm.Object, namespace string, o Options) (*Snapshot, []finding.Finding) {
 	d := &dump{kinds: map[krm.GroupKind]*dumped{}, unread: map[string]bool{}, handmade: map[*document.Source]bool{}}
-	for _, k := range kinds {
-		if id := (krm.GroupKind{Group: k.group, Kind: k.kind}); o.Kinds == nil || slices.Contains(o.Kinds, id) {
-			d.kinds[id] = &dumped{mask: parseMask(k.fields)}
-			d.order = append(d.order, id)
-		}
+	for _, k := range o.Kinds {
+		d.kinds[k.GroupKind] = &dumped{declared: k}
+		d.order = append(d.order, k.GroupKind)
 	}
 	for _, object := range objects {
 		d.add(object, "", true)
@@ -58,12 +56,12 @@ type dump struct {
 
 // dumped is one kind.
 type dumped struct {
-	mask    mask
-	version string
-	listed  bool // even if there is no object of it
-	whole   bool // some dump of it is of all namespaces
-	scopes  map[string]bool
-	objects []*krm.Object
+	declared system.Kind
+	version  string
+	listed   bool // even if there is no object of it
+	whole    bool // some dump of it is of all namespaces
+	scopes   map[string]bool
+	objects  []*krm.Object
 }
 
 func (k *dumped) isKnown() bool { return k.listed || len(k.objects) > 0 }
@@ -127,16 +125,11 @@ func (d *dump) add(o *krm.Object, scope string, outermost bool) {
 // named is the kind after whose plural an Inventory is called.
 func (d *dump) named(plural string) krm.GroupKind {
 	for _, id := range d.order {
-		if pluralOf(id.Kind) == plural {
+		if d.kinds[id].declared.Plural == plural {
 			return id
 		}
 	}
 	return krm.GroupKind{}
-}
-
-func pluralOf(kind string) string {
-	plural, _ := meta.UnsafeGuessKindToResource(kubernetes.GroupVersionKind{Kind: kind})
-	return plural.Resource
 }
 
 func (k *dumped) in(scope string) {
@@ -227,20 +220,20 @@ func (d *dump) selectNodes(t *taking, nodes *dumped) {
 
 // kind is one kind of the snapshot.
 func (d *dump) kind(t *taking, id krm.GroupKind, found *dumped, namespace string) Kind {
-	k := Kind{Resource: cluster.Resource{Group: id.Group, Version: found.version, Kind: id.Kind, Plural: pluralOf(id.Kind)}}
-	// Of an empty list nobody knows. Then it tells of no more than it has to.
-	k.Namespaced = len(found.objects) == 0 || slices.ContainsFunc(found.objects, func(o *krm.Object) bool { return o.Namespace != "" })
+	k := Kind{Resource: cluster.Resource{
+		Group: id.Group, Version: found.version, Kind: id.Kind, Plural: found.declared.Plural, Namespaced: !found.declared.Cluster,
+	}}
 	if k.Namespaced {
 		k.Scope = d.scope(id, found, namespace)
 	}
-	slim := t.options.slimmer(k.Resource, found.mask)
+	slim := t.options.slimmer(&found.declared)
 	type dumpedItem struct {
 		item
 		of *krm.Object
 	}
 	var items []dumpedItem
 	for _, o := range found.objects {
-		if k.Namespaced && namespace != "" && o.Namespace != namespace || !t.selects(id.Kind, o.Node) {
+		if k.Namespaced && namespace != "" && o.Namespace != namespace || !t.selects(&found.declared, o.Node) {
 			continue
 		}
 		items = append(items, dumpedItem{slim.item(o.Node), o})

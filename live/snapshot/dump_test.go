@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -53,7 +55,7 @@ func filesOf(t *rapid.T, dumps []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, findings := Dump(objects, "", Options{})
+	s, findings := Dump(objects, "", Options{Kinds: system.NewKinds(systems.All()...).Read()})
 	if finding.Failed(findings) {
 		t.Fatal(findings)
 	}
@@ -89,7 +91,7 @@ func TestDumpScope(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, findings := Dump(objects, c.namespace, Options{})
+		s, findings := Dump(objects, c.namespace, Options{Kinds: system.NewKinds(systems.All()...).Read()})
 		got := "error"
 		if s != nil {
 			got = s.Kinds[0].Scope

@@ -11,7 +11,10 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -19,7 +22,7 @@ import (
 func TestWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := Kind{Resource: cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}}
-		slim := Options{}.slimmer(k.Resource, parseMask("spec"))
+		slim := Options{}.slimmer(&system.Kind{Keep: "spec"})
 		for i := range rapid.IntRange(0, 4).Draw(t, "objects") {
 			n := document.Object(
 				document.F("metadata", document.Object(document.F("name", document.Text(fmt.Sprint("n", i))))),
@@ -60,6 +63,7 @@ func TestWrite(t *testing.T) {
 // That there is no object of a kind is a fact, and that the kind is not there is none,
 // nor what was not looked at.
 func TestNone(t *testing.T) {
+	function := fn.New(schema.Load(), systems.All()...)
 	const group, kind = "cstor.openebs.io", "CStorVolumeReplica"
 	k := Kind{Resource: cluster.Resource{Group: group, Version: "v1", Kind: kind, Plural: "cstorvolumereplicas", Namespaced: true}}
 	told := func(objects []*krm.Object, namespace string) bool {
@@ -82,7 +86,7 @@ func TestNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			facts, findings := fn.Facts(objects, true)
+			facts, findings := function.Facts(objects, true)
 			if len(findings) > 0 || !told(facts, "openebs") || told(facts, "other") {
 				t.Errorf("%d items: %v\n%s", len(items), findings, file.Bytes())
 			}
@@ -91,7 +95,7 @@ func TestNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			facts, _ = fn.Facts(renamed, true)
+			facts, _ = function.Facts(renamed, true)
 			if told(facts, "openebs") != (len(items) > 0) || told(facts, "other") {
 				t.Errorf("%d items, renamed", len(items))
 			}
@@ -99,7 +103,7 @@ func TestNone(t *testing.T) {
 			if objects, err = krm.Parse(&document.Source{Data: []byte(whole)}); err != nil {
 				t.Fatal(err)
 			}
-			facts, _ = fn.Facts(objects, true)
+			facts, _ = function.Facts(objects, true)
 			if !told(facts, "other") {
 				t.Errorf("%d items: the whole cluster does not tell of a namespace\n%s", len(items), whole)
 			}

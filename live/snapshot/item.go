@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -21,11 +20,10 @@ type slimmer struct {
 	buf         []byte
 }
 
-// slimmer is the one for a kind of which m is kept.
-func (o Options) slimmer(r cluster.Resource, m mask) *slimmer {
-	s := &slimmer{mask: m}
-	switch (krm.GroupKind{Group: r.Group, Kind: r.Kind}) {
-	case krm.GroupKind{Kind: "Node"}, krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"}:
+// slimmer is the one for a kind.
+func (o Options) slimmer(kind *system.Kind) *slimmer {
+	s := &slimmer{mask: parseMask(kind.Keep)}
+	if kind.Selected {
 		s.annotations = o.Annotations
 		for _, path := range o.Fields {
 			s.mask = s.mask.with(strings.Split(path, "."))

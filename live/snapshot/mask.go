@@ -22,7 +22,7 @@ type field struct {
 
 type where struct{ key, value string }
 
-// parseMask reads the notation of the table of kinds: field names separated by
+// parseMask reads the notation of system.Kind.Keep: field names separated by
 // blanks, each kept whole or followed by {what is kept of it}. In a list that
 // applies to every item, or to those with a field of a certain value. Names count
 // in any case, since drivers write LUN and lun:

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -56,7 +57,7 @@ func TestMaskWith(t *testing.T) {
 }
 
 func TestItem(t *testing.T) {
-	r := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
+	kind, _ := system.NewKinds(systems.All()...).Find(krm.GroupKind{Kind: "Node"})
 	o := Options{Annotations: []string{"example.com/rack"}}
 	in := `{"kind":"Node","apiVersion":"v1","metadata":{"uid":"u","resourceVersion":"9","managedFields":[{}],"name":"n","generation":3,
 		"annotations":{"poolwright.io/owner":"o","example.com/rack":"7","kubectl.kubernetes.io/last-applied-configuration":"x"},
@@ -64,7 +65,7 @@ func TestItem(t *testing.T) {
 		"spec":{"podCIDR":"10.0.0.0/24","unschedulable":true}}`
 	want := `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","labels":{"a":"1","b":"2"},` +
 		`"annotations":{"example.com/rack":"7","poolwright.io/owner":"o"},"uid":"u","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"unschedulable":true}}`
-	if got := o.slimmer(r, parseMask(kinds[0].fields)).item(mustParse([]byte(in))); got.json != want || got.name != "n" || got.namespace != "" {
+	if got := o.slimmer(&kind).item(mustParse([]byte(in))); got.json != want || got.name != "n" || got.namespace != "" {
 		t.Errorf("got  %s\nwant %s", got.json, want)
 	}
 }
@@ -84,6 +85,7 @@ func TestKeep(t *testing.T) {
 // What holds a secret never gets into Git, whatever its field is called, and what
 // changes while the cluster does not makes no difference.
 func TestKinds(t *testing.T) {
+	kinds := system.NewKinds(systems.All()...).Read()
 	for _, c := range []struct{ kind, in, want string }{
 		{"Node", `{"status":{"conditions":[{"type":"Ready","status":"False","reason":"KubeletNotReady","message":"PLEG is not healthy: pleg was last seen active 3m2s ago",
 			"lastHeartbeatTime":"1","lastTransitionTime":"2"}]}}`,
@@ -120,8 +122,8 @@ func TestKinds(t *testing.T) {
 				`"status":{"ceph":{"health":"HEALTH_OK"},"phase":"Ready","state":"Created"}}`},
 		{"CDI", `{"spec":{"config":{"importProxy":{"HTTPSProxy":"http://user:hunter2@proxy:3128"}}},"status":{"phase":"Deployed"}}`, `{"status":{"phase":"Deployed"}}`},
 	} {
-		at := slices.IndexFunc(kinds, func(k kind) bool { return k.kind == c.kind })
-		got := parseMask(kinds[at].fields).apply(mustParse([]byte(c.in)))
+		at := slices.IndexFunc(kinds, func(k system.Kind) bool { return k.Kind == c.kind })
+		got := parseMask(kinds[at].Keep).apply(mustParse([]byte(c.in)))
 		if text := string(document.AppendJSON(nil, &got)); text != c.want {
 			t.Errorf("%s: got  %s\nwant %s", c.kind, text, c.want)
 		}
@@ -130,7 +132,7 @@ func TestKinds(t *testing.T) {
 
 // Annotations are kept by name only.
 func TestAnnotations(t *testing.T) {
-	s := Options{Annotations: []string{"example.com/proxy"}}.slimmer(cluster.Resource{Version: "v1", Kind: "Node"}, parseMask("spec"))
+	s := Options{Annotations: []string{"example.com/proxy"}}.slimmer(&system.Kind{Keep: "spec", Selected: true})
 	got := s.item(mustParse([]byte(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","annotations":{"cstorpoolinstance.openebs.io/hostname":"h","volume.kubernetes.io/selected-node":"n",
 		"example.com/proxy":"http://user:hunter2@proxy","example.com/key":"hunter2","openebs.io/allowed-bd-tags":"fast"}}}`))).json
 	want := `{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","annotations":{"cstorpoolinstance.openebs.io/hostname":"h","example.com/proxy":"http://proxy",` +

@@ -2,29 +2,25 @@ package snapshot
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// Slim makes of one object, as the JSON of an API server, what Take keeps of it:
-// again JSON. It is for those who are told of objects one by one. The function
-// may be called by one goroutine at a time.
-func (o Options) Slim(r cluster.Resource) (func(object []byte) (string, error), error) {
-	at := slices.IndexFunc(kinds, func(k kind) bool { return k.group == r.Group && k.kind == r.Kind })
-	if at < 0 {
-		return nil, fmt.Errorf("%s are not read", r)
-	}
-	s := o.slimmer(r, parseMask(kinds[at].fields))
+// Slim makes of one object of a kind, as the JSON of an API server, what Take keeps of
+// it: again JSON. It is for those who hear of objects one by one. The function may be
+// called by one goroutine at a time.
+func (o Options) Slim(kind *system.Kind) func(object []byte) (string, error) {
+	s := o.slimmer(kind)
 	return func(object []byte) (string, error) {
 		docs, err := document.Parse(&document.Source{Data: object})
 		if err != nil || len(docs) != 1 {
-			return "", fmt.Errorf("an object of %s cannot be read: %w", r, err)
+			return "", fmt.Errorf("an object of kind %s cannot be read: %w", kind.Kind, err)
 		}
 		return s.item(&docs[0].Node).json, nil
-	}, nil
+	}
 }
 
 // Facts reads what Slim made of all objects of a kind, and is what Objects would

@@ -7,10 +7,10 @@ package snapshot
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -21,10 +21,10 @@ type Options struct {
 	// belongs to a node, its block devices and its NodeInventory, is left out with
 	// it. All other kinds are read whole.
 	Selector string
-	// Kinds are the kinds to read, by Group and Kind; nil is all in the table.
-	Kinds []krm.GroupKind
-	// Annotations are kept on nodes and block devices beside those of Poolwright,
-	// and Fields are: dotted paths such as status.nodeInfo.architecture. See Keep.
+	// Kinds are the kinds to read, with what is kept of each.
+	Kinds []system.Kind
+	// Annotations are kept beside those of Poolwright on what specs select, and Fields
+	// are: dotted paths such as status.nodeInfo.architecture. See Keep.
 	Annotations []string
 	Fields      []string
 	// Served is what the cluster serves, if that is known; else it is asked for.
@@ -37,7 +37,7 @@ type Options struct {
 // Snapshot is what was there. It is in order, and two snapshots of an unchanged
 // cluster are equal.
 type Snapshot struct {
-	Kinds  []Kind          // those that the cluster has, in the order of the table
+	Kinds  []Kind          // those that the cluster has, in the order of Options
 	Absent []krm.GroupKind // those that it does not have
 }
 
@@ -67,8 +67,9 @@ func (s *Snapshot) Len() int {
 // Kind is one kind with its objects.
 type Kind struct {
 	cluster.Resource
-	Scope string // the only namespace that was looked at; "" for all of them
-	items []item // sorted by namespace and name
+	Scope    string // the only namespace that was looked at; "" for all of them
+	declared system.Kind
+	items    []item // sorted by namespace and name
 }
 
 // Len is the number of objects.
@@ -115,29 +116,23 @@ func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error)
 		}
 	}
 	s := &Snapshot{}
-	var masks []mask
-	for _, k := range kinds {
-		id := krm.GroupKind{Group: k.group, Kind: k.kind}
-		if o.Kinds != nil && !slices.Contains(o.Kinds, id) {
-			continue
-		}
-		r, found, err := served.Find(k.group, k.kind)
+	for _, k := range o.Kinds {
+		r, found, err := served.Find(k.Group, k.Kind)
 		switch {
 		case err != nil:
 			return nil, err
 		case !found:
-			s.Absent = append(s.Absent, id)
+			s.Absent = append(s.Absent, k.GroupKind)
 			continue
 		}
-		taken := Kind{Resource: r}
+		taken := Kind{Resource: r, declared: k}
 		if r.Namespaced {
 			taken.Scope = c.Namespace
 		}
 		s.Kinds = append(s.Kinds, taken)
-		masks = append(masks, parseMask(k.fields))
 	}
 	t := &taking{cluster: c, options: o}
-	if err := t.run(ctx, s.Kinds, masks); err != nil {
+	if err := t.run(ctx, s.Kinds); err != nil {
 		return nil, err
 	}
 	return s, nil

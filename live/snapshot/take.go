@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -28,13 +29,13 @@ type taking struct {
 
 // run fills in the objects of all kinds. All of them are tried even where one may
 // not be read, so that a person asks for permissions once.
-func (t *taking) run(ctx context.Context, kinds []Kind, masks []mask) error {
+func (t *taking) run(ctx context.Context, kinds []Kind) error {
 	errs := make([]error, len(kinds))
 	first := 0
 	if t.options.Selector != "" {
 		// What belongs to a node can only be told once the nodes are known.
 		if first = slices.IndexFunc(kinds, isNode) + 1; first > 0 {
-			errs[first-1] = t.list(ctx, &kinds[first-1], masks[first-1])
+			errs[first-1] = t.list(ctx, &kinds[first-1])
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -48,7 +49,7 @@ func (t *taking) run(ctx context.Context, kinds []Kind, masks []mask) error {
 		readers.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			if errs[i] = t.list(ctx, &kinds[i], masks[i]); errs[i] != nil && !apierrors.IsForbidden(errs[i]) {
+			if errs[i] = t.list(ctx, &kinds[i]); errs[i] != nil && !apierrors.IsForbidden(errs[i]) {
 				cancel()
 			}
 		})
@@ -86,15 +87,15 @@ func (t *taking) verdict(kinds []Kind, errs []error) error {
 }
 
 // list reads one kind.
-func (t *taking) list(ctx context.Context, k *Kind, m mask) error {
-	slim := t.options.slimmer(k.Resource, m)
+func (t *taking) list(ctx context.Context, k *Kind) error {
+	slim := t.options.slimmer(&k.declared)
 	selector := ""
 	if isNode(*k) {
 		selector = t.options.Selector
 	}
 	page := func(items []document.Node) error {
 		for i := range items {
-			if t.selects(k.Kind, &items[i]) {
+			if t.selects(&k.declared, &items[i]) {
 				k.items = append(k.items, slim.item(&items[i]))
 			}
 		}
@@ -122,18 +123,14 @@ func (t *taking) list(ctx context.Context, k *Kind, m mask) error {
 	return nil
 }
 
-// selects reports whether an object belongs to a node that is selected, or to
-// none. A block device says where it is in its hostname label.
-func (t *taking) selects(kind string, n *document.Node) bool {
+// selects reports whether an object belongs to a node that is selected, or to none.
+func (t *taking) selects(kind *system.Kind, n *document.Node) bool {
 	if t.nodes == nil {
 		return true
 	}
 	node := ""
-	switch kind {
-	case "BlockDevice":
-		node = cmp.Or(n.Str("metadata", "labels", inventory.LabelHostname), n.Str("spec", "nodeAttributes", "nodeName"))
-	case "NodeInventory":
-		node = n.Str("metadata", "name")
+	for _, path := range kind.Node {
+		node = cmp.Or(node, n.Str(path...))
 	}
 	return node == "" || t.nodes[node]
 }

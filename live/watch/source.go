@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/schema/document"
@@ -41,9 +42,10 @@ type kept struct {
 	text              string
 }
 
-func newSource(w *watcher, r cluster.Resource, ours bool) (*source, error) {
-	s := &source{watcher: w, resource: r, ours: ours}
-	if ours {
+// newSource makes the informer on a kind of fact; on one of our own if kind is nil.
+func newSource(w *watcher, r cluster.Resource, kind *system.Kind) *source {
+	s := &source{watcher: w, resource: r, ours: kind == nil}
+	if s.ours {
 		s.slim = func(object []byte) (string, error) {
 			docs, err := document.Parse(&document.Source{Data: object})
 			if err != nil {
@@ -52,11 +54,7 @@ func newSource(w *watcher, r cluster.Resource, ours bool) (*source, error) {
 			return string(own.Slim(&docs[0].Node)), nil
 		}
 	} else {
-		slim, err := w.kept.Slim(r)
-		if err != nil {
-			return nil, err
-		}
-		s.slim = slim
+		s.slim = w.kept.Slim(kind)
 	}
 	logger := logr.Discard()
 	s.store, s.informer = cache.NewInformerWithOptions(cache.InformerOptions{
@@ -66,7 +64,7 @@ func newSource(w *watcher, r cluster.Resource, ours bool) (*source, error) {
 		Transform:     s.keep,
 		Handler:       s.handler(),
 	})
-	return s, nil
+	return s
 }
 
 // handler wakes the watcher.

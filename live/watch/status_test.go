@@ -16,9 +16,11 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
+	definitions "github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/test/tool"
 )
 
@@ -419,11 +421,12 @@ func writesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := own.Read(t.Context(), c, served)
+	function := fn.New(definitions.Load(), systems.All()...)
+	objects, err := own.Read(t.Context(), c, served, function.Kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := snapshot.Options{Kinds: fn.StatusKinds(), Served: served}
+	options := snapshot.Options{Kinds: function.Kinds().Status(), Served: served}
 	for _, o := range objects {
 		options.Keep([]*krm.Object{o.Object})
 	}
@@ -431,7 +434,7 @@ func writesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	statuses, _ := fn.Status(own.Package(objects, taken.Objects()), inventory.NewLive(taken.Objects()))
+	statuses, _ := function.Status(own.Package(function.Kinds(), objects, taken.Objects()), inventory.NewLive(taken.Objects()))
 	if n, err := own.NewWriter(c).Write(t.Context(), objects, statuses, time.Now()); n != 0 || err != nil || len(statuses) != 1 {
 		t.Errorf("%d written for %d specs, %v", n, len(statuses), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
@@ -30,10 +31,10 @@ const (
 
 // Options say what is followed.
 type Options struct {
-	Kinds  []krm.GroupKind // of facts
-	Own    bool            // Poolwright's own kinds, too
-	Specs  []*krm.Object   // whose selectors say which more fields are kept; with Own those in the cluster
-	Notice func(string)    // told once when the API server is lost, when it is back, and why kinds cannot be followed
+	Kinds  []system.Kind // of facts
+	Own    *system.Kinds // of which Poolwright's own are followed, too; nil for none
+	Specs  []*krm.Object // whose selectors say which more fields are kept; with Own those in the cluster
+	Notice func(string)  // told once when the API server is lost, when it is back, and why kinds cannot be followed
 }
 
 // Run calls look with everything that is there, as soon as all of it was read and
@@ -137,7 +138,7 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 			ours = append(ours, o)
 		}
 	}
-	if w.options.Own && w.keep(own.Specs(ours)) {
+	if w.options.Own != nil && w.keep(w.options.Own.Specs(own.Plain(ours))) {
 		// The facts are read again, with what the specs now look at.
 		w.rediscover(ctx)
 		return nil
@@ -185,37 +186,33 @@ func (w *watcher) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wanted := map[cluster.Resource]bool{} // whether it is our own
-	if w.options.Own {
-		ours, err := own.Resources(served)
+	wanted := map[cluster.Resource]*system.Kind{} // nil for our own
+	if w.options.Own != nil {
+		ours, err := own.Resources(served, w.options.Own)
 		if err != nil {
 			return err
 		}
 		for _, r := range ours {
-			wanted[r] = true
+			wanted[r] = nil
 		}
 	} else if len(w.sources) == 0 {
 		w.keep(w.options.Specs)
 	}
-	for _, id := range w.options.Kinds {
-		r, found, err := served.Find(id.Group, id.Kind)
+	for i := range w.options.Kinds {
+		kind := &w.options.Kinds[i]
+		r, found, err := served.Find(kind.Group, kind.Kind)
 		if err != nil {
 			return err
 		}
 		if found {
-			wanted[r] = false
+			wanted[r] = kind
 		}
 	}
-	for r, ours := range wanted {
-		if w.sources[r] != nil {
-			continue
+	for r, kind := range wanted {
+		if w.sources[r] == nil {
+			w.sources[r] = newSource(w, r, kind)
+			w.sources[r].start(ctx)
 		}
-		s, err := newSource(w, r, ours)
-		if err != nil {
-			return err
-		}
-		w.sources[r] = s
-		s.start(ctx)
 	}
 	w.dropMissing(wanted)
 	w.partial = false
@@ -225,7 +222,7 @@ func (w *watcher) discover(ctx context.Context) error {
 // dropMissing drops the kinds that are not wanted the second time in a row: an API server
 // that has just started does not tell of all kinds yet. A kind that is served in another
 // version is dropped at once, or its objects would be there twice.
-func (w *watcher) dropMissing(wanted map[cluster.Resource]bool) {
+func (w *watcher) dropMissing(wanted map[cluster.Resource]*system.Kind) {
 	kinds := map[schema.GroupKind]bool{}
 	for r := range wanted {
 		kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = true

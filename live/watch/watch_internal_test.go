@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 )
@@ -23,11 +24,7 @@ import (
 func TestHalfRead(t *testing.T) {
 	w := &watcher{cluster: nowhere(t), sources: map[cluster.Resource]*source{}}
 	nodes := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
-	s, err := newSource(w, nodes, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.sources[nodes] = s // and not started
+	w.sources[nodes] = newSource(w, nodes, &system.Kind{Keep: "spec"}) // and not started
 	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error {
 		t.Error("looked at nodes that were not read")
 		return nil
@@ -42,7 +39,7 @@ func TestHalfRead(t *testing.T) {
 func TestSelectorsWithoutServer(t *testing.T) {
 	c := nowhere(t)
 	notices, looks := 0, 0
-	w := &watcher{cluster: c, options: Options{Own: true, Notice: func(string) { notices++ }}}
+	w := &watcher{cluster: c, options: Options{Own: system.NewKinds(), Notice: func(string) { notices++ }}}
 	w.kept.Annotations = []string{"example.com/pool"} // no spec asks for it any more
 	for range 2 {
 		if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error { looks++; return nil }); err != nil {
@@ -96,7 +93,7 @@ func TestMissingTwice(t *testing.T) {
 	}))
 	defer server.Close()
 	w := &watcher{
-		cluster: at(t, server.URL), options: Options{Kinds: []krm.GroupKind{{Group: "cstor.openebs.io", Kind: "CStorPoolCluster"}}, Notice: func(string) {}},
+		cluster: at(t, server.URL), options: Options{Kinds: []system.Kind{{GroupKind: krm.GroupKind{Group: "cstor.openebs.io", Kind: "CStorPoolCluster"}}}, Notice: func(string) {}},
 		sources: map[cluster.Resource]*source{}, failing: map[*source]bool{}, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -127,10 +124,7 @@ func TestForbidden(t *testing.T) {
 		cluster: nowhere(t), options: Options{Notice: func(string) { notices++ }},
 		failing: map[*source]bool{}, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
-	s, err := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, &system.Kind{Keep: "spec"})
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
 	s.heard(t.Context(), forbidden)
 	if len(w.fatal) != 1 || notices != 0 {
@@ -151,10 +145,7 @@ func TestForbidden(t *testing.T) {
 // TestWakes holds which events a look is taken for.
 func TestWakes(t *testing.T) {
 	w := &watcher{cluster: nowhere(t), changed: make(chan struct{}, 1)}
-	s, err := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, &system.Kind{Keep: "spec"})
 	wakes := func(what string, want int) {
 		if len(w.changed) != want {
 			t.Errorf("%s: woken %d times instead of %d", what, len(w.changed), want)

@@ -14,29 +14,36 @@ import (
 // check is a kind whose health we tell the engines.
 type check struct {
 	group, kind string
+	own         bool   // has a status of ours: nothing waits for its objects
+	tree        string // what poolwright tree calls it; "" where no tree starts at it
 	table       string // its file in testdata, and that of its Lua, without the ending
 }
 
+// checks are the kinds of which the storage systems declare that engines are told.
 func checks() []check {
-	var all []check
-	add := func(group string, kinds ...string) {
-		for _, kind := range kinds {
-			all = append(all, check{group: group, kind: kind, table: group + "_" + kind})
-		}
+	data, err := os.ReadFile("kinds.yaml")
+	if err != nil {
+		panic(err) // made by make generate
 	}
-	add("cstor.openebs.io", "CStorPoolCluster", "CStorPoolInstance", "CStorVolume", "CStorVolumeConfig", "CStorVolumeReplica")
-	add("openebs.io", "BlockDevice", "BlockDeviceClaim", "DiskPool")
-	add("storage.k8s.io", "VolumeAttachment")
-	for _, kind := range []string{"CStorClusterConfig", "CStorClusterPlan", "CStorClusterStorageSet", "Storage"} {
-		all = append(all, check{group: recordGroup, kind: kind, table: recordGroup})
+	var kinds []struct {
+		Group, Kind, Tree string
+		Own               bool
+	}
+	if err := yaml.UnmarshalStrict(data, &kinds); err != nil {
+		panic(err)
+	}
+	all := make([]check, len(kinds))
+	for i, k := range kinds {
+		all[i] = check{group: k.Group, kind: k.Kind, own: k.Own, tree: k.Tree, table: k.Group + "_" + k.Kind}
+		if k.Own {
+			all[i].table = k.Group
+		}
 	}
 	return all
 }
 
-const recordGroup = "dao.mayadata.io"
-
 // record reports whether nothing waits for objects of the kind.
-func (c check) record() bool { return c.group == recordGroup }
+func (c check) record() bool { return c.own }
 
 // heals reports whether nothing that an object of the kind can say is an end.
 func (c check) heals() bool { return c.kind == "VolumeAttachment" }

@@ -9,6 +9,8 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -28,7 +30,7 @@ func TestNew(t *testing.T) {
 			}
 			p.Objects = append(p.Objects, objects...)
 		}
-		for _, f := range fn.Vet(p) {
+		for _, f := range fn.New(schema.Load(), systems.All()...).Vet(p) {
 			t.Errorf("%s: %s", system, f)
 		}
 	}

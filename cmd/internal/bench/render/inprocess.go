@@ -17,6 +17,8 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/kustomize"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -36,12 +38,14 @@ func inProcess(job, input string) error {
 	return nil
 }
 
+func poolwright() *fn.Function { return fn.New(schema.Load(), systems.All()...) }
+
 func render(dir string) error {
 	p, findings, err := folder.Read(folder.Input{Dir: dir, Output: folder.Stdout})
 	if err != nil {
 		return err
 	}
-	return failure(append(findings, fn.Render(fn.Package{Objects: p.Objects, Output: p.Lock}).Findings...))
+	return failure(append(findings, poolwright().Render(fn.Package{Objects: p.Objects, Output: p.Lock}).Findings...))
 }
 
 func function(list string) error {
@@ -53,13 +57,13 @@ func function(list string) error {
 	if err != nil {
 		return err
 	}
-	findings := fn.Process(rl)
+	findings := poolwright().Process(rl)
 	rl.Append(nil, findings)
 	return failure(findings)
 }
 
 func build(dir string) error {
-	_, findings, err := kustomize.Build(dir, kustomize.Options{Process: fn.Process})
+	_, findings, err := kustomize.Build(dir, kustomize.Options{Process: poolwright().Process})
 	if err != nil {
 		return err
 	}

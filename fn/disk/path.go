@@ -1,0 +1,31 @@
+package disk
+
+import (
+	"slices"
+	"strings"
+)
+
+// ByPath is the identity of the disk on a node, given by name or hostname label, that an
+// object names by a path: a link below /dev/disk, a kernel name, or a partition.
+func ByPath(node, path string) Identity {
+	id := Identity{Node: node, Path: path}
+	if strings.Contains(path, "/by-id/") {
+		id.Links = []string{wholeDisk(path)}
+		id.WWN = wwnOf(id.Links)
+	}
+	return id
+}
+
+// On reports whether the disk is on a node, given by name or hostname label.
+func (d *Disk) On(node string) bool {
+	return d.Node == node || d.Device != nil && d.Device.Hostname == node || d.Entry != nil && d.Entry.Object.Name == node
+}
+
+// HasPath reports whether one of the paths by which the disk is known on its node is one
+// that is meant: kernel names and links.
+func (d *Disk) HasPath(means func(path string) bool) bool {
+	if d.Path != "" && means(d.Path) || slices.ContainsFunc(d.Links, means) {
+		return true
+	}
+	return d.Device != nil && (means(d.Device.Path) || slices.ContainsFunc(d.Device.Links, means))
+}

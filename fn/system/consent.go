@@ -1,0 +1,43 @@
+package system
+
+import "strings"
+
+// Consent is the annotation poolwright.io/allow-removal: what a person allows
+// to be lost (design, section 4, rule 3).
+type Consent struct {
+	entries map[string]bool // <kind>/<name> -> whether it names anything that exists
+	order   []string
+}
+
+// NewConsent reads the value of the annotation.
+func NewConsent(value string) *Consent {
+	c := &Consent{entries: map[string]bool{}}
+	for entry := range strings.SplitSeq(value, ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			c.entries[entry] = false
+			c.order = append(c.order, entry)
+		}
+	}
+	return c
+}
+
+// Covers reports whether an existing object may be removed.
+func (c *Consent) Covers(kind, name string) bool {
+	entry := kind + "/" + name
+	_, found := c.entries[entry]
+	if found {
+		c.entries[entry] = true
+	}
+	return found
+}
+
+// Unmatched lists the entries that named nothing.
+func (c *Consent) Unmatched() []string {
+	var unmatched []string
+	for _, entry := range c.order {
+		if !c.entries[entry] {
+			unmatched = append(unmatched, entry)
+		}
+	}
+	return unmatched
+}

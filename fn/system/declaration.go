@@ -1,0 +1,121 @@
+package system
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Declaration is what a system says of itself, as data. What tells specs from facts,
+// what a snapshot keeps, which roles read it, where a tree starts, what engines need to
+// know and what people may call things is derived from the declarations (Kinds), and
+// stands nowhere else.
+type Declaration struct {
+	// Name is what people call the system.
+	Name string
+	// Kinds are those that the system brings, and those of others that it renders. A kind
+	// is described (Plural, Names, Keep, ...) by one declaration; what a system does with
+	// a kind that another one describes, it says in Role and Stateful alone.
+	Kinds []Kind
+	// Facts are the kinds, its own and of others, that Start, Assess and Status look at.
+	// What reports or holds disks is read for every system, and need not be among them.
+	Facts []krm.GroupKind
+	// Roots are the kinds that a tree may start at, from the top of a tree to its bottom.
+	Roots []krm.GroupKind
+	// Domains are those whose labels and annotations the controllers of the system act
+	// on; a domain stands for all below it, too.
+	Domains []string
+}
+
+// Kind finds what the system declares of a kind.
+func (d *Declaration) Kind(kind krm.GroupKind) (Kind, bool) {
+	i := slices.IndexFunc(d.Kinds, func(k Kind) bool { return k.GroupKind == kind })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return d.Kinds[i], true
+}
+
+// Specs lists the kinds of spec that the system renders.
+func (d *Declaration) Specs() []Kind {
+	return slices.DeleteFunc(slices.Clone(d.Kinds), func(k Kind) bool { return k.Role != RoleSpec })
+}
+
+// Stateful reports whether an object that was rendered by the system may hold data. So
+// may one of a kind that it no longer declares.
+func (d *Declaration) Stateful(o *krm.Object) bool {
+	k, found := d.Kind(o.GroupKind())
+	return !found || k.Stateful
+}
+
+// Role is what a kind is to a system.
+type Role int
+
+// The roles.
+const (
+	RoleManifest Role = iota // people or other tools write it; in an inventory it is a fact
+	RoleFact                 // only a cluster has it: a fact wherever it lies
+	RoleLock                 // rendered, and Poolwright's own memory of what was chosen
+	RoleRendered             // what a spec becomes
+	RoleSpec                 // what a person wants
+)
+
+// Kind is a kind of object.
+type Kind struct {
+	krm.GroupKind
+	Version string // of the group, such as v1
+	Role    Role
+	// Whole, of a spec, is the kind that stands for everything rendered for it: consent
+	// to remove <Whole>/<name of the spec> covers it all.
+	Whole string
+	// Stateful, of what is rendered, says that it holds data: it goes only with consent.
+	Stateful bool
+	// Release, of what is stateful, says in a message how a person lets an object go that is
+	// no longer wanted; "" for consent that names it.
+	Release string
+
+	Plural  string   // as an API server has it: blockdevices
+	Names   []string // by which people call it beside its name and plural, lower case, the shortest first
+	Cluster bool     // its objects are in no namespace
+
+	// Keep is what a snapshot keeps of an object beside its identity, in the notation of
+	// live/snapshot; "" where the kind is not read.
+	Keep string
+	// Node is where an object names its node: paths of which the first that is set
+	// counts. A snapshot of some nodes leaves out what belongs to others.
+	Node [][]string
+	// Selected says that specs select its objects by annotations and fields, which a
+	// snapshot then keeps, too.
+	Selected bool
+	// Reports says that its objects report disks, and Holds that they hold some: every
+	// system has to know of them.
+	Reports bool
+	Holds   bool
+	// Health says that the engines know nothing of its status and are told:
+	// deploy/argocd/health and deploy/flux/health have a check.
+	Health bool
+}
+
+// APIVersion is group and version as a document writes them.
+func (k *Kind) APIVersion() string {
+	if k.Group == "" {
+		return k.Version
+	}
+	return k.Group + "/" + k.Version
+}
+
+// Name is the shortest name that people call the kind by.
+func (k *Kind) Name() string {
+	if len(k.Names) == 0 {
+		return k.Plural
+	}
+	return k.Names[0]
+}
+
+// described reports whether this says what the kind is, and not only what a system does
+// with it.
+func (k *Kind) described() bool { return k.Plural != "" }
+
+// KeepConditions keeps of conditions neither when they were last looked at nor when they
+// were last written: both change all the time, and say nothing.
+const KeepConditions = "conditions{type status reason message lastTransitionTime}"

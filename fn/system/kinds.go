@@ -1,0 +1,236 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema"
+)
+
+// Kinds are the kinds that a set of systems declares, each once, in the order of the
+// declarations.
+type Kinds struct {
+	declarations []Declaration
+	all          []Kind
+	index        map[krm.GroupKind]int
+}
+
+// NewKinds joins the declarations of systems.
+func NewKinds(systems ...System) *Kinds {
+	k := &Kinds{index: map[krm.GroupKind]int{}}
+	for _, s := range systems {
+		d := s.Declare()
+		k.declarations = append(k.declarations, d)
+		for _, kind := range d.Kinds {
+			k.add(kind)
+		}
+	}
+	return k
+}
+
+// add joins what one system says of a kind to what others said before: it is what it is
+// to the system to which it is most.
+func (k *Kinds) add(kind Kind) {
+	i, known := k.index[kind.GroupKind]
+	if !known {
+		k.index[kind.GroupKind] = len(k.all)
+		k.all = append(k.all, kind)
+		return
+	}
+	joined, other := kind, k.all[i]
+	if !kind.described() {
+		joined, other = other, kind
+	}
+	joined.Role = max(joined.Role, other.Role)
+	joined.Stateful = joined.Stateful || other.Stateful
+	joined.Reports = joined.Reports || other.Reports
+	joined.Holds = joined.Holds || other.Holds
+	k.all[i] = joined
+}
+
+// All lists every kind.
+func (k *Kinds) All() []Kind { return slices.Clone(k.all) }
+
+// Find returns a kind.
+func (k *Kinds) Find(kind krm.GroupKind) (Kind, bool) {
+	i, known := k.index[kind]
+	if !known {
+		return Kind{}, false
+	}
+	return k.all[i], true
+}
+
+// In lists the kinds of some roles.
+func (k *Kinds) In(roles ...Role) []Kind {
+	return k.where(func(kind *Kind) bool { return slices.Contains(roles, kind.Role) })
+}
+
+// Own lists Poolwright's own kinds: those of specs, and of the lock. They have a status
+// of ours.
+func (k *Kinds) Own() []Kind { return k.In(RoleSpec, RoleLock) }
+
+// Read lists the kinds that a snapshot reads.
+func (k *Kinds) Read() []Kind { return k.read(func(*Kind) bool { return true }) }
+
+// Status lists the kinds of fact that rendering, the risks of a change and statuses are
+// made of.
+func (k *Kinds) Status() []Kind {
+	named := map[krm.GroupKind]bool{}
+	for i := range k.declarations {
+		for _, kind := range k.declarations[i].Facts {
+			named[kind] = true
+		}
+	}
+	return k.read(func(kind *Kind) bool { return named[kind.GroupKind] || kind.Reports || kind.Holds })
+}
+
+// Tree lists the kinds of fact that trees are made of.
+func (k *Kinds) Tree() []Kind {
+	kinds := append(k.Status(), k.Roots()...)
+	return k.read(func(kind *Kind) bool {
+		return slices.ContainsFunc(kinds, func(other Kind) bool { return other.GroupKind == kind.GroupKind })
+	})
+}
+
+// FactsOf lists the kinds of fact that the specs among some objects look at.
+func (k *Kinds) FactsOf(objects []*krm.Object) []krm.GroupKind {
+	there := map[krm.GroupKind]bool{}
+	for _, o := range objects {
+		there[o.GroupKind()] = true
+	}
+	var facts []krm.GroupKind
+	for i := range k.declarations {
+		d := &k.declarations[i]
+		if slices.ContainsFunc(d.Specs(), func(kind Kind) bool { return there[kind.GroupKind] }) {
+			facts = append(facts, d.Facts...)
+		}
+	}
+	slices.SortFunc(facts, krm.GroupKind.Compare)
+	return slices.Compact(facts)
+}
+
+// Domains lists those whose labels and annotations controllers act on.
+func (k *Kinds) Domains() []string {
+	var domains []string
+	for i := range k.declarations {
+		domains = append(domains, k.declarations[i].Domains...)
+	}
+	slices.Sort(domains)
+	return slices.Compact(domains)
+}
+
+// IsFact reports whether an object is of a kind that only a cluster has.
+func (k *Kinds) IsFact(o *krm.Object) bool {
+	kind, known := k.Find(o.GroupKind())
+	return known && kind.Role == RoleFact
+}
+
+// Specs lists the specs among objects.
+func (k *Kinds) Specs(objects []*krm.Object) []*krm.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return !k.IsSpec(o.GroupKind()) })
+}
+
+// IsSpec reports whether a kind is one of spec.
+func (k *Kinds) IsSpec(kind krm.GroupKind) bool {
+	found, known := k.Find(kind)
+	return known && found.Role == RoleSpec
+}
+
+// Roots lists the kinds that a tree may start at, from the top of a tree to its bottom.
+func (k *Kinds) Roots() []Kind {
+	var roots []Kind
+	seen := map[krm.GroupKind]bool{}
+	for i := range k.declarations {
+		for _, root := range k.declarations[i].Roots {
+			if kind, known := k.Find(root); known && !seen[root] {
+				seen[root] = true
+				roots = append(roots, kind)
+			}
+		}
+	}
+	return roots
+}
+
+// Root finds the kind that a tree may start at by what a person calls it.
+func (k *Kinds) Root(name string) (Kind, error) {
+	var known, all []string
+	for _, kind := range k.Roots() {
+		if kind.IsCalled(name) {
+			return kind, nil
+		}
+		known = append(known, kind.Kind)
+		all = append(append(append(all, kind.Kind), kind.Names...), kind.Plural)
+	}
+	return Kind{}, fmt.Errorf("no tree starts at a %q%s; it can at %s", name, schema.DidYouMean(name, all), strings.Join(known, ", "))
+}
+
+// IsCalled reports whether a person means the kind by a name.
+func (k *Kind) IsCalled(name string) bool {
+	name = strings.ToLower(name)
+	return name == strings.ToLower(k.Kind) || name == k.Plural || slices.Contains(k.Names, name)
+}
+
+func (k *Kinds) where(holds func(*Kind) bool) []Kind {
+	return slices.DeleteFunc(k.All(), func(kind Kind) bool { return !holds(&kind) })
+}
+
+// read lists those of the kinds that a snapshot reads.
+func (k *Kinds) read(holds func(*Kind) bool) []Kind {
+	return k.where(func(kind *Kind) bool { return kind.Keep != "" && holds(kind) })
+}
+
+// Check finds what does not fit in the declarations: mistakes of those who write a
+// system.
+func (k *Kinds) Check() error {
+	var errs []error
+	described := map[krm.GroupKind]string{}
+	specs := map[string]krm.GroupKind{}
+	names := map[string]krm.GroupKind{}
+	for i := range k.declarations {
+		d := &k.declarations[i]
+		for _, kind := range d.Kinds {
+			if kind.described() && described[kind.GroupKind] != "" {
+				errs = append(errs, fmt.Errorf("%s and %s both describe %v", described[kind.GroupKind], d.Name, kind.GroupKind))
+			}
+			if kind.described() {
+				described[kind.GroupKind] = d.Name
+			}
+			if kind.Role == RoleSpec {
+				// The folder of what is rendered is named after the kind alone.
+				if other, twice := specs[strings.ToLower(kind.Kind)]; twice {
+					errs = append(errs, fmt.Errorf("%s: two kinds of spec are called %s: %v and %v", d.Name, kind.Kind, other, kind.GroupKind))
+				}
+				specs[strings.ToLower(kind.Kind)] = kind.GroupKind
+				if kind.Whole == "" {
+					errs = append(errs, fmt.Errorf("%s: no kind stands for the whole of a %s", d.Name, kind.Kind))
+				}
+			}
+		}
+		for _, kind := range append(slices.Clone(d.Facts), d.Roots...) {
+			if found, _ := k.Find(kind); found.Keep == "" {
+				errs = append(errs, fmt.Errorf("%s: %v is looked at, and no snapshot keeps anything of it", d.Name, kind))
+			}
+		}
+	}
+	for i := range k.all {
+		kind := &k.all[i]
+		if !kind.described() {
+			errs = append(errs, fmt.Errorf("nobody describes %v: it has no plural", kind.GroupKind))
+		}
+		if kind.Role >= RoleLock && kind.Group != "" && !kind.Health {
+			errs = append(errs, fmt.Errorf("engines are told nothing of the health of %v", kind.GroupKind))
+		}
+	}
+	for _, kind := range k.Roots() {
+		for _, name := range append([]string{strings.ToLower(kind.Kind), kind.Plural}, kind.Names...) {
+			if other, twice := names[name]; twice && other != kind.GroupKind {
+				errs = append(errs, fmt.Errorf("%v and %v are both called %s", other, kind.GroupKind, name))
+			}
+			names[name] = kind.GroupKind
+		}
+	}
+	return errors.Join(errs...)
+}

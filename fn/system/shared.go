@@ -1,0 +1,104 @@
+package system
+
+import (
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Shared declares the kinds that no system brings: those of Kubernetes, and the
+// NodeInventory of our own node agent.
+type Shared struct{ FactsOnly }
+
+// Groups of the shared kinds.
+const (
+	storageGroup   = "storage.k8s.io"
+	admissionGroup = "admissionregistration.k8s.io"
+	ownGroup       = "poolwright.io"
+)
+
+// Declare implements System. Of a kind in whose spec much has a place only fields that
+// are named are kept: what holds a secret need not be called one.
+func (Shared) Declare() Declaration {
+	return Declaration{
+		Name: "Kubernetes",
+		Kinds: []Kind{
+			{
+				GroupKind: krm.GroupKind{Kind: "Node"}, Version: "v1", Role: RoleFact,
+				Plural: "nodes", Names: []string{"no"}, Cluster: true, Selected: true,
+				// Why a node is not ready is said with "3m2s ago"; the reason is enough.
+				Keep: "spec{unschedulable taints{key value effect}} status{conditions[type=Ready]{type status reason lastTransitionTime}}",
+			},
+			{
+				GroupKind: krm.GroupKind{Kind: "PersistentVolume"}, Version: "v1", Role: RoleFact,
+				Plural: "persistentvolumes", Names: []string{"pv"}, Cluster: true, Reports: true,
+				Keep: "spec{csi{driver volumeHandle} local{path} hostPath{path type} gcePersistentDisk{pdName} awsElasticBlockStore{volumeID} cinder{volumeID} azureDisk{diskURI} nodeAffinity claimRef{namespace name} storageClassName} status{phase}",
+			},
+			{
+				GroupKind: krm.GroupKind{Kind: "PersistentVolumeClaim"}, Version: "v1",
+				Plural: "persistentvolumeclaims", Names: []string{"pvc"},
+				Keep: "spec{accessModes volumeMode storageClassName resources volumeName} status{phase capacity}",
+			},
+			{
+				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "VolumeAttachment"}, Version: "v1",
+				Plural: "volumeattachments", Cluster: true, Health: true,
+				// An attacher notes the time of each attempt, and may hand over passwords.
+				Keep: "spec{attacher nodeName source{persistentVolumeName}} status{attached attachmentMetadata{LUN} attachError{message} detachError{message}}",
+			},
+			{
+				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "StorageClass"}, Version: "v1",
+				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true,
+				// Of the parameters those that the storage systems know which are served: any
+				// other may hold a password.
+				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount repl protocol thin clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+			},
+			{
+				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSIDriver"}, Version: "v1", Role: RoleFact,
+				Plural: "csidrivers", Cluster: true,
+				Keep: "spec{attachRequired}",
+			},
+			{GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSINode"}, Version: "v1", Role: RoleFact, Plural: "csinodes", Cluster: true},
+			{
+				GroupKind: krm.GroupKind{Group: admissionGroup, Kind: "ValidatingWebhookConfiguration"}, Version: "v1",
+				Plural: "validatingwebhookconfigurations", Cluster: true,
+				Keep: "webhooks{name timeoutSeconds failurePolicy}",
+			},
+			{
+				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
+				Plural: "nodeinventories", Cluster: true, Reports: true,
+				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
+			},
+		},
+		Domains: []string{"poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io"},
+	}
+}
+
+// FactsOnly is embedded by a System that renders nothing: of what it declares is read
+// what lives, and what Holds says of it.
+type FactsOnly struct{}
+
+// Holds implements Holder.
+func (FactsOnly) Holds(*krm.Object) []disk.Hold { return nil }
+
+// Start implements Renderer.
+func (FactsOnly) Start(Input, []*Spec) Rendering { return nothing{} }
+
+// Assess implements Assessor.
+func (FactsOnly) Assess(*inventory.Facts, *change.Change) {}
+
+// Status implements Reporter.
+func (FactsOnly) Status(_ *inventory.Facts, spec *Spec, _ Output) health.Status {
+	return health.Status{Spec: spec.Object.Ref}
+}
+
+// Tree implements Mapper.
+func (FactsOnly) Tree(*inventory.Facts, krm.ID) []*health.Tree { return nil }
+
+// nothing renders nothing.
+type nothing struct{}
+
+func (nothing) Keep() {}
+
+func (nothing) Choose() []Output { return nil }

@@ -1,0 +1,85 @@
+package deploy
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/systems"
+)
+
+var update = flag.Bool("update", false, "write what is derived from the declarations")
+
+// TestRoles holds that the roles of deploy/ allow what is read and written of the kinds
+// that the systems declare, and nothing more.
+func TestRoles(t *testing.T) {
+	kinds := system.NewKinds(systems.All()...)
+	read := []string{"get", "list", "watch"}
+	try := []string{"get", "list", "patch", "create"} // what a dry run needs
+	for _, role := range []struct {
+		file, name string
+		rules      string
+	}{
+		{"rbac/role.yaml", "poolwright-inventory", rules(append(kinds.Read(), kinds.Own()...), "", read)},
+		{"rbac/plan-role.yaml", "poolwright-plan", rules(kinds.In(system.RoleRendered, system.RoleLock), "", try)},
+		{"status/rbac.yaml", "poolwright-status", rules(append(kinds.Status(), kinds.Own()...), "", read) + rules(kinds.Own(), "/status", []string{"patch"})},
+	} {
+		file := "../../deploy/" + role.file
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := withRules(string(text), role.name, role.rules)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		} else if string(text) != want {
+			t.Errorf("%s is not what the systems declare; make generate writes it as\n%s", file, want)
+		}
+	}
+}
+
+// rules are those of a role, one for each API group in the order of the kinds.
+func rules(kinds []system.Kind, subresource string, verbs []string) string {
+	var groups []string
+	resources := map[string][]string{}
+	for _, kind := range kinds {
+		if resources[kind.Group] == nil {
+			groups = append(groups, kind.Group)
+		}
+		if name := kind.Plural + subresource; !slices.Contains(resources[kind.Group], name) {
+			resources[kind.Group] = append(resources[kind.Group], name)
+		}
+	}
+	var b strings.Builder
+	for _, group := range groups {
+		name := group
+		if name == "" {
+			name = `""`
+		}
+		fmt.Fprintf(&b, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [%s]\n", name, strings.Join(resources[group], ", "), strings.Join(verbs, ", "))
+	}
+	return b.String()
+}
+
+// withRules replaces the rules of a ClusterRole, which end its document.
+func withRules(text, name, rules string) (string, error) {
+	head := "kind: ClusterRole\nmetadata:\n  name: " + name + "\nrules:\n"
+	before, after, found := strings.Cut(text, head)
+	if !found {
+		return "", fmt.Errorf("there is no ClusterRole %s", name)
+	}
+	_, after, more := strings.Cut(after, "---\n")
+	if more {
+		after = "---\n" + after
+	}
+	return before + head + rules + after, nil
+}
