@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Function is the Poolwright function for a set of storage systems. It keeps nothing from
@@ -66,7 +67,21 @@ func (f *Function) holding() []krm.GroupKind {
 func (f *Function) hold(ledger *disk.Ledger, o *krm.Object, source disk.Source) {
 	for _, h := range f.holders[o.GroupKind()] {
 		if holds := h.Holds(o); len(holds) > 0 {
-			ledger.Add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: source}, holds)
+			holder := disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: source}
+			if source == disk.Lock {
+				holder.Object = f.specRef(holder.Owner)
+			}
+			ledger.Add(holder, holds)
 		}
 	}
+}
+
+// specRef names the spec that an owner annotation means.
+func (f *Function) specRef(owner string) finding.Ref {
+	id, _ := krm.ParseOwner(owner)
+	kind, found := f.kinds.Find(id.GroupKind())
+	if !found {
+		return finding.Ref{Kind: "spec", Name: owner}
+	}
+	return finding.Ref{APIVersion: kind.APIVersion(), Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }

@@ -21,7 +21,6 @@ import (
 
 // Start implements system.Renderer. The specs come in order of namespace and name.
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
-	enter(in.Disks, in, specs)
 	live := pool.NewLive(in.Facts)
 	r := make(rendering, len(specs))
 	for i, spec := range specs {

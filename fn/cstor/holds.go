@@ -5,7 +5,6 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/system"
 )
 
 // Holds implements system.Holder.
@@ -37,31 +36,4 @@ func disksOf(o *krm.Object) []string {
 		return names
 	}
 	return nil
-}
-
-// enter records what the pools and storage sets hold that were rendered, that live, and
-// that people wrote.
-func enter(ledger *disk.Ledger, in system.Input, specs []*system.Spec) {
-	add := func(o *krm.Object, source disk.Source) {
-		if holds := (System{}).Holds(o); len(holds) > 0 {
-			ledger.Add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: source}, holds)
-		}
-	}
-	for _, s := range specs {
-		for _, o := range s.Before {
-			add(o, disk.Lock)
-		}
-	}
-	for _, kind := range []string{poolClusterKind, poolInstanceKind} {
-		for _, o := range in.Facts.Objects(cstorGroup, kind) {
-			add(o, disk.Live)
-		}
-	}
-	for _, o := range in.Held {
-		source := disk.Manifest
-		if o.Owner() != "" {
-			source = disk.Lock
-		}
-		add(o, source)
-	}
 }
