@@ -2,6 +2,9 @@ package fn
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,78 +16,59 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// site is a package and the cluster that it was applied to, one object a line.
-// What is rendered is made of both.
-type site struct{ spec, facts string }
+// Packages in testdata, each with the inventory of the cluster that it was applied to.
+const (
+	local = "two-mirrors"  // and a spare disk on each of two nodes, which are not called as their hosts are
+	cloud = "cloud-stripe" // of two cloud disks on one node
+)
 
-// local has a mirror and a spare disk on each of two nodes, which are not called as
-// their hosts are.
-var local = site{
-	spec: `{apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterConfig, metadata: {name: prod, namespace: openebs, creationTimestamp: "2026-01-05T00:00:00Z"}, spec: {minPoolCount: 2, diskConfig: {minCount: 2, local: {}}, poolConfig: {raidType: mirror, spare: 1}}}
-`,
-	facts: `{apiVersion: v1, kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: host-a}}, status: {conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-02-01T00:00:00Z"}]}}
-{apiVersion: v1, kind: Node, metadata: {name: b, labels: {kubernetes.io/hostname: host-b}}, status: {conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-02-02T00:00:00Z"}]}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: a-0, namespace: openebs, labels: {kubernetes.io/hostname: host-a}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/wwn-1]}], path: /dev/sdb}, status: {state: Active, claimState: Claimed}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: a-1, namespace: openebs, labels: {kubernetes.io/hostname: host-a}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/wwn-2]}], path: /dev/sdc}, status: {state: Active, claimState: Claimed}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: a-2, namespace: openebs, labels: {kubernetes.io/hostname: host-a}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/wwn-3]}], path: /dev/sdd}, status: {state: Active, claimState: Unclaimed}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: b-0, namespace: openebs, labels: {kubernetes.io/hostname: host-b}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/wwn-4]}], path: /dev/sdb}, status: {state: Active, claimState: Claimed}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: b-1, namespace: openebs, labels: {kubernetes.io/hostname: host-b}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/wwn-5]}], path: /dev/sdc}, status: {state: Active, claimState: Claimed}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: b-2, namespace: openebs, labels: {kubernetes.io/hostname: host-b}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/wwn-6]}], path: /dev/sdd}, status: {state: Active, claimState: Unclaimed}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDeviceClaim, metadata: {name: bdc-a-0, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod}}, spec: {blockDeviceName: a-0}, status: {phase: Bound}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDeviceClaim, metadata: {name: bdc-a-1, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod}}, spec: {blockDeviceName: a-1}, status: {phase: Bound}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDeviceClaim, metadata: {name: bdc-b-0, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod}}, spec: {blockDeviceName: b-0}, status: {phase: Bound}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDeviceClaim, metadata: {name: bdc-b-1, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod}}, spec: {blockDeviceName: b-1}, status: {phase: Bound}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: prod, namespace: openebs, creationTimestamp: "2026-03-01T00:00:00Z"}, spec: {pools: [{nodeSelector: {kubernetes.io/hostname: host-a}, dataRaidGroups: [{blockDevices: [{blockDeviceName: a-0}, {blockDeviceName: a-1}]}], poolConfig: {dataRaidGroupType: mirror, thickProvision: false}}, {nodeSelector: {kubernetes.io/hostname: host-b}, dataRaidGroups: [{blockDevices: [{blockDeviceName: b-0}, {blockDeviceName: b-1}]}], poolConfig: {dataRaidGroupType: mirror, thickProvision: false}}]}, status: {desiredInstances: 2, provisionedInstances: 2, healthyInstances: 2}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: prod-a, namespace: openebs, creationTimestamp: "2026-03-02T00:00:00Z", labels: {kubernetes.io/hostname: host-a, openebs.io/cstor-pool-cluster: prod}}, spec: {hostName: host-a, dataRaidGroups: [{blockDevices: [{blockDeviceName: a-0}, {blockDeviceName: a-1}]}], poolConfig: {dataRaidGroupType: mirror}}, status: {phase: ONLINE, readOnly: false}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: prod-b, namespace: openebs, creationTimestamp: "2026-03-03T00:00:00Z", labels: {kubernetes.io/hostname: host-b, openebs.io/cstor-pool-cluster: prod}}, spec: {hostName: host-b, dataRaidGroups: [{blockDevices: [{blockDeviceName: b-0}, {blockDeviceName: b-1}]}], poolConfig: {dataRaidGroupType: mirror}}, status: {phase: ONLINE, readOnly: false}}
-`,
-}
-
-// cloud has a stripe of two cloud disks on one node.
-var cloud = site{
-	spec: `{apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterConfig, metadata: {name: prod, namespace: openebs}, spec: {minPoolCount: 1, diskConfig: {minCount: 2, minCapacity: 100Gi, externalProvisioner: {csiAttacherName: pd.csi.storage.gke.io, storageClassName: fast}}, poolConfig: {raidType: stripe}}}
-`,
-	facts: `{apiVersion: v1, kind: Node, metadata: {name: n, labels: {kubernetes.io/hostname: n}}, status: {conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-02-01T00:00:00Z"}]}}
-{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: prod-n-0, namespace: openebs, creationTimestamp: "2026-02-03T00:00:00Z"}, spec: {storageClassName: fast, volumeMode: Block, accessModes: [ReadWriteOnce], resources: {requests: {storage: 100Gi}}, volumeName: pv-0}, status: {phase: Bound}}
-{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: prod-n-1, namespace: openebs, creationTimestamp: "2026-02-03T00:00:00Z"}, spec: {storageClassName: fast, volumeMode: Block, accessModes: [ReadWriteOnce], resources: {requests: {storage: 100Gi}}, volumeName: pv-1}, status: {phase: Bound}}
-{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv-0}, spec: {csi: {driver: pd.csi.storage.gke.io, volumeHandle: x/disks/pv-0}, claimRef: {namespace: openebs, name: prod-n-0}}, status: {phase: Bound}}
-{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv-1}, spec: {csi: {driver: pd.csi.storage.gke.io, volumeHandle: x/disks/pv-1}, claimRef: {namespace: openebs, name: prod-n-1}}, status: {phase: Bound}}
-{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: openebs-prod-n-0, creationTimestamp: "2026-02-04T00:00:00Z"}, spec: {attacher: pd.csi.storage.gke.io, nodeName: n, source: {persistentVolumeName: pv-0}}, status: {attached: true}}
-{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: openebs-prod-n-1, creationTimestamp: "2026-02-04T00:00:00Z"}, spec: {attacher: pd.csi.storage.gke.io, nodeName: n, source: {persistentVolumeName: pv-1}}, status: {attached: true}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: bd-0, namespace: openebs, labels: {kubernetes.io/hostname: n}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/google-pv-0]}], path: /dev/sdb}, status: {state: Active, claimState: Claimed}}
-{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: bd-1, namespace: openebs, labels: {kubernetes.io/hostname: n}}, spec: {capacity: {storage: 107374182400}, details: {deviceType: disk}, devlinks: [{links: [/dev/disk/by-id/google-pv-1]}], path: /dev/sdc}, status: {state: Active, claimState: Claimed}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: prod, namespace: openebs, creationTimestamp: "2026-03-01T00:00:00Z"}, spec: {pools: [{nodeSelector: {kubernetes.io/hostname: n}, dataRaidGroups: [{blockDevices: [{blockDeviceName: bd-0}, {blockDeviceName: bd-1}]}], poolConfig: {dataRaidGroupType: stripe, thickProvision: false}}]}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: prod-n, namespace: openebs, creationTimestamp: "2026-03-02T00:00:00Z", labels: {kubernetes.io/hostname: n, openebs.io/cstor-pool-cluster: prod}}, spec: {hostName: n}, status: {phase: ONLINE}}
-`,
-}
-
-// edit changes the lines that contain a text, or drops them where old is "".
-type edit struct{ line, old, new string }
+// edit changes the files whose names begin with a text, or drops them where old and
+// new are "". Where only old is, it adds a file of that name.
+type edit struct{ on, old, new string }
 
 const (
-	nodeA    = "kind: Node, metadata: {name: a,"
-	instance = "kind: CStorPoolInstance"
-	poolB    = "name: prod-b,"
-	onB      = "kind: CStorPoolInstance, metadata: {name: prod-b,"
-	cspc     = "kind: CStorPoolCluster,"
-	claims   = "kind: BlockDeviceClaim,"
+	nodeA    = "node-a"
+	instance = "cspi-"
+	poolA    = "cspi-prod-a"
+	poolB    = "cspi-prod-b"
+	cspc     = "cspc-"
+	claims   = "bdc-"
 )
 
 // withReplica adds a volume's replica on a pool on the host of node b.
 func withReplica(namespace, pool string) edit {
-	const first = "{apiVersion: v1, kind: Node, metadata: {name: a,"
-	return edit{first, first, fmt.Sprintf("{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: v-%[2]s, namespace: %[1]s, labels: {cstorpoolinstance.openebs.io/name: %[2]s}, annotations: {cstorpoolinstance.openebs.io/hostname: host-b}}}\n%[3]s", namespace, pool, first)}
+	return edit{"cvr", "", fmt.Sprintf(`
+apiVersion: cstor.openebs.io/v1
+kind: CStorVolumeReplica
+metadata:
+  name: v-%[2]s
+  namespace: %[1]s
+  labels:
+    cstorpoolinstance.openebs.io/name: %[2]s
+  annotations:
+    cstorpoolinstance.openebs.io/hostname: host-b
+`, namespace, pool)}
+}
+
+const (
+	inOpenEBS = "  namespace: openebs\n"
+	ours      = "  labels: {app.kubernetes.io/managed-by: poolwright}\n  annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}\n"
+)
+
+// phase is that of a pool, and one condition beside it.
+func phase(phase, condition string) string {
+	return "phase: " + phase + "\n  conditions: [" + condition + "]"
 }
 
 // notReady is a node that is down, and on which somebody works: all else that is
 // amiss would be an ERROR.
-var notReady = edit{"kind: Node", `status: {conditions: [{type: Ready, status: "True"`, `spec: {unschedulable: true}, status: {conditions: [{type: Ready, status: "Unknown"`}
+var notReady = edit{"node-", "status:\n  conditions:\n  - type: Ready\n    status: \"True\"", "spec:\n  unschedulable: true\nstatus:\n  conditions:\n  - type: Ready\n    status: \"Unknown\""}
 
 // TestStatus changes one thing at a time where all is well.
 func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		name              string
-		site              site
+		site              string
 		spec, facts, lock []edit
 		want              string // phase, reason, since, message
 		detail            string // of what the part is called, the same
@@ -99,117 +83,116 @@ func TestStatus(t *testing.T) {
 		// From the spec to the cluster.
 		{name: "an old name in the spec is no error", site: cloud, spec: []edit{{"", "externalProvisioner", "external"}},
 			want: "OK Healthy 2026-03-02: 1 of 1 pool healthy"},
-		{name: "nothing is rendered", site: local, lock: []edit{{line: "{"}}, facts: []edit{{line: "cstor"}},
+		{name: "nothing is rendered", site: local, lock: []edit{{}}, facts: []edit{{on: claims}, {on: cspc}, {on: instance}},
 			want: "PROGRESSING NotRendered 2026-01-05: nothing is rendered for it yet, and no CStorPoolCluster prod is in the cluster; run poolwright render, commit and apply what it writes"},
-		{name: "nothing is applied, and the disks are not reported yet", site: local, facts: []edit{{line: "openebs"}},
+		{name: "nothing is applied, and the disks are not reported yet", site: local, facts: []edit{{on: "a-"}, {on: "b-"}, {on: claims}, {on: cspc}, {on: instance}},
 			want:   "PROGRESSING NotApplied -: nothing of what is rendered (1 object) is in the cluster yet; commit and apply it",
 			detail: "prod-a PROGRESSING DeviceMissing -: block device a-0 missing"},
-		{name: "nothing is applied", site: local, facts: []edit{{line: "cstor"}},
+		{name: "nothing is applied", site: local, facts: []edit{{on: claims}, {on: cspc}, {on: instance}},
 			want:   "PROGRESSING NotApplied -: nothing of what is rendered (1 object) is in the cluster yet; commit and apply it",
 			detail: "prod-a PROGRESSING PoolPending -: pool on node a not made yet"},
-		{name: "what was there before the spec is not rendered", site: cloud, lock: []edit{{line: "{"}},
+		{name: "what was there before the spec is not rendered", site: cloud, lock: []edit{{}},
 			want: "OK Healthy 2026-03-02: 1 of 1 pool healthy"},
-		{name: "the intermediates are in Git alone", site: local, lock: []edit{{line: "CStorClusterPlan"}, {line: "CStorClusterStorageSet"}},
+		{name: "the intermediates are in Git alone", site: local, lock: []edit{{on: "cstorclusterplan"}, {on: "cstorclusterstorageset"}},
 			want: "OK Healthy 2026-03-03: 2 of 2 pools healthy"},
-		{name: "only the plan is rendered so far", site: local, lock: []edit{{line: "StorageSet"}, {line: `kind":"CStorPoolCluster`}}, facts: []edit{{line: "cstor"}, {"", "claimState: Claimed", "claimState: Unclaimed"}},
+		{name: "only the plan is rendered so far", site: local, lock: []edit{{on: "cstorclusterstorageset"}, {on: "cstorpoolcluster"}}, facts: []edit{{on: claims}, {on: cspc}, {on: instance}, {"", "claimState: Claimed", "claimState: Unclaimed"}},
 			want: "PROGRESSING RenderPending -: the block devices of 2 pools are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit"},
 
 		// Nodes.
-		{name: "a node got another name", site: local, facts: []edit{{nodeA, "name: a,", "name: a2,"}},
+		{name: "a node got another name", site: local, facts: []edit{{nodeA, "name: a\n", "name: a2\n"}},
 			want: "OK Healthy 2026-03-03: 2 of 2 pools healthy"},
 		{name: "a node under maintenance explains its disks and pools", site: local,
-			facts: []edit{{nodeA, notReady.old, notReady.new}, {"name: a-0", "Active", "Inactive"}, {"name: prod-a", "ONLINE", "OFFLINE"}, {cspc, "healthyInstances: 2", "healthyInstances: 1"}},
+			facts: []edit{{nodeA, notReady.old, notReady.new}, {"a-0", "Active", "Inactive"}, {poolA, "ONLINE", "OFFLINE"}, {cspc, "healthyInstances: 2", "healthyInstances: 1"}},
 			want:  "PROGRESSING NodeNotReady 2026-02-01: 1 of 2 nodes not ready and cordoned: a", detail: "prod-b OK Healthy -: pool prod-b ONLINE, 3 block devices"},
 		{name: "a node under maintenance explains its attachments", site: cloud,
-			facts: []edit{notReady, {"name: openebs-prod-n-0", "{attached: true}", `{attached: false, attachError: {message: "no"}}`}},
+			facts: []edit{notReady, {"attachment-openebs-prod-n-0", "attached: true", "attached: false\n  attachError: {message: no}"}},
 			want:  "ERROR NodeNotReady 2026-02-01: 1 of 1 node not ready and cordoned: n", detail: "prod-n-0 ERROR NodeNotReady 2026-02-01: node n not ready and cordoned"},
 		{name: "more than one node at a time is no maintenance", site: local, facts: []edit{notReady},
 			want: "ERROR NodeNotReady 2026-02-01: 2 of 2 nodes not ready and cordoned: a, b"},
-		{name: "nor is one where another is gone", site: local, facts: []edit{{nodeA, notReady.old, notReady.new}, {line: "kind: Node, metadata: {name: b,"}},
+		{name: "nor is one where another is gone", site: local, facts: []edit{{nodeA, notReady.old, notReady.new}, {on: "node-b"}},
 			want: "ERROR NodeNotReady 2026-02-01: 1 of 2 nodes not ready and cordoned: a; and 1 problem more"},
-		{name: "there are no nodes at all", site: local, facts: []edit{{line: "kind: Node"}}, lock: []edit{{line: "{"}},
+		{name: "there are no nodes at all", site: local, facts: []edit{{on: "node-"}}, lock: []edit{{}},
 			want: "ERROR NodeMissing -: 2 of 2 nodes missing from the cluster: host-a, host-b; and 1 problem more"},
-		{name: "there are no nodes yet", site: local, facts: []edit{{line: "{"}}, lock: []edit{{line: "{"}},
+		{name: "there are no nodes yet", site: local, facts: []edit{{}}, lock: []edit{{}},
 			want: "ERROR CannotRender -: there is no Node among the facts, so nothing can be chosen"},
 
 		// Claims.
-		{name: "a claim is being deleted", site: cloud, facts: []edit{{"kind: PersistentVolumeClaim, metadata: {name: prod-n-1", "creationTimestamp", "deletionTimestamp"}},
+		{name: "a claim is being deleted", site: cloud, facts: []edit{{"claim-prod-n-1", "creationTimestamp", "deletionTimestamp"}},
 			want: "ERROR ClaimDeleting -: 1 of 2 PersistentVolumeClaims being deleted: prod-n-1", detail: "prod-n-1 ERROR ClaimDeleting -: PersistentVolumeClaim prod-n-1 being deleted"},
-		{name: "a claim is pending, and its Storage is in Git alone", site: cloud, lock: []edit{{line: `kind":"Storage"`}}, facts: []edit{{"kind: PersistentVolumeClaim, metadata: {name: prod-n-1", "phase: Bound", "phase: Pending"}},
+		{name: "a claim is pending, and its Storage is in Git alone", site: cloud, lock: []edit{{on: "storage-"}}, facts: []edit{{"claim-prod-n-1", "phase: Bound", "phase: Pending"}},
 			want: "PROGRESSING ClaimPending 2026-02-03: 1 of 2 PersistentVolumeClaims not bound yet: prod-n-1", detail: "prod-n PROGRESSING ClaimPending 2026-02-03: PersistentVolumeClaim prod-n-1 not bound yet"},
 		{name: "more disks are wanted", site: cloud, spec: []edit{{"", "minCount: 2", "minCount: 4"}},
 			want: "PROGRESSING RenderPending -: 2 of 4 PersistentVolumeClaims not rendered as they now would be (refresh the inventory, run poolwright render, commit): prod-n-2, prod-n-3"},
 
 		// Attachments.
-		{name: "somebody else attached the volume", site: cloud, facts: []edit{{"name: openebs-prod-n-0", "openebs-prod-n-0", "csi-123"}},
+		{name: "somebody else attached the volume", site: cloud, facts: []edit{{"attachment-openebs-prod-n-0", "openebs-prod-n-0", "csi-123"}},
 			want: "OK Healthy 2026-03-02: 1 of 1 pool healthy"},
-		{name: "an attachment of a live pool is gone", site: cloud, facts: []edit{{line: "name: openebs-prod-n-1"}},
+		{name: "an attachment of a live pool is gone", site: cloud, facts: []edit{{on: "attachment-openebs-prod-n-1"}},
 			want: "ERROR AttachmentMissing -: 1 of 2 VolumeAttachments missing, though a pool uses the disk: openebs-prod-n-1", detail: "prod-n-1 ERROR AttachmentMissing -: VolumeAttachment openebs-prod-n-1 missing, though a pool uses the disk"},
-		{name: "an attachment is not applied, nor is the pool", site: cloud, facts: []edit{{line: "name: openebs-prod-n-1"}, {line: "cstor"}},
+		{name: "an attachment is not applied, nor is the pool", site: cloud, facts: []edit{{on: "attachment-openebs-prod-n-1"}, {on: cspc}, {on: instance}},
 			want: "PROGRESSING NotApplied -: 1 of 2 VolumeAttachments not applied yet: openebs-prod-n-1"},
-		{name: "an attachment of a disk for which no pool is rendered is not applied", site: cloud, lock: []edit{{line: `kind":"CStorPoolCluster`}}, facts: []edit{{line: "name: openebs-prod-n-1"}, {line: "cstor"}, {"", "claimState: Claimed", "claimState: Unclaimed"}},
+		{name: "an attachment of a disk for which no pool is rendered is not applied", site: cloud, lock: []edit{{on: "cstorpoolcluster"}}, facts: []edit{{on: "attachment-openebs-prod-n-1"}, {on: cspc}, {on: instance}, {"", "claimState: Claimed", "claimState: Unclaimed"}},
 			want: "PROGRESSING NotApplied -: 1 of 2 VolumeAttachments not applied yet: openebs-prod-n-1"},
 		{name: "an attachment of one disk more for a live pool is not applied", site: cloud,
-			lock: []edit{{`"openebs-prod-n-1"`, "\n", "\n" + `{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: openebs-prod-n-2, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}}, spec: {nodeName: n, source: {persistentVolumeName: pv-2}}}` + "\n"}},
+			lock: []edit{{"another", "", `{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: openebs-prod-n-2, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}}, spec: {nodeName: n, source: {persistentVolumeName: pv-2}}}`}},
 			want: "PROGRESSING NotApplied -: 1 of 3 VolumeAttachments not applied yet: openebs-prod-n-2"},
 		{name: "a driver attaches, and has not yet", site: cloud,
-			facts: []edit{{"name: openebs-prod-n-1", "{attached: true}", "{attached: false}"}, {"kind: Node", "\n", "\n" + `{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: pd.csi.storage.gke.io}, spec: {attachRequired: true}}` + "\n"}},
+			facts: []edit{{"attachment-openebs-prod-n-1", "attached: true", "attached: false"}, {"driver", "", `{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: pd.csi.storage.gke.io}, spec: {attachRequired: true}}`}},
 			want:  "PROGRESSING Attaching 2026-02-04: 1 of 2 VolumeAttachments not attached yet: openebs-prod-n-1"},
-		{name: "the attacher says why", site: cloud, facts: []edit{{"name: openebs-prod-n-1", "{attached: true}", `{attached: false, attachError: {message: "disk\nin use"}}`}},
+		{name: "the attacher says why", site: cloud, facts: []edit{{"attachment-openebs-prod-n-1", "attached: true", "attached: false\n  attachError: {message: \"disk\\nin use\"}"}},
 			want: "ERROR AttachFailed 2026-02-04: 1 of 2 VolumeAttachments failed: openebs-prod-n-1 (disk in use)"},
-		{name: "the attacher cannot detach", site: cloud, facts: []edit{{"name: openebs-prod-n-1", "{attached: true}", `{attached: true, detachError: {message: "disk\nbusy"}}`}},
+		{name: "the attacher cannot detach", site: cloud, facts: []edit{{"attachment-openebs-prod-n-1", "attached: true", "attached: true\n  detachError: {message: \"disk\\nbusy\"}"}},
 			want: "PROGRESSING Detaching 2026-02-04: 1 of 2 VolumeAttachments not detached yet: openebs-prod-n-1 (disk busy)"},
 
 		// Block devices.
-		{name: "a spare disk is gone", site: local, facts: []edit{{line: "name: a-2"}},
+		{name: "a spare disk is gone", site: local, facts: []edit{{on: "a-2"}},
 			want: "ERROR DeviceMissing -: 1 of 2 spare disks missing: a-2 on node a"},
-		{name: "nobody claims spare disks", site: local, facts: []edit{{line: claims}, {line: instance}, {"", "claimState: Claimed", "claimState: Unclaimed"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 0"}},
+		{name: "nobody claims spare disks", site: local, facts: []edit{{on: claims}, {on: instance}, {"", "claimState: Claimed", "claimState: Unclaimed"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 0"}},
 			want: "PROGRESSING DeviceUnclaimed -: 4 of 4 block devices not claimed yet: a-0 on node a (/dev/sdb), a-1 on node a (/dev/sdc), b-0 on node b (/dev/sdb), and 1 more"},
-		{name: "the outage comes first, whatever else there is", site: local, facts: []edit{{line: "name: a-0"}, {poolB, "ONLINE", "OFFLINE"}},
+		{name: "the outage comes first, whatever else there is", site: local, facts: []edit{{on: "a-0"}, {poolB, "ONLINE", "OFFLINE"}},
 			want: "ERROR PoolOffline -: 1 of 2 pools offline: prod-b on node b; and 1 problem more", detail: "prod-a ERROR DeviceMissing -: block device a-0 missing"},
-		{name: "a disk moved, and the storage set is in Git alone", site: local, lock: []edit{{line: "CStorClusterStorageSet"}}, facts: []edit{{"name: b-1", "hostname: host-b", "hostname: host-a"}},
+		{name: "a disk moved, and the storage set is in Git alone", site: local, lock: []edit{{on: "cstorclusterstorageset"}}, facts: []edit{{"b-1", "hostname: host-b", "hostname: host-a"}},
 			want: "ERROR DeviceMoved -: 1 of 4 block devices moved: b-1 on node b (it is on host host-a now)"},
-		{name: "a disk is about to go", site: local, facts: []edit{{"name: b-1", "name: b-1,", `name: b-1, deletionTimestamp: "2026-05-01T00:00:00Z",`}},
+		{name: "a disk is about to go", site: local, facts: []edit{{"b-1", "name: b-1\n", "name: b-1\n  deletionTimestamp: \"2026-05-01T00:00:00Z\"\n"}},
 			want: "ERROR DeviceDoubtful -: 1 of 4 block devices doubtful: b-1 on node b (it is being deleted)"},
 
 		// The pool cluster.
-		{name: "the pool cluster is gone, and its claims", site: local, facts: []edit{{line: cspc}, {line: claims}},
+		{name: "the pool cluster is gone, and its claims", site: local, facts: []edit{{on: cspc}, {on: claims}},
 			want: "ERROR PoolClusterMissing -: CStorPoolCluster prod is gone from the cluster, where 2 pools and 0 block devices are still its own; apply the rendered one again"},
-		{name: "the pool cluster is gone, and its pools", site: local, facts: []edit{{line: cspc}, {line: instance}},
+		{name: "the pool cluster is gone, and its pools", site: local, facts: []edit{{on: cspc}, {on: instance}},
 			want: "ERROR PoolClusterMissing -: CStorPoolCluster prod is gone from the cluster, where 0 pools and 4 block devices are still its own; apply the rendered one again"},
 
 		// Pools.
-		{name: "a pool is on a host that has none", site: local, facts: []edit{{"name: prod-b", "hostname: host-b", "hostname: host-c"}, {"name: prod-b", "hostName: host-b", "hostName: host-c"}},
+		{name: "a pool is on a host that has none", site: local, facts: []edit{{poolB, "hostname: host-b", "hostname: host-c"}, {poolB, "hostName: host-b", "hostName: host-c"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b", detail: "prod-b PROGRESSING PoolPending 2026-03-01: pool on node b not made yet"},
-		{name: "a pool swaps hosts with another, and the second is yet to move", site: local, facts: []edit{{onB, "host-b", "host-a"}},
+		{name: "a pool swaps hosts with another, and the second is yet to move", site: local, facts: []edit{{poolB, "host-b", "host-a"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
-		{name: "a pool was made, and is gone", site: local, facts: []edit{{line: onB}},
+		{name: "a pool was made, and is gone", site: local, facts: []edit{{on: poolB}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: on node b", detail: "prod-b ERROR PoolMissing -: pool on node b missing, though made before"},
-		{name: "a pool is online, and rebuilds", site: local, facts: []edit{{poolB, "phase: ONLINE", `phase: ONLINE, conditions: [{type: DiskReplacement, status: "True", message: "40% done", lastTransitionTime: "2026-05-01T00:00:00Z"}]`}},
+		{name: "a pool is online, and rebuilds", site: local, facts: []edit{{poolB, "phase: ONLINE", phase("ONLINE", `{type: DiskReplacement, status: "True", message: "40% done", lastTransitionTime: "2026-05-01T00:00:00Z"}`)}},
 			want: "PROGRESSING PoolRebuilding 2026-05-01: 1 of 2 pools rebuilding on a new disk: prod-b on node b (40% done)"},
-		{name: "a pool is online and was rebuilt", site: local, facts: []edit{{poolB, "phase: ONLINE", `phase: ONLINE, conditions: [{type: DiskReplacement, status: "False", message: done}]`}},
+		{name: "a pool is online and was rebuilt", site: local, facts: []edit{{poolB, "phase: ONLINE", phase("ONLINE", `{type: DiskReplacement, status: "False", message: done}`)}},
 			want: "OK Healthy 2026-03-03: 2 of 2 pools healthy"},
-		{name: "a pool is read-only, and rebuilds", site: local, facts: []edit{{poolB, "phase: ONLINE, readOnly: false", `phase: ONLINE, readOnly: true, conditions: [{type: DiskReplacement, status: "True"}]`}},
+		{name: "a pool is read-only, and rebuilds", site: local, facts: []edit{{poolB, "readOnly: false", "readOnly: true"}, {poolB, "phase: ONLINE", phase("ONLINE", `{type: DiskReplacement, status: "True"}`)}},
 			want: "ERROR PoolReadOnly -: 1 of 2 pools read-only: prod-b on node b (it is nearly full; add disks, or raise roThresholdLimit)"},
-		{name: "a pool is gone, on which volumes have replicas", site: local, facts: []edit{{line: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"},
-			{cspc, "{apiVersion", `{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-b, namespace: openebs, annotations: {cstorpoolinstance.openebs.io/hostname: host-b}, labels: {cstorpoolinstance.openebs.io/name: prod-b}}}` + "\n{apiVersion"}},
+		{name: "a pool is gone, on which volumes have replicas", site: local, facts: []edit{{on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"},
+			{"cvr", "", `{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-b, namespace: openebs, annotations: {cstorpoolinstance.openebs.io/hostname: host-b}, labels: {cstorpoolinstance.openebs.io/name: prod-b}}}`}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: prod-b on node b"},
-		{name: "a pool is not made yet", site: local, facts: []edit{{line: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+		{name: "a pool is not made yet", site: local, facts: []edit{{on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
-		{name: "a pool was made and is gone, and a disk of another is inactive", site: local, facts: []edit{{line: onB}, {"name: a-0,", "Active", "Inactive"}},
+		{name: "a pool was made and is gone, and a disk of another is inactive", site: local, facts: []edit{{on: poolB}, {"a-0", "Active", "Inactive"}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: on node b; and 1 problem more"},
-		{name: "a pool is gone, and volumes have replicas on it", site: local, facts: []edit{withReplica("openebs", "prod-b"), {line: onB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+		{name: "a pool is gone, and volumes have replicas on it", site: local, facts: []edit{withReplica("openebs", "prod-b"), {on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: prod-b on node b"},
-		{name: "a pool moved to another host, and its replicas do not tell", site: local, facts: []edit{withReplica("openebs", "prod-b"), {onB, "host-b", "host-c"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+		{name: "a pool moved to another host, and its replicas do not tell", site: local, facts: []edit{withReplica("openebs", "prod-b"), {poolB, "host-b", "host-c"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
-		{name: "a pool is not made yet, and its host has replicas of another pool cluster", site: local, facts: []edit{withReplica("openebs", "second-x"), {line: onB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+		{name: "a pool is not made yet, and its host has replicas of another pool cluster", site: local, facts: []edit{withReplica("openebs", "second-x"), {on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
-		{name: "a pool is not made yet, and its host has replicas of one in another namespace", site: local, facts: []edit{withReplica("elsewhere", "prod-b"), {line: onB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
+		{name: "a pool is not made yet, and its host has replicas of one in another namespace", site: local, facts: []edit{withReplica("elsewhere", "prod-b"), {on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
-		{name: "the pool cluster is gone, and its pools, on which volumes have replicas", site: local, facts: []edit{withReplica("openebs", "prod-b"), {line: instance}, {line: cspc}},
+		{name: "the pool cluster is gone, and its pools, on which volumes have replicas", site: local, facts: []edit{withReplica("openebs", "prod-b"), {on: instance}, {on: cspc}},
 			want: "ERROR PoolClusterMissing -: CStorPoolCluster prod is gone from the cluster, where 0 pools and 4 block devices are still its own; apply the rendered one again"},
-		{name: "a pool that is wanted no longer is still there", site: local, facts: []edit{{"name: prod-b", "}}\n", "}}\n"},
-			{"name: prod-b", "{apiVersion", `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: prod-c, namespace: openebs, labels: {kubernetes.io/hostname: host-c, openebs.io/cstor-pool-cluster: prod}}, status: {phase: OFFLINE}}` + "\n{apiVersion"}},
+		{name: "a pool that is wanted no longer is still there", site: local, facts: []edit{{"cspi-prod-c", "", `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: prod-c, namespace: openebs, labels: {kubernetes.io/hostname: host-c, openebs.io/cstor-pool-cluster: prod}}, status: {phase: OFFLINE}}`}},
 			want: "PROGRESSING PoolRemoving -: 1 of 2 pools no longer wanted and not gone yet: prod-c on node host-c"},
 		{name: "a pool is being deleted", site: local, facts: []edit{{poolB, "creationTimestamp", "deletionTimestamp"}},
 			want: "ERROR PoolDeleting -: 1 of 2 pools being deleted: prod-b on node b"},
@@ -217,18 +200,18 @@ func TestStatus(t *testing.T) {
 			want: "PROGRESSING PoolPending 2026-03-03: 1 of 2 pools not ready yet: prod-b on node b"},
 		{name: "a pool waits", site: local, facts: []edit{{poolB, "ONLINE", "Pending"}},
 			want: "PROGRESSING PoolPending 2026-03-03: 1 of 2 pools not ready yet: prod-b on node b"},
-		{name: "a pool was rebuilt, and is degraded again", site: local, facts: []edit{{poolB, "phase: ONLINE", `phase: DEGRADED, conditions: [{type: DiskReplacement, status: "False", message: done}]`}},
+		{name: "a pool was rebuilt, and is degraded again", site: local, facts: []edit{{poolB, "phase: ONLINE", phase("DEGRADED", `{type: DiskReplacement, status: "False", message: done}`)}},
 			want: "ERROR PoolDegraded -: 1 of 2 pools degraded: prod-b on node b"},
-		{name: "a pool is offline, and why", site: local, facts: []edit{{poolB, "phase: ONLINE", `phase: OFFLINE, conditions: [{type: PoolLost, status: "True", message: "no import", lastTransitionTime: "2026-05-01T00:00:00Z"}]`}},
+		{name: "a pool is offline, and why", site: local, facts: []edit{{poolB, "phase: ONLINE", phase("OFFLINE", `{type: PoolLost, status: "True", message: "no import", lastTransitionTime: "2026-05-01T00:00:00Z"}`)}},
 			want: "ERROR PoolOffline 2026-05-01: 1 of 2 pools offline: prod-b on node b (no import)"},
-		{name: "a pool is faulted, and why", site: local, facts: []edit{{poolB, "phase: ONLINE", `phase: UNAVAIL, conditions: [{type: PoolLost, status: "True", message: "no import", lastTransitionTime: "2026-05-01T00:00:00Z"}]`}},
+		{name: "a pool is faulted, and why", site: local, facts: []edit{{poolB, "phase: ONLINE", phase("UNAVAIL", `{type: PoolLost, status: "True", message: "no import", lastTransitionTime: "2026-05-01T00:00:00Z"}`)}},
 			want: "ERROR PoolFaulted 2026-05-01: 1 of 2 pools faulted: prod-b on node b (UNAVAIL: no import)"},
 		{name: "the operator has not made all", site: local, facts: []edit{{cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "PROGRESSING PoolsSettling -: the cStor operator counts 1 provisioned and 2 healthy of 2 pools"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := Package{Objects: parse(t, apply(t, c.site.spec, c.spec)), Output: parse(t, apply(t, c.site.rendered(t), c.lock))}
-			statuses, rest := poolwright().Status(p, inventory.NewLive(parse(t, apply(t, c.site.facts, c.facts))))
+			p := Package{Objects: parse(t, apply(t, specOf(t, c.site), c.spec)), Output: parse(t, apply(t, renderedOf(t, c.site), c.lock))}
+			statuses, rest := poolwright().Status(p, inventory.NewLive(parse(t, apply(t, factsOf(t, c.site), c.facts))))
 			if len(statuses) != 1 || len(rest) > 0 {
 				t.Fatalf("%d statuses, %v", len(statuses), rest)
 			}
@@ -254,102 +237,133 @@ func TestStatus(t *testing.T) {
 
 // TestStatusOfPackages holds what is told of a package as a whole.
 func TestStatusOfPackages(t *testing.T) {
-	facts := func() *inventory.Facts { return inventory.NewLive(parse(t, local.facts)) }
-	second := apply(t, local.spec, []edit{{"", "name: prod", "name: zulu"}})
+	facts := func() *inventory.Facts { return inventory.NewLive(parse(t, factsOf(t, local))) }
+	spec := func(edits ...edit) []*krm.Object { return parse(t, apply(t, specOf(t, local), edits)) }
+	second := edit{"", "name: prod", "name: zulu"}
 
 	t.Run("in the order of the names", func(t *testing.T) {
-		statuses, _ := poolwright().Status(Package{Objects: parse(t, local.spec+strings.Replace(second, "minPoolCount: 2", "minPoolCuont: 2", 1))}, facts())
+		statuses, _ := poolwright().Status(Package{Objects: append(spec(), spec(second, edit{"", "minPoolCount: 2", "minPoolCuont: 2"})...)}, facts())
 		if len(statuses) != 2 || statuses[0].Phase != health.OK || statuses[1].Spec.Name != "zulu" || statuses[1].Reason != health.InvalidSpec {
 			t.Errorf("%v", statuses)
 		}
 	})
 	t.Run("what is not to be rendered may differ from its spec", func(t *testing.T) {
-		changed := apply(t, local.spec, []edit{{"", "raidType: mirror", "raidType: mirror, compression: lz4"}})
-		only := `{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {specs: [{kind: CStorClusterConfig, name: zulu}]}}` + "\n"
-		for text, want := range map[string]string{changed + second: "RenderPending", changed + second + only: health.Healthy} {
-			statuses, rest := poolwright().Status(Package{Objects: parse(t, text), Output: parse(t, local.rendered(t))}, facts())
+		both := append(spec(edit{"", "raidType: mirror", "raidType: mirror\n    compression: lz4"}), spec(second)...)
+		only := edit{"config", "", `{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {specs: [{kind: CStorClusterConfig, name: zulu}]}}`}
+		for want, objects := range map[string][]*krm.Object{"RenderPending": both, health.Healthy: append(both, parse(t, apply(t, nil, []edit{only}))...)} {
+			statuses, rest := poolwright().Status(Package{Objects: objects, Output: parse(t, renderedOf(t, local))}, facts())
 			if len(statuses) != 2 || statuses[0].Reason != want || len(rest) > 0 {
 				t.Errorf("%v %v, want %s", statuses, rest, want)
 			}
 		}
 	})
 	t.Run("what lives is the lock of the specs in a cluster, whatever operators fill in", func(t *testing.T) {
-		ours := "labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}"
-		live := parse(t, apply(t, local.facts, []edit{{cspc, "namespace: openebs,", "namespace: openebs, " + ours + ","}}))
-		output := parse(t, apply(t, local.rendered(t), []edit{{line: `kind":"CStorPoolCluster`}}))
+		live := parse(t, apply(t, factsOf(t, local), []edit{{cspc, inOpenEBS, inOpenEBS + ours}}))
+		output := parse(t, apply(t, renderedOf(t, local), []edit{{on: "cstorpoolcluster"}}))
 		for _, o := range live {
 			if o.Owner() != "" {
 				output = append(output, o)
 			}
 		}
-		statuses, _ := poolwright().Status(Package{Objects: parse(t, local.spec), Output: output}, inventory.NewLive(live))
+		statuses, _ := poolwright().Status(Package{Objects: spec(), Output: output}, inventory.NewLive(live))
 		if len(statuses) != 1 || statuses[0].Phase != health.OK {
 			t.Errorf("%v", statuses)
 		}
 	})
 	t.Run("an error that is about no spec", func(t *testing.T) {
-		statuses, rest := poolwright().Status(Package{Objects: parse(t, local.spec+`{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {engine: none}}`)}, facts())
+		statuses, rest := poolwright().Status(Package{Objects: spec(edit{"config", "", `{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {engine: none}}`})}, facts())
 		if len(statuses) != 1 || statuses[0].Phase != health.OK || len(rest) != 1 || rest[0].Object.Kind != "RenderConfig" {
 			t.Errorf("%v %v", statuses, rest)
 		}
 	})
 }
 
-// rendered is what was rendered for the site, one object a line.
-func (s site) rendered(t *testing.T) string {
+// specOf reads the spec of a package in testdata.
+func specOf(t *testing.T, name string) map[string]string {
 	t.Helper()
-	r := poolwright().Render(Package{Objects: append(parse(t, s.spec), factsOf(t, s.facts)...)})
-	var lines strings.Builder
-	for _, o := range r.Objects {
-		lines.Write(document.AppendJSON(nil, o.Object.Node))
-		lines.WriteString("\n")
+	return filesIn(t, "packages/"+name)
+}
+
+// factsOf reads the inventory of a package in testdata.
+func factsOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	return filesIn(t, "packages/"+name+"/inventory")
+}
+
+// renderedOf is what is rendered for a package, an object each, by kind and name.
+func renderedOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	facts := parse(t, factsOf(t, name))
+	for _, o := range facts {
+		o.Path = inventory.Folder + "/facts.yaml"
 	}
-	if lines.Len() == 0 {
+	r := poolwright().Render(Package{Objects: append(parse(t, specOf(t, name)), facts...)})
+	files := map[string]string{}
+	for _, o := range r.Objects {
+		files[strings.ToLower(o.Object.Kind)+"-"+o.Object.Name] = string(o.Object.Raw)
+	}
+	if len(files) == 0 {
 		t.Fatal(r.Findings)
 	}
-	return lines.String()
+	return files
 }
 
-// factsOf wraps facts as an inventory does.
-func factsOf(t *testing.T, lines string) []*krm.Object {
+// filesIn reads the files of a folder in testdata, by their names without .yaml.
+func filesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
-	return parse(t, "{apiVersion: poolwright.io/v1alpha1, kind: Inventory, metadata: {name: all}, items: ["+strings.ReplaceAll(strings.TrimSpace(lines), "\n", ", ")+"]}\n")
-}
-
-func parse(t *testing.T, lines string) []*krm.Object {
-	t.Helper()
-	objects, err := krm.Parse(&document.Source{Name: "test", Data: []byte(strings.ReplaceAll(lines, "\n", "\n---\n"))})
-	if err != nil {
-		t.Fatal(err)
+	paths, err := filepath.Glob(filepath.Join("../testdata", folder, "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("there is nothing in %s: %v", folder, err)
 	}
-	if objects == nil {
-		objects = []*krm.Object{}
+	files := map[string]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[strings.TrimSuffix(filepath.Base(path), ".yaml")] = string(text)
+	}
+	return files
+}
+
+func parse(t *testing.T, files map[string]string) []*krm.Object {
+	t.Helper()
+	objects := []*krm.Object{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		more, err := krm.Parse(&document.Source{Name: name, Data: []byte(files[name])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, more...)
 	}
 	return objects
 }
 
-func apply(t *testing.T, lines string, edits []edit) string {
+func apply(t *testing.T, files map[string]string, edits []edit) map[string]string {
 	t.Helper()
+	edited := map[string]string{}
+	maps.Copy(edited, files)
 	for _, e := range edits {
-		changed := false
-		var out strings.Builder
-		for line := range strings.Lines(lines) {
-			switch meant := strings.Contains(line, e.line); {
-			case meant && e.old == "":
+		changed := e.old == "" && e.new != ""
+		if changed {
+			edited[e.on] = e.new
+		}
+		for name, text := range edited {
+			switch {
+			case changed && name == e.on, !strings.HasPrefix(name, e.on):
+			case e.old == "" && e.new == "":
 				changed = true
-				continue
-			case meant && strings.Contains(line, e.old):
+				delete(edited, name)
+			case e.old != "" && strings.Contains(text, e.old):
 				changed = true
-				line = strings.ReplaceAll(line, e.old, e.new)
+				edited[name] = strings.ReplaceAll(text, e.old, e.new)
 			}
-			out.WriteString(line)
 		}
 		if !changed {
 			t.Fatalf("nothing to change: %v", e)
 		}
-		lines = out.String()
 	}
-	return lines
+	return edited
 }
 
 func told(phase health.Phase, reason string, since time.Time, message string) string {

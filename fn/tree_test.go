@@ -1,6 +1,8 @@
 package fn
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -9,15 +11,14 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
-// volumes are one volume with a replica on each pool of the local site.
-const volumes = `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: cstor.csi.openebs.io, parameters: {cas-type: cstor, cstorPoolCluster: prod}}
-{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop}, spec: {storageClassName: fast, volumeName: pvc-1}, status: {phase: Bound}}
-{apiVersion: v1, kind: PersistentVolume, metadata: {name: pvc-1}, spec: {csi: {driver: cstor.csi.openebs.io, volumeHandle: pvc-1}, claimRef: {namespace: shop, name: data}}, status: {phase: Bound}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeConfig, metadata: {name: pvc-1, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod}}, status: {phase: Bound}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorVolume, metadata: {name: pvc-1, namespace: openebs}, spec: {replicationFactor: 2, desiredReplicationFactor: 2, consistencyFactor: 2}, status: {phase: Healthy}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-a, namespace: openebs, labels: {cstorpoolinstance.openebs.io/name: prod-a, cstorvolume.openebs.io/name: pvc-1}}, status: {phase: Healthy}}
-{apiVersion: cstor.openebs.io/v1, kind: CStorVolumeReplica, metadata: {name: pvc-1-prod-b, namespace: openebs, labels: {cstorpoolinstance.openebs.io/name: prod-b, cstorvolume.openebs.io/name: pvc-1}}, status: {phase: Healthy}}
-`
+// withVolume are the facts of the local package, and one volume with a replica on
+// each of its pools.
+func withVolume(t *testing.T) map[string]string {
+	t.Helper()
+	files := factsOf(t, local)
+	maps.Copy(files, filesIn(t, "snapshots/two-replicas"))
+	return files
+}
 
 // Roots of trees.
 var (
@@ -27,14 +28,13 @@ var (
 	diskRoot   = krm.ID{Group: "openebs.io", Kind: "BlockDevice", Namespace: "openebs", Name: "a-0"}
 )
 
-// Lines that are changed.
+// Files that are changed.
 const (
-	claim   = "kind: PersistentVolumeClaim,"
-	pv      = "kind: PersistentVolume,"
-	config  = "kind: CStorVolumeConfig,"
-	target  = "kind: CStorVolume,"
-	replica = "kind: CStorVolumeReplica,"
-	poolA   = "name: prod-a,"
+	claim   = "claim-"
+	pv      = "pv-"
+	config  = "cvc-"
+	target  = "cv-"
+	replica = "cvr-"
 )
 
 // TestTree changes one thing at a time where all is well. A line of what is wanted
@@ -59,7 +59,7 @@ func TestTree(t *testing.T) {
 		// The parts of a volume.
 		{name: "a claim whose volume is lost", root: claimRoot, facts: []edit{{claim, "Bound", "Lost"}},
 			want: `PersistentVolumeClaim shop/data ERROR Lost fast`},
-		{name: "a claim without its volume, of which all else is there", root: claimRoot, facts: []edit{{line: pv}}, want: `
+		{name: "a claim without its volume, of which all else is there", root: claimRoot, facts: []edit{{on: pv}}, want: `
 			PersistentVolumeClaim shop/data OK Bound fast
 			. PersistentVolume pvc-1 ERROR Missing the claim is bound to it
 			. . CStorVolumeConfig openebs/pvc-1 OK Bound`},
@@ -73,21 +73,21 @@ func TestTree(t *testing.T) {
 			want: `PersistentVolume pvc-1 OK Bound other, claim shop/data`, leaf: true},
 		{name: "a volume that cannot be made", root: claimRoot, facts: []edit{{config, "Bound", "Failed"}},
 			want: `. CStorVolumeConfig openebs/pvc-1 ERROR Failed`},
-		{name: "a volume that is not made yet", root: claimRoot, facts: []edit{{config, "Bound", "Pending"}, {line: target}, {line: replica}}, want: `
+		{name: "a volume that is not made yet", root: claimRoot, facts: []edit{{config, "Bound", "Pending"}, {on: target}, {on: replica}}, want: `
 			PersistentVolumeClaim shop/data OK Bound fast
 			. CStorVolumeConfig openebs/pvc-1 PROGRESSING Pending`, leaf: true},
-		{name: "a volume that was made and is gone", root: claimRoot, facts: []edit{{line: target}, {line: replica}}, want: `
+		{name: "a volume that was made and is gone", root: claimRoot, facts: []edit{{on: target}, {on: replica}}, want: `
 			. CStorVolumeConfig openebs/pvc-1 OK Bound
 			. . CStorVolume openebs/pvc-1 ERROR Missing`},
-		{name: "a volume that has not noticed that its replicas are gone", root: claimRoot, facts: []edit{{line: replica}}, want: `
+		{name: "a volume that has not noticed that its replicas are gone", root: claimRoot, facts: []edit{{on: replica}}, want: `
 			. . CStorVolume openebs/pvc-1 ERROR Healthy 0 of 2 replicas healthy
 			. . . CStorVolumeReplica openebs/pvc-1-? ERROR Missing
 			. . . CStorVolumeReplica openebs/pvc-1-? ERROR Missing`},
 		{name: "a volume that starts", root: claimRoot, facts: []edit{{target, "Healthy", "Init"}},
 			want: `. . CStorVolume openebs/pvc-1 PROGRESSING Init 2 of 2 replicas healthy`},
-		{name: "a degraded volume that nobody mends", root: claimRoot, facts: []edit{{target, "Healthy", "Degraded"}, {"pvc-1-prod-b", "Healthy", "Offline"}},
+		{name: "a degraded volume that nobody mends", root: claimRoot, facts: []edit{{target, "Healthy", "Degraded"}, {"cvr-pvc-1-prod-b", "Healthy", "Offline"}},
 			want: `. . CStorVolume openebs/pvc-1 ERROR Degraded 1 of 2 replicas healthy`},
-		{name: "a degraded volume that is mended", root: claimRoot, facts: []edit{{target, "Healthy", "Degraded"}, {"pvc-1-prod-b", "Healthy", "Rebuilding"}},
+		{name: "a degraded volume that is mended", root: claimRoot, facts: []edit{{target, "Healthy", "Degraded"}, {"cvr-pvc-1-prod-b", "Healthy", "Rebuilding"}},
 			want: `. . CStorVolume openebs/pvc-1 PROGRESSING Degraded 1 of 2 replicas healthy`},
 		{name: "one replica more is wanted", root: claimRoot, facts: []edit{{target, "desiredReplicationFactor: 2", "desiredReplicationFactor: 3"}},
 			want: `. . . CStorVolumeReplica openebs/pvc-1-? ERROR Missing`},
@@ -99,7 +99,7 @@ func TestTree(t *testing.T) {
 		{name: "a pool that starts", facts: []edit{{poolA, "ONLINE", `""`}}, want: `
 			CStorPoolCluster openebs/prod PROGRESSING 1 of 2 pools healthy
 			. CStorPoolInstance openebs/prod-a PROGRESSING on node a, mirror, not ready yet`},
-		{name: "a pool is on a node that is gone", facts: []edit{{line: "kind: Node, metadata: {name: a,"}}, want: `
+		{name: "a pool is on a node that is gone", facts: []edit{{on: nodeA}}, want: `
 			CStorPoolCluster openebs/prod ERROR 1 of 2 pools healthy
 			. CStorPoolInstance openebs/prod-a ERROR ONLINE on host host-a, mirror, its node is missing`},
 		{name: "a pool is on a node that is not ready", facts: []edit{{nodeA, `"True"`, `"False"`}}, want: `
@@ -107,26 +107,26 @@ func TestTree(t *testing.T) {
 			. CStorPoolInstance openebs/prod-a ERROR ONLINE on node a, mirror, its node is not ready`},
 		{name: "a pool cluster that goes", facts: []edit{{cspc, "creationTimestamp", "deletionTimestamp"}},
 			want: `CStorPoolCluster openebs/prod ERROR 2 of 2 pools healthy being deleted`},
-		{name: "pools that are not made yet", facts: []edit{{line: instance}, {cspc, "provisionedInstances: 2", "provisionedInstances: 0"}, {line: replica}}, want: `
+		{name: "pools that are not made yet", facts: []edit{{on: instance}, {cspc, "provisionedInstances: 2", "provisionedInstances: 0"}, {on: replica}}, want: `
 			CStorPoolCluster openebs/prod PROGRESSING 0 of 2 pools healthy
 			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-a
 			. . BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
 			. . BlockDevice openebs/a-1 OK Active, Claimed /dev/sdc, 100Gi, on host host-a
 			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-b`},
-		{name: "a pool that was made, and is gone", facts: []edit{{line: "kind: CStorPoolInstance, metadata: {name: prod-b,"}},
+		{name: "a pool that was made, and is gone", facts: []edit{{on: poolB}},
 			want: `. CStorPoolInstance openebs/prod-? ERROR Missing it was made before, on host host-b`},
-		{name: "a pool that is gone, on which volumes have replicas", facts: []edit{{line: "kind: CStorPoolInstance, metadata: {name: prod-b,"}, {"pvc-1-prod-b", "labels:", "annotations: {cstorpoolinstance.openebs.io/hostname: host-b}, labels:"}},
+		{name: "a pool that is gone, on which volumes have replicas", facts: []edit{{on: poolB}, {"cvr-pvc-1-prod-b", "  labels:", "  annotations: {cstorpoolinstance.openebs.io/hostname: host-b}\n  labels:"}},
 			want: `. CStorPoolInstance openebs/prod-b ERROR Missing it was made before, on host host-b`},
-		{name: "a cloud disk that is in no pool yet", facts: []edit{{line: "c"}},
+		{name: "a cloud disk that is in no pool yet", facts: []edit{{}},
 			more: `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: prod-n-0, namespace: openebs, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}}, spec: {storageClassName: fast}, status: {phase: Pending}}`,
 			want: `PersistentVolumeClaim openebs/prod-n-0 PROGRESSING Pending fast`},
 		{name: "another cluster has its own pools", more: `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: second, namespace: openebs}, spec: {pools: [{nodeSelector: {kubernetes.io/hostname: host-z}}]}}`,
 			want: `CStorPoolCluster openebs/prod OK 2 of 2 pools healthy`},
-		{name: "a snapshot that does not tell of the nodes' health", facts: []edit{{"kind: Node", "type: Ready", "type: Other"}},
+		{name: "a snapshot that does not tell of the nodes' health", facts: []edit{{"node-", "type: Ready", "type: Other"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
-		{name: "a pool of no cluster", facts: []edit{{line: "c"}}, more: `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: x, namespace: openebs}, spec: {hostName: x, poolConfig: {dataRaidGroupType: stripe}}, status: {phase: ONLINE}}`,
+		{name: "a pool of no cluster", facts: []edit{{}}, more: `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolInstance, metadata: {name: x, namespace: openebs}, spec: {hostName: x, poolConfig: {dataRaidGroupType: stripe}}, status: {phase: ONLINE}}`,
 			want: `CStorPoolInstance openebs/x OK ONLINE on host x, stripe`},
-		{name: "a claim that waits for a cluster that is not there", facts: []edit{{"kind: StorageClass", "prod", "other"}},
+		{name: "a claim that waits for a cluster that is not there", facts: []edit{{"class-", "prod", "other"}},
 			more: `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: later, namespace: shop}, spec: {storageClassName: fast}, status: {phase: Pending}}`,
 			want: `PersistentVolumeClaim shop/later PROGRESSING Pending fast`},
 
@@ -135,64 +135,64 @@ func TestTree(t *testing.T) {
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it stops`},
 		{name: "without one of two replicas, where one is enough", root: nodeRoot, facts: []edit{{target, "consistencyFactor: 2", "consistencyFactor: 1"}},
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it goes on`},
-		{name: "more than half is needed where nothing else is said", root: nodeRoot, facts: []edit{{target, ", consistencyFactor: 2", ""}},
+		{name: "more than half is needed where nothing else is said", root: nodeRoot, facts: []edit{{target, "  consistencyFactor: 2\n", "\n"}},
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 1 of 2 replicas left, it stops`},
-		{name: "without a dead disk, the pool goes on as it does already", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}, {"name: a-0,", "Active", "Inactive"}}, want: `
+		{name: "without a dead disk, the pool goes on as it does already", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}, {"a-0", "Active", "Inactive"}}, want: `
 			. CStorPoolInstance openebs/prod-a ERROR DEGRADED on node a, mirror, degraded, without this disk: it goes on`},
-		{name: "without a good disk of a pool that lacks another", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}, {"name: a-1,", "Active", "Inactive"}}, want: `
+		{name: "without a good disk of a pool that lacks another", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}, {"a-1", "Active", "Inactive"}}, want: `
 			. CStorPoolInstance openebs/prod-a ERROR DEGRADED on node a, mirror, degraded, without this disk: it stops`},
 		{name: "without a disk of a pool that lacks nobody knows which", root: diskRoot, facts: []edit{{poolA, "ONLINE", "DEGRADED"}}, want: `
 			. CStorPoolInstance openebs/prod-a ERROR DEGRADED on node a, mirror, degraded, without this disk: it may stop`},
-		{name: "without a dead disk of a pool that is offline", root: diskRoot, facts: []edit{{poolA, "ONLINE", "OFFLINE"}, {"name: a-0,", "Active", "Inactive"}}, want: `
+		{name: "without a dead disk of a pool that is offline", root: diskRoot, facts: []edit{{poolA, "ONLINE", "OFFLINE"}, {"a-0", "Active", "Inactive"}}, want: `
 			. CStorPoolInstance openebs/prod-a ERROR OFFLINE on node a, mirror, offline, without this disk: it may stop`},
-		{name: "without a disk of a pool that rebuilds", root: diskRoot, facts: []edit{{poolA, "phase: ONLINE", `phase: ONLINE, conditions: [{type: DiskReplacement, status: "True"}]`}}, want: `
+		{name: "without a disk of a pool that rebuilds", root: diskRoot, facts: []edit{{poolA, "phase: ONLINE", phase("ONLINE", `{type: DiskReplacement, status: "True"}`)}}, want: `
 			. CStorPoolInstance openebs/prod-a PROGRESSING ONLINE on node a, mirror, rebuilding on a new disk, without this disk: it may stop`},
 		{name: "two pools on the node", root: nodeRoot, facts: []edit{{poolB, "host-b", "host-a"}},
 			want: `. . . CStorVolume openebs/pvc-1 OK Healthy without this node: 0 of 2 replicas left, it stops`},
-		{name: "a pool that only its label places", root: nodeRoot, facts: []edit{{poolA, "hostName: host-a, ", ""}},
+		{name: "a pool that only its label places", root: nodeRoot, facts: []edit{{poolA, "  hostName: host-a\n", "\n"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
-		{name: "a pool without labels", root: nodeRoot, facts: []edit{{poolA, "labels: {kubernetes.io/hostname: host-a, openebs.io/cstor-pool-cluster: prod}", "labels: {}"}},
+		{name: "a pool without labels", root: nodeRoot, facts: []edit{{poolA, "    kubernetes.io/hostname: host-a\n    openebs.io/cstor-pool-cluster: prod\n", "\n"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror`},
-		{name: "a node whose pool is not made yet, and its disks", root: nodeRoot, facts: []edit{{line: poolA}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}}, want: `
+		{name: "a node whose pool is not made yet, and its disks", root: nodeRoot, facts: []edit{{on: poolA}, {on: "cvr-pvc-1-prod-a"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}}, want: `
 			Node a OK Ready
 			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-a
 			. . BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
 			. . BlockDevice openebs/a-1 OK Active, Claimed /dev/sdc, 100Gi, on host host-a
 			. BlockDevice openebs/a-2 OK Active, Unclaimed /dev/sdd, 100Gi, on host host-a, in no pool`, leaf: true},
-		{name: "a node that is gone", root: krm.ID{Kind: "Node", Name: "a"}, facts: []edit{{line: "kind: Node, metadata: {name: a,"}, {"BlockDevice, metadata: {name: a-", "path:", "nodeAttributes: {nodeName: a}, path:"}}, want: `
+		{name: "a node that is gone", root: krm.ID{Kind: "Node", Name: "a"}, facts: []edit{{on: nodeA}, {"a-", "  path:", "  nodeAttributes: {nodeName: a}\n  path:"}}, want: `
 			Node a ERROR Missing its pools or disks name it
 			. CStorPoolInstance openebs/prod-a ERROR ONLINE on host host-a, mirror, its node is missing
 			. . BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on node a`},
-		{name: "a node that is gone is told by its host where no disk names it", root: krm.ID{Kind: "Node", Name: "host-b"}, facts: []edit{{line: "kind: Node, metadata: {name: b,"}, {line: "BlockDevice, metadata: {name: b-"}, {line: "kind: CStorPoolInstance, metadata: {name: prod-b,"}}, want: `
+		{name: "a node that is gone is told by its host where no disk names it", root: krm.ID{Kind: "Node", Name: "host-b"}, facts: []edit{{on: "node-b"}, {on: "b-"}, {on: poolB}}, want: `
 			Node host-b ERROR Missing its pools or disks name it
 			. CStorPoolInstance openebs/prod-? ERROR Missing it was made before, on host host-b
 			. . BlockDevice openebs/b-0 ERROR Missing the pool names it`},
-		{name: "a cordoned node", root: nodeRoot, facts: []edit{{nodeA, "status:", "spec: {unschedulable: true}, status:"}},
+		{name: "a cordoned node", root: nodeRoot, facts: []edit{{nodeA, "\nstatus:", "\nspec: {unschedulable: true}\nstatus:"}},
 			want: `Node a OK Ready cordoned`},
 		{name: "a mirror needs one disk", root: diskRoot,
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror, without this disk: it goes on`},
-		{name: "a mirror that has one disk left", root: diskRoot, facts: []edit{{"name: a-1,", "Active", "Inactive"}},
+		{name: "a mirror that has one disk left", root: diskRoot, facts: []edit{{"a-1", "Active", "Inactive"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror, without this disk: it stops`},
-		{name: "a mirror whose other disk nobody reports", root: diskRoot, facts: []edit{{line: "BlockDevice, metadata: {name: a-1,"}},
+		{name: "a mirror whose other disk nobody reports", root: diskRoot, facts: []edit{{on: "a-1"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, mirror, without this disk: it stops`},
-		{name: "raidz2 needs all but two", root: diskRoot, facts: []edit{{poolA, "mirror", "raidz2"}, {"name: a-1,", "Active", "Inactive"}},
+		{name: "raidz2 needs all but two", root: diskRoot, facts: []edit{{poolA, "mirror", "raidz2"}, {"a-1", "Active", "Inactive"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, raidz2, without this disk: it goes on`},
-		{name: "raidz needs all but one", root: diskRoot, facts: []edit{{poolA, "mirror", "raidz"}, {"name: a-1,", "Active", "Inactive"}},
+		{name: "raidz needs all but one", root: diskRoot, facts: []edit{{poolA, "mirror", "raidz"}, {"a-1", "Active", "Inactive"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, raidz, without this disk: it stops`},
 		{name: "a write cache can go", root: diskRoot, facts: []edit{{poolA, "mirror", "stripe"}, {poolA, "dataRaidGroups", "writeCacheRaidGroups"}},
 			want: `. CStorPoolInstance openebs/prod-a OK ONLINE on node a, stripe, without this disk: it goes on`},
 
 		// Disks.
-		{name: "a disk that is about to go", root: diskRoot, facts: []edit{{"BlockDevice, metadata: {name: a-0,", "name: a-0,", `name: a-0, deletionTimestamp: "2026-05-01T00:00:00Z",`}},
+		{name: "a disk that is about to go", root: diskRoot, facts: []edit{{"a-0", "name: a-0\n", "name: a-0\n  deletionTimestamp: \"2026-05-01T00:00:00Z\"\n"}},
 			want: `BlockDevice openebs/a-0 ERROR Active, Claimed /dev/sdb, 100Gi, on host host-a, it is being deleted`},
-		{name: "a disk whose pool is not made yet", root: diskRoot, facts: []edit{{line: "kind: CStorPoolInstance, metadata: {name: prod-a,"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}}, want: `
+		{name: "a disk whose pool is not made yet", root: diskRoot, facts: []edit{{on: poolA}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}}, want: `
 			BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
 			. CStorPoolInstance openebs/prod-? PROGRESSING Missing not made yet, for host host-a`, leaf: true},
-		{name: "a disk that its pool does not use yet", root: diskRoot, facts: []edit{{poolA, "{blockDeviceName: a-0}, ", ""}}, want: `
+		{name: "a disk that its pool does not use yet", root: diskRoot, facts: []edit{{poolA, "    - blockDeviceName: a-0\n", "\n"}}, want: `
 			BlockDevice openebs/a-0 OK Active, Claimed /dev/sdb, 100Gi, on host host-a
 			. CStorPoolCluster openebs/prod PROGRESSING names it, and the pool on host host-a does not use it yet`},
 		{name: "a disk of the same name in another namespace", root: krm.ID{Group: "openebs.io", Kind: "BlockDevice", Namespace: "other", Name: "a-0"},
-			facts: []edit{{line: poolA}}, more: `{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: a-0, namespace: other, labels: {kubernetes.io/hostname: host-b}}, spec: {path: /dev/sdx}, status: {state: Active, claimState: Unclaimed}}`,
+			facts: []edit{{on: poolA}, {on: "cvr-pvc-1-prod-a"}}, more: `{apiVersion: openebs.io/v1alpha1, kind: BlockDevice, metadata: {name: a-0, namespace: other, labels: {kubernetes.io/hostname: host-b}}, spec: {path: /dev/sdx}, status: {state: Active, claimState: Unclaimed}}`,
 			want: `BlockDevice other/a-0 OK Active, Unclaimed /dev/sdx, 0, on host host-b, in no pool`},
 		{name: "a cloud disk that only its node tells apart", root: krm.ID{Kind: "PersistentVolume", Name: "az"}, more: `{apiVersion: v1, kind: PersistentVolume, metadata: {name: az}, spec: {csi: {driver: disk.csi.azure.com, volumeHandle: /az}}, status: {phase: Bound}}
 {apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: csi-1}, spec: {nodeName: b, source: {persistentVolumeName: az}}, status: {attached: true, attachmentMetadata: {LUN: "1"}}}
@@ -202,7 +202,10 @@ func TestTree(t *testing.T) {
 			. BlockDevice openebs/lun-b OK Active /dev/sdy, 0, on host host-b, in no pool`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			facts := apply(t, local.facts+volumes, c.facts) + c.more
+			facts := apply(t, withVolume(t), c.facts)
+			for i, more := range strings.Split(c.more, "\n") {
+				facts[fmt.Sprintf("more-%d", i)] = more
+			}
 			var got []string
 			for _, tree := range poolwright().Tree(parse(t, facts), c.root) {
 				got = append(got, lines(tree, "")...)
@@ -224,7 +227,7 @@ func TestTree(t *testing.T) {
 
 // TestTreeOthers holds that only claims on cStor are shown with its pools.
 func TestTreeOthers(t *testing.T) {
-	facts := apply(t, local.facts+volumes, []edit{{"kind: StorageClass", "cstor.csi.openebs.io", "other"}, {line: pv}, {line: "pvc-1, namespace"}, {line: replica}})
+	facts := apply(t, withVolume(t), []edit{{"class-", "cstor.csi.openebs.io", "other"}, {on: pv}, {on: config}, {on: target}, {on: replica}})
 	trees := poolwright().Tree(parse(t, facts), krm.ID{})
 	if len(trees) != 1 || len(trees[0].Children) != 2 {
 		t.Errorf("more than the two pools: %v", lines(trees[0], ""))
@@ -233,8 +236,8 @@ func TestTreeOthers(t *testing.T) {
 
 // TestTreeTwins holds that a class that may mean two pool clusters is of neither.
 func TestTreeTwins(t *testing.T) {
-	facts := apply(t, local.facts+volumes, []edit{{line: pv}, {line: "pvc-1, namespace"}, {line: replica}}) +
-		`{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: prod, namespace: elsewhere}}` + "\n"
+	facts := apply(t, withVolume(t), []edit{{on: pv}, {on: config}, {on: target}, {on: replica},
+		{"twin", "", `{apiVersion: cstor.openebs.io/v1, kind: CStorPoolCluster, metadata: {name: prod, namespace: elsewhere}}`}})
 	for range 50 {
 		trees := poolwright().Tree(parse(t, facts), krm.ID{})
 		var roots []string
@@ -250,20 +253,20 @@ func TestTreeTwins(t *testing.T) {
 // TestTreeClaims holds that the claim of a cloud disk is shown until the disk is in
 // a pool, or is to be in one.
 func TestTreeClaims(t *testing.T) {
-	owned := edit{"kind: PersistentVolumeClaim", "namespace: openebs,", "namespace: openebs, labels: {app.kubernetes.io/managed-by: poolwright}, annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod},"}
-	named := edit{instance, "hostName: n", "hostName: n, dataRaidGroups: [{blockDevices: [{blockDeviceName: bd-0}, {blockDeviceName: bd-1}]}]"}
+	owned := edit{claim, inOpenEBS, inOpenEBS + ours}
+	named := edit{instance, "  hostName: n\n", "  hostName: n\n  dataRaidGroups: [{blockDevices: [{blockDeviceName: bd-0}, {blockDeviceName: bd-1}]}]\n"}
 	for _, c := range []struct {
 		name  string
 		facts []edit
 		shown int
 	}{
-		{"in a pool", []edit{owned, named, {line: cspc}}, 0},
-		{"to be in a pool", []edit{owned, {line: instance}}, 0},
-		{"not seen by the pool cluster", []edit{owned, {line: instance}, {line: cspc}}, 2},
-		{"of somebody else", []edit{{line: instance}, {line: cspc}}, 0},
+		{"in a pool", []edit{owned, named, {on: cspc}}, 0},
+		{"to be in a pool", []edit{owned, {on: instance}}, 0},
+		{"not seen by the pool cluster", []edit{owned, {on: instance}, {on: cspc}}, 2},
+		{"of somebody else", []edit{{on: instance}, {on: cspc}}, 0},
 	} {
 		shown := 0
-		for _, tree := range poolwright().Tree(parse(t, apply(t, cloud.facts, c.facts)), krm.ID{}) {
+		for _, tree := range poolwright().Tree(parse(t, apply(t, factsOf(t, cloud), c.facts)), krm.ID{}) {
 			if tree.Object.Kind == "PersistentVolumeClaim" {
 				shown++
 			}
@@ -277,7 +280,7 @@ func TestTreeClaims(t *testing.T) {
 // TestTreeRoot holds how a root is found by its name.
 func TestTreeRoot(t *testing.T) {
 	node, disk, claimKind := krm.GroupKind{Kind: "Node"}, krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"}, krm.GroupKind{Kind: "PersistentVolumeClaim"}
-	gone := apply(t, local.facts+volumes, []edit{{line: "kind: Node, metadata: {name: b,"}})
+	gone := apply(t, withVolume(t), []edit{{on: "node-b"}})
 	for _, c := range []struct {
 		kind            krm.GroupKind
 		namespace, name string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,8 +39,14 @@ func TestSnapshotHasAllThatIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	same := map[string]bool{} // what several scripts begin with
 	for _, script := range scripts {
-		dirs = append(dirs, unpack(t, script)...)
+		for _, dir := range unpack(t, script) {
+			if text := contents(t, dir); !same[text] {
+				same[text] = true
+				dirs = append(dirs, dir)
+			}
+		}
 	}
 	packages, facts, objects := 0, 0, 0
 	compare := func(dir string, p folder.Package) {
@@ -70,9 +77,8 @@ func TestSnapshotHasAllThatIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(dir, p)
-		// Scripts keep what they put into a package on the way in a folder of this
-		// name.
-		later, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "facts", "*.yaml"))
+		// Beside it is what a script puts into the package on the way.
+		later, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "file-*.yaml", "*.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,6 +169,24 @@ func with(p folder.Package, facts []*krm.Object) folder.Package {
 	return p
 }
 
+// contents are the names and the text of all files in a folder.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, path))
+		fmt.Fprintf(&all, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
 // unpack writes the files of a script, and returns the folders that hold them.
 func unpack(t *testing.T, script string) []string {
 	t.Helper()
@@ -172,6 +196,22 @@ func unpack(t *testing.T, script string) []string {
 	}
 	dir := t.TempDir()
 	var dirs []string
+	for line := range strings.Lines(string(archive.Comment)) {
+		command := strings.Fields(line)
+		if len(command) != 3 || command[0] != "package" && command[0] != "snapshot" {
+			continue
+		}
+		top, _, _ := strings.Cut(command[2], "/")
+		if err := copyFixture(command[0]+"s", command[1], filepath.Join(dir, command[2])); err != nil {
+			t.Fatal(err)
+		}
+		// A snapshot that comes later hides what was there before.
+		stage := filepath.Join(dir, fmt.Sprintf("%s-%d", top, len(dirs)))
+		if err := os.CopyFS(stage, os.DirFS(filepath.Join(dir, top))); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, stage)
+	}
 	for _, f := range archive.Files {
 		top, rest, below := strings.Cut(f.Name, "/")
 		if !below {

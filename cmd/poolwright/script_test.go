@@ -35,32 +35,38 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// fixture is a command of the scripts: NAME DIR copies a fixture from testdata at
-// the top of the repository into a folder, over what is there.
+// fixture is a command of the scripts: NAME DIR copies a fixture into a folder.
 func fixture(kind string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) != 2 {
 			ts.Fatalf("usage: %s NAME DIR", strings.TrimSuffix(kind, "s"))
 		}
-		from, to := filepath.Join("../../testdata", kind, args[0]), ts.MkAbs(args[1])
-		ts.Check(filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			name, err := filepath.Rel(from, path)
-			if err != nil {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o777); err != nil {
-				return err
-			}
-			return os.WriteFile(filepath.Join(to, name), text, 0o666)
-		}))
+		ts.Check(copyFixture(kind, args[0], ts.MkAbs(args[1])))
 	}
+}
+
+// copyFixture copies one of the packages or snapshots in testdata, at the top of the
+// repository, into a folder, over what is there.
+func copyFixture(kind, name, dir string) error {
+	from := filepath.Join("../../testdata", kind, name)
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, below)
+		if e.IsDir() {
+			return os.MkdirAll(to, 0o777)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o666)
+	})
 }
 
 // setup gives scripts the program nobody, which runs its arguments as a user to

@@ -57,8 +57,8 @@ func TestIgnoreDifferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rendered, live map[string]any
-	readYAML(t, "testdata/differences/rendered.yaml", &rendered)
-	readYAML(t, "testdata/differences/live.yaml", &live)
+	readYAML(t, "../../testdata/differences/rendered.yaml", &rendered)
+	readYAML(t, "../../testdata/differences/live.yaml", &live)
 	if reflect.DeepEqual(rendered, live) {
 		t.Fatal("there is nothing to ignore")
 	}
