@@ -158,6 +158,9 @@ func deployed(t *testing.T, schemas *schema.Schemas) map[string]schema.Kind {
 
 // resource is the path of the objects of a kind.
 func resource(k schema.Kind, namespace string) string {
+	if k.Scope == "Cluster" {
+		return "/apis/" + k.APIVersion() + "/" + k.Plural
+	}
 	return "/apis/" + k.APIVersion() + "/namespaces/" + namespace + "/" + k.Plural
 }
 
