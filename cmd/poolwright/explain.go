@@ -165,8 +165,7 @@ func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 	return nil
 }
 
-// explain sorts choices and findings by the spec that they are about, keeping
-// their order.
+// explain sorts choices and findings by the spec that they are about.
 func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []explanation {
 	told := []explanation{}
 	of := map[finding.Ref]int{}
@@ -197,8 +196,9 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 
 // limit counts the choices, and leaves those that are to be shown.
 func (e *explanation) limit(f explainFlags, facts *inventory.Facts) {
-	if len(e.choices) > 1 || f.summary {
-		e.Summary = place.Tallies(e.choices, func(subject finding.Ref) int64 {
+	choices := place.InOrder(e.choices)
+	if len(choices) > 1 || f.summary {
+		e.Summary = place.Tallies(choices, func(subject finding.Ref) int64 {
 			if d := facts.Device(subject.Namespace, subject.Name); d != nil {
 				return d.Capacity
 			}
@@ -209,7 +209,7 @@ func (e *explanation) limit(f explainFlags, facts *inventory.Facts) {
 		e.Notes, e.lines = nil, nil
 		return
 	}
-	for _, c := range e.choices {
+	for _, c := range choices {
 		if !f.chosen || c.Verdict != place.Free && c.Verdict != place.Refused {
 			e.Choices = append(e.Choices, choice{machineRef(c.Subject), c.Node, c.Role, c.Verdict, c.Reason})
 		}

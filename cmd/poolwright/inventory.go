@@ -19,6 +19,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -158,6 +159,7 @@ type taken struct {
 	*snapshot.Snapshot
 	from   string
 	needed []krm.GroupKind
+	kinds  *system.Kinds
 }
 
 // take reads the cluster, or the dumps.
@@ -167,7 +169,7 @@ func (f inventoryFlags) take(ctx context.Context, s program, specs []*krm.Object
 	o.Keep(specs)
 	if f.dumps != nil {
 		snap, err := f.dumped(s, o)
-		return taken{Snapshot: snap, from: strings.Join(f.dumps, ", "), needed: kinds.FactsOf(specs)}, err
+		return taken{Snapshot: snap, from: strings.Join(f.dumps, ", "), needed: kinds.FactsOf(specs), kinds: kinds}, err
 	}
 	c, err := f.connect()
 	if err != nil {
@@ -177,7 +179,7 @@ func (f inventoryFlags) take(ctx context.Context, s program, specs []*krm.Object
 	o.Progress = progress.set
 	defer terminal.Follow(s.err, func() string { return "reading " + c.String() + progress.String() })()
 	snap, err := snapshot.Take(ctx, c, o)
-	return taken{Snapshot: snap, from: c.String(), needed: kinds.FactsOf(specs)}, err
+	return taken{Snapshot: snap, from: c.String(), needed: kinds.FactsOf(specs), kinds: kinds}, err
 }
 
 // counts is how much was read so far of each kind, in the order in which they
@@ -271,7 +273,7 @@ func (f inventoryFlags) gaps(t taken) []finding.Finding {
 	message := ""
 	switch {
 	case f.dumps != nil:
-		message = f.unknown(t, missed)
+		message = f.unknown(t)
 	case len(missed) > 0:
 		message = "the cluster does not have kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; they are left out"
 		if others > 0 {

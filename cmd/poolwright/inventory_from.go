@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,13 +47,19 @@ func (f inventoryFlags) dumped(s program, o snapshot.Options) (*snapshot.Snapsho
 }
 
 // unknown says of which kinds nothing is known from dumps, "" if there are none.
-func (f inventoryFlags) unknown(t taken, missed []string) string {
-	if len(t.Absent) == 0 {
-		return ""
+func (f inventoryFlags) unknown(t taken) string {
+	var missed []string
+	for _, id := range t.Absent {
+		if slices.Contains(t.needed, id) {
+			kind, _ := t.kinds.Find(id)
+			missed = append(missed, strings.TrimSuffix(kind.Plural+"."+kind.Group, "."))
+		}
 	}
-	all := len(t.Absent) + len(t.Kinds)
-	if len(missed) == 0 {
-		return fmt.Sprintf("the dump has %d of the %d kinds that are read; of the others nothing is known", len(t.Kinds), all)
+	switch {
+	case len(missed) > 0:
+		return "nothing is known of some kinds that the specs around the folder look at, not even that there are none; add to the dumps what this prints: kubectl get " + strings.Join(missed, ",") + " -A -o yaml"
+	case len(t.Absent) > 0:
+		return fmt.Sprintf("the dump has %d of the %d kinds that are read; of the others nothing is known", len(t.Kinds), len(t.Absent)+len(t.Kinds))
 	}
-	return "the dump has nothing of kinds that the specs around the folder look at: " + strings.Join(missed, ", ") + "; nothing is known of them, which is not the same as that there are none"
+	return ""
 }

@@ -192,6 +192,7 @@ func (l *localDisks) passOver() {
 			decided[subject.Name] = true
 		}
 	}
+	idle := idleNodes{l.stock, map[string]supply{}}
 	for _, d := range l.facts.Devices {
 		if d.Namespace != l.namespace || decided[d.Name] {
 			continue
@@ -200,12 +201,35 @@ func (l *localDisks) passOver() {
 		if len(nodes) == 1 && holder != "" {
 			l.choose(l.deviceRef(d.Name), nodes[0].Name, "", place.Refused, "it is taken by "+holder)
 		} else if len(nodes) == 1 {
-			l.choose(l.deviceRef(d.Name), nodes[0].Name, "", place.Free, "its node holds no pool of this cluster")
+			verdict, reason := idle.judge(d, nodes[0])
+			l.choose(l.deviceRef(d.Name), nodes[0].Name, "", verdict, reason)
 		} else {
 			l.choose(l.deviceRef(d.Name), "", "", place.Refused,
 				fmt.Sprintf("%s of the inventory have its %s label %q, wanted 1", finding.Count(len(nodes), "node"), inventory.LabelHostname, d.Hostname))
 		}
 	}
+}
+
+// idleNodes are those without a pool, and what they would offer to one.
+type idleNodes struct {
+	*stock
+	offers map[string]supply // by node
+}
+
+// judge says whether a device on such a node could be used.
+func (i idleNodes) judge(d *inventory.BlockDevice, node *inventory.Node) (place.Verdict, string) {
+	if i.cfg.external() {
+		return place.Free, "its node holds no pool of this cluster"
+	}
+	s, known := i.offers[node.Name]
+	if !known {
+		s = i.offer(node.Hostname, node)
+		i.offers[node.Name] = s
+	}
+	if at := slices.IndexFunc(s.refused, func(r refusal) bool { return r.device == d }); at >= 0 {
+		return place.Refused, s.refused[at].reason
+	}
+	return place.Free, "its node holds no pool of this cluster"
 }
 
 func without(devices, taken []*inventory.BlockDevice) []*inventory.BlockDevice {

@@ -19,9 +19,6 @@ type Tally struct {
 	refusals []Refusal
 }
 
-// verdicts lists all of them, from best to worst.
-var verdicts = [...]Verdict{Kept, Chosen, Held, Awaited, Free, Refused}
-
 // Final leaves out what was decided otherwise for the same spec later on: a node that
 // is kept, and then held, is held.
 func Final(choices []Choice) []Choice {
@@ -66,7 +63,7 @@ func Tallies(choices []Choice, size func(subject finding.Ref) int64) []Tally {
 // largest has 512Gi), 3 with a filesystem".
 func (t Tally) String() string {
 	var counts []string
-	for _, v := range verdicts {
+	for _, v := range Verdicts() {
 		if n := t.Verdicts[v]; n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}

@@ -63,3 +63,22 @@ func TestTallies(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+func TestInOrder(t *testing.T) {
+	node := func(name string, v Verdict) Choice {
+		return Choice{Subject: finding.Ref{Kind: "Node", Name: name}, Node: name, Verdict: v}
+	}
+	disk := func(name, node string, v Verdict) Choice {
+		return Choice{Subject: finding.Ref{Kind: "BlockDevice", Namespace: "x", Name: name}, Node: node, Verdict: v}
+	}
+	got := ""
+	for _, c := range InOrder([]Choice{
+		disk("d1", "b", Refused), node("c", Refused), disk("d2", "gone", Held), node("b", Chosen), disk("d3", "a", Free),
+		node("a", Refused), disk("d4", "b", Chosen), disk("d5", "c", Free), disk("d6", "b", Chosen), disk("d7", "", Refused),
+	}) {
+		got += c.Subject.Name + " "
+	}
+	if want := "b a c d4 d6 d1 d3 d5 d2 d7 "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
