@@ -79,6 +79,11 @@ func Specs(objects []*krm.Object) []*krm.Object {
 	})
 }
 
+// HasSpec reports whether there is a spec among objects, or in a List among them.
+func HasSpec(objects []*krm.Object) bool {
+	return len(Specs(objects)) > 0 || len(classify(Package{Objects: objects}, systems(), nil).specs) > 0
+}
+
 // OwnKinds lists the kinds that have a status of ours: the specs, and what is
 // rendered of Poolwright's own kinds.
 func OwnKinds() []krm.GroupKind {

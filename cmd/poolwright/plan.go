@@ -136,6 +136,7 @@ func newPlan(s streams) *cobra.Command {
 type plan struct {
 	against  string
 	changes  []*change.Change
+	files    int // of the output that would be written although no object in them changes
 	findings []finding.Finding
 	facts    *inventory.Facts // for the risks
 	schemas  *schema.Schemas
@@ -153,8 +154,14 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 	result := l.render(s)
 	p := plan{against: f.against, findings: result.Findings, facts: result.Facts, schemas: l.schemas}
 	if !finding.Failed(result.Findings) {
+		p.findings = l.withoutSpec(p.findings, finding.Warning)
 		if err := p.compare(ctx, s, f, base, l.Lock, rendered(result)); err != nil {
 			return err
+		}
+		if f.against == againstRendered {
+			if err := p.output(l, result.Objects); err != nil {
+				return err
+			}
 		}
 		p.changes = fn.Assess(p.facts, p.changes)
 	}
@@ -175,7 +182,7 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 		return failed
 	case f.failOn != "":
 		return report(s, p.reaching(f.failOn))
-	case len(p.changes) > 0:
+	case len(p.changes) > 0 || p.files > 0:
 		return errChanges
 	}
 	return nil

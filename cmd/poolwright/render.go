@@ -67,7 +67,11 @@ func runRender(s streams, dir, output string, check bool) error {
 		return err
 	}
 	result := l.render(s)
-	if err := report(s, result.Findings); err != nil {
+	severity := finding.Warning
+	if check {
+		severity = finding.Error
+	}
+	if err := report(s, l.withoutSpec(result.Findings, severity)); err != nil {
 		return err
 	}
 	if target == "" {

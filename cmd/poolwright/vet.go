@@ -30,7 +30,8 @@ func newVet(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fs := finding.Sort(append(l.findings, fn.Vet(l.pkg())...))
+			fs := append(l.findings, fn.Vet(l.pkg())...)
+			fs = finding.Sort(l.withoutSpec(fs, finding.Warning))
 			if f == asText {
 				if err := report(s, fs); err != nil {
 					return err
