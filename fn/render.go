@@ -34,6 +34,7 @@ type Package struct {
 	Objects []*krm.Object // everything outside the output folder: specs, facts, and what is not ours
 	Output  []*krm.Object // what the output folder holds: the lock
 	Config  *krm.Object   // the functionConfig, or nil
+	Live    []*krm.Object // what a cluster has now, in the place of the facts among Objects; nil for those
 
 	// The definitions, compiled; who renders more than once hands them on. nil:
 	// they are compiled for this package.
@@ -72,6 +73,7 @@ type prepared struct {
 	schemas *schema.Schemas
 	specs   []*system.Spec
 	policy  policy
+	live    []*krm.Object // facts of a cluster; nil for those of the package
 }
 
 // prepare classifies the objects and completes the specs.
@@ -80,7 +82,7 @@ func prepare(p Package) *prepared {
 	if schemas == nil {
 		schemas = schema.Load()
 	}
-	pkg := &prepared{classified: classify(p, systems(), schemas.Kinds()), schemas: schemas}
+	pkg := &prepared{classified: classify(p, systems(), schemas.Kinds()), schemas: schemas, live: p.Live}
 	for _, o := range pkg.classified.specs {
 		if size := sizeOf(o); size > MaxSpec {
 			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, MaxSpec)
@@ -110,6 +112,9 @@ func (pkg *prepared) render() Result {
 		return result
 	}
 	facts := inventory.New(pkg.facts)
+	if pkg.live != nil {
+		facts = inventory.NewLive(pkg.live)
+	}
 	result.Facts = facts
 	r := newReconciler(pkg.classified, facts)
 	selected, left := pkg.selected()

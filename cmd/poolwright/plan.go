@@ -33,7 +33,8 @@ Nothing is written. The package DIR is rendered in memory and compared with what
   rendered     the output folder as it lies (the default)
   live         the cluster: each object is applied in a dry run by the API server, in
                the name of the engine that applied it before, so that defaults, other
-               people's fields and the rules of the cluster are accounted for
+               people's fields and the rules of the cluster are accounted for; what
+               is said of nodes and disks is of the cluster, not of the inventory
   FOLDER       another output folder, or a package that has one: in a pull request,
                that of the branch it goes to; if it is empty, or is called rendered
                and is not there, nothing was rendered before, and all of this is new
@@ -154,8 +155,7 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 	result := l.render(s)
 	p := plan{against: f.against, findings: result.Findings, facts: result.Facts, schemas: l.schemas}
 	if !finding.Failed(result.Findings) {
-		p.findings = l.withoutSpec(p.findings, finding.Warning)
-		if err := p.compare(ctx, s, f, base, l.Lock, rendered(result)); err != nil {
+		if err := p.compare(ctx, s, f, base, l, rendered(result)); err != nil {
 			return err
 		}
 		if f.against == againstRendered {
@@ -164,6 +164,9 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 			}
 		}
 		p.changes = fn.Assess(p.facts, p.changes)
+	}
+	if f.against == againstRendered {
+		p.findings = l.withoutSpec(p.findings, finding.Warning) // elsewhere a spec that was deleted is seen
 	}
 	p.findings = finding.Sort(p.findings)
 	failed := report(s, p.findings)
@@ -189,12 +192,12 @@ func runPlan(ctx context.Context, s streams, dir string, f *planFlags) error {
 }
 
 // compare finds what would change. The error says that it could not be found out.
-func (p *plan) compare(ctx context.Context, s streams, f *planFlags, base string, lock, wanted []*krm.Object) error {
+func (p *plan) compare(ctx context.Context, s streams, f *planFlags, base string, l loaded, wanted []*krm.Object) error {
 	switch f.against {
 	case againstRendered:
-		p.changes = change.Between(ours(lock), wanted)
+		p.changes = change.Between(ours(l.Lock), wanted)
 	case againstLive:
-		return p.live(ctx, s, f, lock, wanted)
+		return p.live(ctx, s, f, l, wanted)
 	default:
 		return p.folder(base, wanted)
 	}
