@@ -33,6 +33,7 @@ type Package struct {
 	Objects []*krm.Object // everything outside the output folder: specs, facts, and what is not ours
 	Output  []*krm.Object // what the output folder holds: the lock
 	Config  *krm.Object   // the functionConfig, or nil
+	Live    []*krm.Object // what a cluster has now, in the place of the facts among Objects; nil for those
 }
 
 // Rendered is one object of the output and its file, relative to the output
@@ -67,11 +68,12 @@ type prepared struct {
 	function *Function
 	specs    []*system.Spec
 	policy   policy
+	live     []*krm.Object // facts of a cluster; nil for those of the package
 }
 
 // prepare classifies the objects and completes the specs.
 func (f *Function) prepare(p Package) *prepared {
-	pkg := &prepared{classified: classify(p, f.kinds, f.schemas.Kinds()), function: f}
+	pkg := &prepared{classified: classify(p, f.kinds, f.schemas.Kinds()), function: f, live: p.Live}
 	for _, o := range pkg.classified.specs {
 		if size := sizeOf(o); size > MaxSpec {
 			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, MaxSpec)
@@ -101,6 +103,9 @@ func (pkg *prepared) render() Result {
 		return result
 	}
 	facts := inventory.New(pkg.facts)
+	if pkg.live != nil {
+		facts = inventory.NewLive(pkg.live)
+	}
 	result.Facts = facts
 	r := newReconciler(pkg.classified, facts)
 	selected, left := pkg.selected()

@@ -65,3 +65,8 @@ func (pkg *prepared) invalid() (statuses []health.Status, rest []finding.Finding
 	}
 	return statuses, rest
 }
+
+// HasSpec reports whether there is a spec among objects, or in a List among them.
+func (f *Function) HasSpec(objects []*krm.Object) bool {
+	return len(f.kinds.Specs(objects)) > 0 || len(classify(Package{Objects: objects}, f.kinds, nil).specs) > 0
+}

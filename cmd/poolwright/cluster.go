@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
@@ -24,4 +26,14 @@ func (f *clusterFlags) connect() (*cluster.Cluster, error) {
 	// back as an error, too.
 	klog.SetLogger(logr.Discard())
 	return cluster.Connect(f.Options)
+}
+
+// connectOrFrom is connect for a verb that takes --from: a package may have all that it
+// needs.
+func (f *clusterFlags) connectOrFrom() (*cluster.Cluster, error) {
+	c, err := f.connect()
+	if err != nil {
+		err = fmt.Errorf("%w; or, without a cluster, read the inventory of the package with --from inventory", err)
+	}
+	return c, err
 }

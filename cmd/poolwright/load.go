@@ -3,11 +3,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -55,6 +58,22 @@ func (l loaded) addPlace(fs []finding.Finding) {
 			fs[i].Message += " -o " + quote(filepath.Join(l.input.Dir, inventory.Folder))
 		}
 	}
+}
+
+// withoutSpec adds a finding where a package has no spec, and that is not for an error:
+// a pipeline that renders the wrong folder would be green for ever.
+func (l loaded) withoutSpec(function *fn.Function, fs []finding.Finding, severity finding.Severity) []finding.Finding {
+	if finding.Failed(fs) || function.HasSpec(l.Objects) {
+		return fs
+	}
+	var kinds []string
+	for _, k := range function.Kinds().In(system.RoleSpec) {
+		kinds = append(kinds, k.Kind)
+	}
+	return append(fs, finding.Finding{
+		Severity: severity, Rule: "no-spec", Pos: document.Position{File: l.input.Dir},
+		Message: "there is no spec in it (" + strings.Join(kinds, ", ") + "), so there is nothing to render; is it the right one?",
+	})
 }
 
 // dirArg is the argument DIR of a verb.

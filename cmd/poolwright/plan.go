@@ -32,7 +32,8 @@ Nothing is written. The package DIR is rendered in memory and compared with what
   rendered     the output folder as it lies (the default)
   live         the cluster: each object is applied in a dry run by the API server, in
                the name of the engine that applied it before, so that defaults, other
-               people's fields and the rules of the cluster are accounted for
+               people's fields and the rules of the cluster are accounted for; what
+               is said of nodes and disks is of the cluster, not of the inventory
   FOLDER       another output folder, or a package that has one: in a pull request,
                that of the branch it goes to; if it is empty, or is called rendered
                and is not there, nothing was rendered before, and all of this is new
@@ -136,6 +137,7 @@ type plan struct {
 	function *fn.Function
 	against  string
 	changes  []*change.Change
+	files    int // of the output that would be written although no object in them changes
 	findings []finding.Finding
 	facts    *inventory.Facts // for the risks
 }
@@ -152,10 +154,18 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 	result := l.render(s)
 	p := plan{function: s.function, against: f.against, findings: result.Findings, facts: result.Facts}
 	if !finding.Failed(result.Findings) {
-		if err := p.compare(ctx, s, f, base, l.Lock, rendered(result)); err != nil {
+		if err := p.compare(ctx, s, f, base, l, rendered(result)); err != nil {
 			return err
 		}
+		if f.against == againstRendered {
+			if err := p.output(l, result.Objects); err != nil {
+				return err
+			}
+		}
 		p.changes = p.function.Assess(p.facts, p.changes)
+	}
+	if f.against == againstRendered {
+		p.findings = l.withoutSpec(s.function, p.findings, finding.Warning) // elsewhere a spec that was deleted is seen
 	}
 	p.findings = finding.Sort(p.findings)
 	failed := report(s.streams, p.findings)
@@ -174,19 +184,19 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 		return failed
 	case f.failOn != "":
 		return report(s.streams, p.reaching(f.failOn))
-	case len(p.changes) > 0:
+	case len(p.changes) > 0 || p.files > 0:
 		return errChanges
 	}
 	return nil
 }
 
 // compare finds what would change. The error says that it could not be found out.
-func (p *plan) compare(ctx context.Context, s program, f *planFlags, base string, lock, wanted []*krm.Object) error {
+func (p *plan) compare(ctx context.Context, s program, f *planFlags, base string, l loaded, wanted []*krm.Object) error {
 	switch f.against {
 	case againstRendered:
-		p.changes = change.Between(ours(lock), wanted)
+		p.changes = change.Between(ours(l.Lock), wanted)
 	case againstLive:
-		return p.live(ctx, s, f, lock, wanted)
+		return p.live(ctx, s, f, l, wanted)
 	default:
 		return p.folder(base, wanted)
 	}

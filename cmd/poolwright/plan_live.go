@@ -18,7 +18,7 @@ import (
 
 // live compares with the cluster. What the lock holds tells whose objects are
 // looked for there.
-func (p *plan) live(ctx context.Context, s program, f *planFlags, lock, wanted []*krm.Object) error {
+func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, wanted []*krm.Object) error {
 	c, err := f.cluster.connect()
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, lock, wanted [
 	for _, k := range kinds.In(system.RoleRendered, system.RoleLock) {
 		options.Kinds = append(options.Kinds, k.GroupKind)
 	}
-	for _, o := range ours(lock) {
+	for _, o := range ours(l.Lock) {
 		options.Owners = append(options.Owners, o.Owner())
 	}
 	var done atomic.Int64
@@ -40,12 +40,13 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, lock, wanted [
 	if err != nil {
 		return err
 	}
-	// The snapshot of the package may be old: what is at risk is what lives.
-	facts, err := snapshot.Take(ctx, c, snapshot.Options{Kinds: kinds.Status(), Served: result.Served})
+	take := snapshot.Options{Kinds: kinds.Status(), Served: result.Served}
+	take.Keep(kinds.Specs(l.Objects))
+	facts, err := snapshot.Take(ctx, c, take)
 	if err != nil {
 		return err
 	}
-	p.facts = inventory.NewLive(facts.Objects())
+	p.judge(l, facts.Objects(), wanted)
 	p.findings = append(p.findings, result.Findings...)
 	old := result.Old
 	switch {
@@ -56,6 +57,27 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, lock, wanted [
 	}
 	p.changes = change.Between(old, result.New)
 	return nil
+}
+
+// judge takes what there is to say about nodes and disks from the cluster. What is
+// planned is what the package gives, and an engine applies; but its snapshot may be old,
+// and then its warnings contradict what lives. A cluster without any node is one of
+// which nothing is known.
+func (p *plan) judge(l loaded, facts, wanted []*krm.Object) {
+	p.facts = inventory.NewLive(facts)
+	if len(p.facts.Nodes) == 0 {
+		return
+	}
+	pkg := l.pkg()
+	pkg.Live = facts
+	now := p.function.Render(pkg)
+	p.findings = now.Findings
+	if n := len(change.Between(wanted, rendered(now))); n > 0 && !finding.Failed(now.Findings) {
+		p.findings = append(p.findings, finding.Finding{
+			Severity: finding.Info, Rule: "inventory-old",
+			Message: fmt.Sprintf("the inventory of the package is not what the cluster has now, with which %s would be rendered otherwise; take it anew with poolwright inventory", finding.Count(n, "object")),
+		})
+	}
 }
 
 // others has a finding for each spec that is not in the package and of which

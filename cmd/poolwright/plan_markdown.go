@@ -96,7 +96,7 @@ func (p *plan) verdict() string {
 		return "data can be lost"
 	case n.Disruptive > 0:
 		return "disruptive"
-	case len(p.changes) > 0:
+	case len(p.changes) > 0 || p.files > 0:
 		return "safe"
 	}
 	return "no changes"

@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // print writes the plan in the form that -o names.
@@ -157,7 +158,10 @@ func (p *plan) tally() tally {
 
 // summary is the plan in one line.
 func (p *plan) summary() string {
-	if len(p.changes) == 0 {
+	switch {
+	case len(p.changes) == 0 && p.files > 0:
+		return "no object changes; " + finding.Count(p.files, "file") + " to write"
+	case len(p.changes) == 0:
 		return "no changes"
 	}
 	n := p.tally()

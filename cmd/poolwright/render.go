@@ -67,7 +67,11 @@ func runRender(s program, dir, output string, check bool) error {
 		return err
 	}
 	result := l.render(s)
-	if err := report(s.streams, result.Findings); err != nil {
+	severity := finding.Warning
+	if check {
+		severity = finding.Error
+	}
+	if err := report(s.streams, l.withoutSpec(s.function, result.Findings, severity)); err != nil {
 		return err
 	}
 	if target == "" {

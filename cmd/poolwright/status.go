@@ -163,8 +163,12 @@ func runStatus(ctx context.Context, s program, dir string, f statusFlags) error 
 		view.statuses, view.rest = s.function.Status(at.pkg, facts)
 		return printStatuses(s, dir, f, at, view.of(f.namespace))
 	}
+	connect := f.connectOrFrom
+	if f.cluster || f.watch {
+		connect = f.connect
+	}
 	var err error
-	if at.cluster, err = f.connect(); err != nil {
+	if at.cluster, err = connect(); err != nil {
 		return err
 	}
 	if f.watch {

@@ -172,7 +172,7 @@ func treeFacts(ctx context.Context, s program, f treeFlags) ([]*krm.Object, erro
 		facts, more := s.function.Facts(p.Objects, false)
 		return facts, reportErrors(s, append(fs, more...))
 	case fromLive:
-		c, err := f.connect()
+		c, err := f.connectOrFrom()
 		if err != nil {
 			return nil, err
 		}

@@ -43,6 +43,12 @@ func outputAround(path string) string {
 	if filepath.Base(path) == fn.RenderedFolder {
 		return path
 	}
+	return madeByRender(path)
+}
+
+// madeByRender is the folder with a kustomization of render that a path is or lies in,
+// or "".
+func madeByRender(path string) string {
 	for {
 		data, err := os.ReadFile(filepath.Join(path, kustomizationFile))
 		if err == nil && bytes.HasPrefix(unixLines(data), []byte(madeBy)) {

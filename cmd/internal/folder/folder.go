@@ -179,9 +179,20 @@ func checkTarget(dir, target string) error {
 	if err != nil {
 		return nil
 	}
-	if out, err := realPath(target); err == nil && within(out, pkg) {
-		return usage("-o %s: the output folder must not be the package or hold it; name a folder of its own, such as %s",
-			target, filepath.Join(dir, fn.RenderedFolder))
+	out, err := realPath(target)
+	if err != nil {
+		return nil // writing says why
+	}
+	own := filepath.Join(dir, fn.RenderedFolder)
+	if within(out, pkg) {
+		return usage("-o %s: the output folder must not be the package or hold it; name a folder of its own, such as %s", target, own)
+	}
+	above := filepath.Dir(out)
+	if within(filepath.Join(pkg, fn.RenderedFolder), above) || madeByRender(above) != "" {
+		return usage("-o %s: lies in an output folder, which is written as a whole, and where everything is the lock; name a folder of its own, such as %s", target, own)
+	}
+	if rel, err := filepath.Rel(pkg, out); err == nil && within(pkg, out) && fn.InInventory(filepath.ToSlash(rel)+"/") {
+		return usage("-o %s: lies in an inventory, where everything is a fact; name a folder of its own, such as %s", target, own)
 	}
 	return nil
 }

@@ -36,6 +36,9 @@ type FileChange struct {
 
 func (c FileChange) String() string { return string(c.Action) + " " + c.Name }
 
+// IsKustomization reports whether it is the file that lists all others.
+func (c FileChange) IsKustomization() bool { return c.path == kustomizationFile }
+
 // Plan is what is to be done to an output folder. Making one touches nothing.
 type Plan struct {
 	Changes   []FileChange // sorted by name
