@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -36,13 +37,13 @@ func (f *initFlags) ask(s streams, system string) error {
 func askAll(in *bufio.Reader, out io.Writer, questions []question, check func() error) error {
 	for _, q := range questions {
 		for {
-			terminal.Printf(out, "%s: ", q.text)
+			fmt.Fprintf(out, "%s: ", q.text)
 			answer, err := in.ReadString('\n')
 			*q.value = strings.TrimSpace(answer)
 			wrong := check()
 			switch {
 			case errors.Is(err, io.EOF):
-				terminal.Println(out)
+				fmt.Fprintln(out)
 				return wrong
 			case err != nil:
 				return err
@@ -50,7 +51,7 @@ func askAll(in *bufio.Reader, out io.Writer, questions []question, check func() 
 			if wrong == nil {
 				break
 			}
-			terminal.Println(out, wrong)
+			terminal.Printf(out, "%v\n", wrong)
 		}
 	}
 	return nil
