@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -37,13 +36,13 @@ func (f *initFlags) ask(s streams, system string) error {
 func askAll(in *bufio.Reader, out io.Writer, questions []question, check func() error) error {
 	for _, q := range questions {
 		for {
-			fmt.Fprintf(out, "%s: ", q.text)
+			terminal.Printf(out, "%s: ", q.text)
 			answer, err := in.ReadString('\n')
 			*q.value = strings.TrimSpace(answer)
 			wrong := check()
 			switch {
 			case errors.Is(err, io.EOF):
-				fmt.Fprintln(out)
+				terminal.Println(out)
 				return wrong
 			case err != nil:
 				return err
@@ -51,7 +50,7 @@ func askAll(in *bufio.Reader, out io.Writer, questions []question, check func() 
 			if wrong == nil {
 				break
 			}
-			terminal.Printf(out, "%v\n", wrong)
+			terminal.Println(out, wrong)
 		}
 	}
 	return nil
