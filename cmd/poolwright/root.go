@@ -17,14 +17,16 @@ Without a verb it is a KRM function: a ResourceList on the standard input is
 rendered to the standard output, as by "poolwright fn".
 
 Manifests and tables go to the standard output, everything else to the standard
-error. Exit codes: 0 fine, 1 findings of severity error or a failure, 2 bad usage.`
+error. Exit codes: 0 fine, 1 findings of severity error or a failure, 2 bad usage,
+and of plan that there are changes.`
 
-const rootExample = `  # A package that renders, to start from
+const rootExample = `  # A package to start from, with a snapshot of the cluster
+  poolwright inventory -o mycluster/inventory
   poolwright init cstor-local mycluster
 
-  # Render it into mycluster/rendered, and say why each disk was chosen
-  poolwright render mycluster
+  # Say which nodes and disks would be chosen, and why; then render mycluster/rendered
   poolwright explain mycluster
+  poolwright render mycluster
 
   # In a pipeline: fail if somebody forgot to render
   poolwright render mycluster --check`

@@ -53,7 +53,7 @@ func TestTallies(t *testing.T) {
 		{Subject: node("b"), Verdict: Chosen},
 		{Subject: disk("d2"), Verdict: Free},
 		{Subject: disk("d3"), Verdict: Chosen},
-	}, func(subject finding.Ref) int64 { return 1 << 30 }) {
+	}, func(finding.Ref) int64 { return 1 << 30 }) {
 		got += tally.String() + "\n"
 	}
 	want := `2 nodes: 1 chosen, 1 held

@@ -41,7 +41,7 @@ func TestPages(t *testing.T) {
 // TestLinks holds that what the pages link to in the repository is there.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
-	for _, page := range slices.Concat(pages(t, "docs/*.md"), pages(t, "README.md"), pages(t, "examples/*/README.md")) {
+	for _, page := range slices.Concat(pages(t, "*.md"), pages(t, "docs/*.md"), pages(t, "docs/*/*.md"), pages(t, "examples/*/README.md")) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -23,6 +23,37 @@ func Start(t *testing.T, root string, definitions []string, tools ...string) (Cl
 	if err := cluster.Join("stor-1", "stor-2", "stor-3"); err != nil {
 		t.Fatal(err)
 	}
+	o := reader(t, root)
+	o.Env = append(o.Env, "KUBECONFIG="+cluster.Kubeconfig)
+	return cluster, o
+}
+
+// StartAlone makes the machine of a reader who has no cluster. It skips as Start does.
+func StartAlone(t *testing.T, root string, tools ...string) Options {
+	t.Helper()
+	root, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	need(t, append(tools, "bash", "git")...)
+	o := reader(t, root)
+	o.Env = append(o.Env, "KUBECONFIG="+filepath.Join(t.TempDir(), "none"))
+	return o
+}
+
+func need(t *testing.T, tools ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: -short leaves out what runs other programs")
+	}
+	for _, program := range tools {
+		tool.Need(t, program)
+	}
+}
+
+// reader has poolwright and what make built on the PATH, and an empty repository.
+func reader(t *testing.T, root string) Options {
+	t.Helper()
 	home := t.TempDir()
 	repository, settings, bin := filepath.Join(home, "storage.git"), filepath.Join(home, "gitconfig"), filepath.Join(home, "bin")
 	command(t, root, "go", "build", "-o", filepath.Join(bin, "poolwright"), "./cmd/poolwright")
@@ -31,8 +62,8 @@ func Start(t *testing.T, root string, definitions []string, tools ...string) (Cl
 	if err := os.WriteFile(settings, []byte(user), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return cluster, Options{Env: []string{
-		"HOME=" + home, "KUBECONFIG=" + cluster.Kubeconfig, "REPOSITORY=" + repository, "POOLWRIGHT=" + root,
+	return Options{Env: []string{
+		"HOME=" + home, "REPOSITORY=" + repository, "POOLWRIGHT=" + root,
 		"GIT_CONFIG_GLOBAL=" + settings, "GIT_CONFIG_NOSYSTEM=1",
 		"PATH=" + bin + string(filepath.ListSeparator) + filepath.Join(root, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"),
 	}}
@@ -42,15 +73,10 @@ func Start(t *testing.T, root string, definitions []string, tools ...string) (Cl
 // and returns it with root as an absolute path. It skips as Start does.
 func StartCluster(t *testing.T, root string, definitions []string, tools ...string) (Cluster, string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("skipped: -short leaves out what runs other programs")
-	}
+	need(t, tools...)
 	root, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, program := range tools {
-		tool.Need(t, program)
 	}
 	kubectl := tool.Need(t, "kubectl")
 	files := tool.Upstream(t, append([]string{"openebs-cstor.yaml", "openebs-ndm.yaml"}, definitions...)...)

@@ -52,7 +52,7 @@ func TestInventoryIsReadAsOne(t *testing.T) {
 func TestInventoryThatChangesForEver(t *testing.T) {
 	pkg := t.TempDir()
 	exchangeInventory(t, pkg, "old")
-	r := &reader{onFile: func(name string) { exchangeInventory(t, pkg, "new") }}
+	r := &reader{onFile: func(string) { exchangeInventory(t, pkg, "new") }}
 	r.tree(pkg)
 	if len(r.objects) > 0 || len(r.findings) != 1 || !strings.HasSuffix(r.findings[0].Pos.File, "/inventory") {
 		t.Errorf("got %s, %v", names(r.objects), r.findings)
