@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/raid"
 )
 
 // asItStands checks the wanted CStorPoolCluster as a whole, old pools and new: one disk
@@ -102,26 +103,9 @@ func groupProblems(raidType string, groups pool.Groups) []string {
 		problems = append(problems, "a stripe has exactly one RAID group")
 	}
 	for _, group := range groups {
-		if !validGroup(raidType, len(group)) {
+		if !raid.IsGroup(raidType, len(group)) {
 			problems = append(problems, fmt.Sprintf("%d disks do not make a %s group", len(group), raidType))
 		}
 	}
 	return problems
-}
-
-// validGroup holds the sizes that cStor takes: stripe any, mirror even, raidz
-// 2^n+1, raidz2 2^n+2 with n > 1.
-func validGroup(raidType string, size int) bool {
-	powerOfTwo := func(n, least int) bool { return n >= least && n&(n-1) == 0 }
-	switch raidType {
-	case pool.Stripe:
-		return size >= 1
-	case pool.Mirror:
-		return size >= 2 && size%2 == 0
-	case pool.RAIDZ:
-		return powerOfTwo(size-1, 2)
-	case pool.RAIDZ2:
-		return powerOfTwo(size-2, 4)
-	}
-	return false
 }

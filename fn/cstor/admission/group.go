@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
@@ -77,18 +78,27 @@ func (r *review) caches() {
 	}
 }
 
-// Claims lists the disks that the webhook claims while it looks at an edit, also in a dry
-// run: those that replace others, unless it refuses the edit before that.
-func (s Step) Claims(inUse []string) []string {
-	var names []string
-	for _, c := range s.Replaced {
-		if slices.Contains(inUse, c.In) {
-			return nil
-		}
-		names = append(names, c.In)
+// Claims lists the disks that the webhook may claim while it looks at an edit, also in a
+// dry run: what comes into a RAID group in the place of others. What is in the cluster
+// already, such as disks that swap places, it refuses and does not claim.
+func Claims(old, wanted *pool.Cluster) []string {
+	before, inUse := index(old.Pools), map[string]bool{}
+	for _, name := range old.Disks() {
+		inUse[name] = true
 	}
-	if len(s.Reshaped) > 0 {
-		return nil
+	var names []string
+	for _, p := range wanted.Pools {
+		o := before[p.Hostname]
+		if o == nil {
+			continue
+		}
+		for _, m := range append(match(o.Data, p.Data), match(o.Cache, p.Cache)...) {
+			for _, name := range m.in {
+				if m.new != nil && len(m.out) > 0 && !inUse[name] {
+					names = append(names, name)
+				}
+			}
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

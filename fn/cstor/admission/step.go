@@ -203,12 +203,17 @@ func byHost(pools []*pool.Pool) []*pool.Pool {
 	})
 }
 
+// sameConfig compares the settings of pools. The operator writes thickProvision: false
+// where nothing was said.
 func sameConfig(a, b *pool.Pool) bool {
-	return a.Compression == b.Compression && samePointer(a.ThickProvision, b.ThickProvision) && samePointer(a.ROThresholdLimit, b.ROThresholdLimit)
-}
-
-func samePointer[T comparable](a, b *T) bool {
-	return a == b || a != nil && b != nil && *a == *b
+	thick := func(p *pool.Pool) bool { return p.ThickProvision != nil && *p.ThickProvision }
+	limit := func(p *pool.Pool) int64 {
+		if p.ROThresholdLimit == nil {
+			return -1
+		}
+		return *p.ROThresholdLimit
+	}
+	return a.Compression == b.Compression && thick(a) == thick(b) && limit(a) == limit(b)
 }
 
 // same compares two settings; nothing, null and what is empty are the same.

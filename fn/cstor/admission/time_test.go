@@ -141,8 +141,7 @@ func TestClaims(t *testing.T) {
 		{"n1 mirror a,b", "n1 mirror x,y", ""},
 		{"n1 mirror a,b", "n1 mirror a,b c,d", ""},
 	} {
-		old := cluster(c.old)
-		if got := strings.Join(NewStep(old, cluster(c.wanted)).Claims(old.Disks()), " "); got != c.want {
+		if got := strings.Join(Claims(cluster(c.old), cluster(c.wanted)), " "); got != c.want {
 			t.Errorf("%s to %s: %q", c.old, c.wanted, got)
 		}
 	}
