@@ -260,6 +260,7 @@ func TestUpdate(t *testing.T) {
 		{"one goes, one comes", live, "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1; n3 mirror a3,b3", "ignored two-changes: the pool on n2 goes and the pool on n3 comes in one edit"},
 		{"one comes while the instance of one that went is there", live, "n1 mirror a1,b1", "n1 mirror a1,b1; n3 mirror a3,b3", "broken removal-unfinished: pool on n2: it was removed, and its CStorPoolInstance prod-2 is still there"},
 		{"one goes while the instance of one that went is there", live + instance("prod-3", "n3"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", ""},
+		{"one comes back whose instance is there", live, "n1 mirror a1,b1", "n1 mirror a1,b1; n2 mirror a2,b2", ""},
 		{"one comes beside one that was moved", instance("prod-1", "n9", "a1"), "n1 mirror a1,b1", "n1 mirror a1,b1; n3 mirror a3,b3", ""},
 		{"a pool moves, its disks relabelled", live, "n9 mirror a1,b1 c1,d1", "n1 mirror d1,c1 a1,b1", ""},
 		{"a pool moves, its disks not", live, "n1 mirror a1,b1", "n2 mirror a1,b1", "refused disk-elsewhere: block device a1 of the pool on n2 is on host n1, not on n2"},

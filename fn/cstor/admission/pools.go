@@ -60,7 +60,9 @@ func (r *review) additions() {
 			Remedy: "apply the removal, wait until its CStorPoolInstance is gone, then add",
 		})
 	}
-	for _, i := range r.Leftover(r.old) {
+	all := *r.old // a pool that comes back has its instance
+	all.Pools = append(slices.Clone(all.Pools), r.Added...)
+	for _, i := range r.Leftover(&all) {
 		r.add(Problem{Outcome: Broken, Rule: "removal-unfinished", Host: i.Hostname,
 			Text:   fmt.Sprintf("it was removed, and its CStorPoolInstance %s is still there: if a pool comes before that is gone, neither is ever carried out", i.Name),
 			Remedy: "wait until the instance is gone, take the inventory anew, render again",
