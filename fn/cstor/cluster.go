@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
@@ -78,7 +79,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	n := names{spec.Object.Namespace, spec.Object.Name}
 	in := &input{
 		names: n, collector: &collector{spec: spec}, owner: spec.Object.OwnerKey(),
-		facts: facts, ledger: ledger, live: newLivePools(live, n),
+		facts: facts, ledger: ledger, live: newLivePools(live, n), state: admission.NewState(facts, live),
 	}
 	c := &cluster{in, &recovery{in}}
 	var err error

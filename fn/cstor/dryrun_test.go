@@ -11,7 +11,7 @@ func TestDryRunEffect(t *testing.T) {
 		{"one disk, and the groups in another order", "n1 mirror a,b c,d", "n1 mirror x,d a,b", "x"},
 		{"two disks of two groups", "n1 mirror a,b c,d;n2 mirror e,f", "n1 mirror a,y c,d;n2 mirror e,x", "x, y"},
 		{"of a write cache", "n1 mirror a,b|mirror c,d", "n1 mirror a,b|mirror c,x", "x"},
-		{"a disk changes the group", "n1 mirror a,b c,d", "n1 mirror a,c b,d", "a, b, c, d"},
+		{"disks swap groups: refused before anything is claimed", "n1 mirror a,b c,d", "n1 mirror a,c b,d", ""},
 		{"both disks: refused before anything is claimed", "n1 mirror a,b", "n1 mirror x,y", ""},
 		{"a group more", "n1 mirror a,b", "n1 mirror a,b c,d", ""},
 		{"a pool more", "n1 mirror a,b", "n1 mirror a,b;n2 mirror c,d", ""},

@@ -3,6 +3,7 @@ package cstor
 import (
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -21,6 +22,7 @@ type input struct {
 	ledger  *disk.Ledger
 	lock    *lock
 	live    *livePools
+	state   admission.State // what an edit meets
 	consent consent
 }
 

@@ -1,0 +1,124 @@
+// Package admission says what becomes of an edit of a CStorPoolCluster before anybody
+// applies it: what the admission webhook of cStor 3.6 refuses, and what it lets pass
+// although the operators ignore it, do something else, or lose data (reference:
+// cstor.md, sections 3 and 7). Render, plan and the dry run ask it, so that they never
+// contradict each other.
+package admission
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/inventory"
+)
+
+// Outcome is what becomes of an edit that has a problem.
+type Outcome string
+
+// The outcomes.
+const (
+	Refused Outcome = "refused" // by the webhook: nothing changes, and a sync stops
+	Late    Outcome = "late"    // the webhook may not answer in time, which is a refusal
+	Ignored Outcome = "ignored" // the webhook lets it pass, and the operators never carry it out
+	Broken  Outcome = "broken"  // the webhook lets it pass, and the operators do something else, or get stuck
+	Lost    Outcome = "lost"    // the webhook lets it pass, and data is lost
+	Unknown Outcome = "unknown" // the facts do not tell
+)
+
+// Problem is one thing that speaks against an edit.
+type Problem struct {
+	Outcome Outcome
+	Rule    string // such as disk-inactive
+	Host    string // of the pool; "" for the whole
+	Disk    string // the block device; "" for more than one
+	Text    string // what is wrong: of a disk it follows its name, "is Inactive, not Active"
+	Remedy  string // what to do; "" where the text says it
+}
+
+// String is the problem in words, without the remedy.
+func (p Problem) String() string {
+	switch {
+	case p.Disk != "" && p.Host != "":
+		return "block device " + p.Disk + " of the pool on " + p.Host + " " + p.Text
+	case p.Disk != "":
+		return "block device " + p.Disk + " " + p.Text
+	case p.Host != "":
+		return "pool on " + p.Host + ": " + p.Text
+	}
+	return p.Text
+}
+
+// Advice is the problem in words, with the remedy.
+func (p Problem) Advice() string {
+	if p.Remedy == "" {
+		return p.String()
+	}
+	return p.String() + "; " + p.Remedy
+}
+
+// State is what the webhook and the operators find when the edit reaches them.
+type State struct {
+	Facts   *inventory.Facts
+	Live    *pool.Live
+	Timeout Timeout
+}
+
+// NewState reads the state from the facts. The facts and the pools among them must be
+// of one snapshot.
+func NewState(facts *inventory.Facts, live *pool.Live) State {
+	return State{Facts: facts, Live: live, Timeout: readTimeout(facts)}
+}
+
+// Review lists the problems of an edit, by host, disk and rule, whichever order pools,
+// groups and disks stand in. old is what the API server has, nil for a new object. An
+// edit that changes nothing has none.
+func (s State) Review(old, wanted *pool.Cluster) []Problem {
+	step := NewStep(old, wanted)
+	if step.Empty() {
+		return nil
+	}
+	r := review{State: s, Step: step, old: old, wanted: wanted}
+	r.asItStands()
+	if old != nil {
+		r.removals()
+		r.additions()
+		r.groups()
+		r.caches()
+	}
+	r.time()
+	slices.SortFunc(r.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Disk, b.Disk), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
+	})
+	return slices.Compact(r.problems)
+}
+
+// review is one edit under review.
+type review struct {
+	State
+	Step
+	old, wanted *pool.Cluster
+	problems    []Problem
+}
+
+func (r *review) add(p Problem) { r.problems = append(r.problems, p) }
+
+// knows reports whether the facts tell of a kind where the cluster is.
+func (r *review) knows(group, kind string) bool {
+	return r.Facts.Tells(group, kind, r.wanted.Namespace)
+}
+
+// checked reports whether the webhook looks at later changes of the pool on a host: it
+// takes the hostname label for the name of the node, and skips them where that differs.
+func (r *review) checked(hostname string) bool {
+	nodes := r.Facts.Host(hostname)
+	return len(nodes) != 1 || nodes[0].Name == hostname
+}
+
+// unchecked is what becomes of an edit that the webhook refuses where it looks.
+func (r *review) unchecked(hostname string, otherwise Outcome) Outcome {
+	if r.checked(hostname) {
+		return Refused
+	}
+	return otherwise
+}

@@ -1,0 +1,111 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/raid"
+)
+
+// asItStands checks the wanted CStorPoolCluster as a whole, old pools and new: one disk
+// or one node that is not well, and every edit is refused, whatever it is about.
+func (r *review) asItStands() {
+	refuse := func(rule, host, text string) { r.add(Problem{Outcome: Refused, Rule: rule, Host: host, Text: text}) }
+	if len(r.wanted.Pools) == 0 {
+		refuse("no-pools", "", "it has no pools")
+	}
+	had := map[string]bool{}
+	if r.old != nil {
+		for _, name := range r.old.Disks() {
+			had[name] = true
+		}
+	}
+	hosts, seen := map[string]bool{}, map[string]bool{}
+	for _, p := range r.wanted.Pools {
+		if p.Hostname == "" {
+			refuse("no-selector", "", "a pool has no node selector")
+		} else {
+			r.node(p.Hostname)
+		}
+		if hosts[p.Hostname] {
+			refuse("host-twice", "", "host "+p.Hostname+" has two pools")
+		}
+		hosts[p.Hostname] = true
+		for _, text := range groupProblems(p.RAIDType, p.Data) {
+			refuse("raid-group", p.Hostname, text)
+		}
+		r.cache(p)
+		if !slices.Contains(compressions, p.Compression) {
+			refuse("compression", p.Hostname, fmt.Sprintf("%q is not a compression of cStor", p.Compression))
+		}
+		for _, name := range p.Disks() {
+			if seen[name] {
+				r.add(Problem{Outcome: Refused, Rule: "disk-twice", Disk: name, Text: "is in two places"})
+				continue
+			}
+			seen[name] = true
+			if problem, found := r.Disk(r.wanted, p.Hostname, name, !had[name]); found {
+				r.add(problem)
+			}
+		}
+	}
+}
+
+var compressions = []string{"", "on", "off", "lzjb", "gzip", "zle", "lz4"}
+
+// node checks that the selector of a pool finds one node.
+func (r *review) node(hostname string) {
+	nodes := len(r.Facts.Host(hostname))
+	if nodes == 1 || !r.knows("", "Node") {
+		return
+	}
+	p := Problem{Outcome: Refused, Rule: "node-count", Host: hostname, Text: fmt.Sprintf("its node selector finds %d nodes, and must find one", nodes)}
+	if nodes == 0 && r.old != nil && r.old.Host(hostname) != nil {
+		p.Rule, p.Remedy = "node-gone", "until the node is back, or the pool is let go, every other change is refused"
+	}
+	r.add(p)
+}
+
+// cache checks a write cache.
+func (r *review) cache(p *pool.Pool) {
+	if len(p.Cache) > 0 {
+		for _, text := range groupProblems(p.CacheType, p.Cache) {
+			r.add(Problem{Outcome: Refused, Rule: "write-cache-group", Host: p.Hostname, Text: "write cache: " + text})
+		}
+		return
+	}
+	if p.CacheType == "" {
+		return
+	}
+	problem := Problem{Outcome: Broken, Rule: "write-cache-type", Host: p.Hostname, Text: "it has a writeCacheGroupType and no write cache", Remedy: "take writeCacheGroupType out"}
+	if p.CacheType == pool.Stripe && r.old != nil {
+		problem.Outcome = Refused
+		problem.Text += ", on which the webhook fails with every change"
+	}
+	r.add(problem)
+}
+
+// groupProblems checks the number of groups and of disks in them.
+func groupProblems(raidType string, groups pool.Groups) []string {
+	switch raidType {
+	case pool.Stripe, pool.Mirror, pool.RAIDZ, pool.RAIDZ2:
+	case "":
+		return []string{"a RAID type is missing"}
+	default:
+		return []string{fmt.Sprintf("%q is not a RAID type of cStor", raidType)}
+	}
+	var problems []string
+	if len(groups) == 0 {
+		problems = append(problems, "it has no RAID group")
+	}
+	if raidType == pool.Stripe && len(groups) > 1 {
+		problems = append(problems, "a stripe has exactly one RAID group")
+	}
+	for _, group := range groups {
+		if !raid.IsGroup(raidType, len(group)) {
+			problems = append(problems, fmt.Sprintf("%d disks do not make a %s group", len(group), raidType))
+		}
+	}
+	return problems
+}
