@@ -44,7 +44,7 @@ type standing struct {
 	out       system.Output // what the facts give now
 	current   *pool.Cluster // the CStorPoolCluster that lives, or nil
 	live      *krm.Object   // the CStorPoolCluster, or nil
-	instances []*inventory.PoolInstance
+	instances []*pool.Instance
 	rendered  map[string][]*krm.Object // by kind, in order of their names
 	wanted    map[string][]*krm.Object // what would be rendered by now, by kind
 	storages  map[string]string        // the Storage of an attachment
@@ -62,7 +62,9 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		s.current = pool.DecodeCluster(s.live)
 	}
 	s.before = readLock(spec.Before, s.current, facts)
-	s.instances = facts.PoolInstances(s.namespace, s.name)
+	for _, i := range facts.PoolInstances(s.namespace, s.name) {
+		s.instances = append(s.instances, pool.DecodeInstance(i.Object))
+	}
 	for _, o := range spec.Before {
 		s.rendered[o.Kind] = append(s.rendered[o.Kind], o)
 	}
@@ -338,12 +340,22 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 		p.Reason, p.What, p.Note = "DeviceDoubtful", "doubtful", dev.Fault
 	case claim != nil && claim.PoolCluster != s.name:
 		p.Reason, p.What, p.Note = "DeviceClaimedByOther", "claimed for something else", "by BlockDeviceClaim "+claim.Name
+	case pooled && s.lostClaim(dev, claim):
+		p.Reason, p.What = "DeviceClaimGone", "in a pool without a claim"
+		p.Note += ": the operator does not make it again, and the disk is free to others"
 	case pooled && dev.ClaimState != "Claimed":
 		p.Phase, p.Reason, p.What = health.Progressing, "DeviceUnclaimed", "not claimed yet"
 	default:
 		return p, false
 	}
 	return p, true
+}
+
+// lostClaim reports whether a disk that a pool uses, and so had a claim, has none now.
+func (s *standing) lostClaim(d *inventory.BlockDevice, claim *inventory.Claim) bool {
+	i := s.instanceOn(d.Hostname)
+	return claim == nil && i != nil && slices.Contains(i.Pool.Disks(), d.Name) &&
+		(d.ClaimState != "Claimed" || s.facts.Tells(deviceGroup, blockDeviceClaimKind, s.namespace))
 }
 
 // checkAwaited takes over what the renderer awaits. What was seen of it in the

@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,12 +122,16 @@ func (s *standing) checkPools() {
 			step.Add(problem)
 			continue
 		}
-		if problem := poolProblem(instance); problem.Phase != health.OK {
+		problem := poolProblem(instance.Object)
+		if problem.Phase == health.OK {
+			problem = s.unfinished(instance)
+		}
+		if problem.Phase != health.OK {
 			problem.Subject, problem.Node = instance.Name, p.node
 			step.Add(problem)
 			continue
 		}
-		s.report.Unchanged(created(instance))
+		s.report.Unchanged(created(instance.Object))
 	}
 	for _, i := range s.instances {
 		if !wanted[i.Hostname] {
@@ -134,6 +139,46 @@ func (s *standing) checkPools() {
 		}
 	}
 	s.checkCounts(step)
+}
+
+// unfinished compares the disks of an instance with those that the live CStorPoolCluster
+// names: an edit shows in an instance only minutes after its claims are bound.
+func (s *standing) unfinished(i *pool.Instance) health.Problem {
+	used, wanted := i.Pool.Disks(), s.current.Host(i.Hostname)
+	if wanted == nil || len(used) == 0 {
+		return health.Problem{Phase: health.OK} // the instance does not tell
+	}
+	without := func(names, known []string) []string {
+		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(known, name) })
+	}
+	in, out := without(wanted.Data.Disks(), used), without(i.Pool.Data.Disks(), wanted.Disks())
+	p := health.Problem{Phase: health.Progressing}
+	switch {
+	case len(in) > 0 && len(out) > 0:
+		p.Reason, p.What = "PoolReplacing", "to get "+finding.Names(in)+" in the place of "+finding.Names(out)
+	case len(in) > 0:
+		p.Reason, p.What = "PoolGrowing", "to grow by "+finding.Names(in)
+	case s.replacing(i) != "":
+		p.Reason, p.What = "PoolReplacing", "to give up "+s.replacing(i)
+	default:
+		p.Phase = health.OK
+	}
+	return p
+}
+
+// replacing is the disk of a pool that another one takes the place of at the moment: its
+// claim names the predecessor until that is done.
+func (s *standing) replacing(i *pool.Instance) string {
+	for _, name := range i.Pool.Disks() {
+		d := s.facts.Device(s.namespace, name)
+		if d == nil {
+			continue
+		}
+		if claim := s.facts.ClaimOf(d); claim != nil && claim.Predecessor != "" {
+			return claim.Predecessor
+		}
+	}
+	return ""
 }
 
 // vanished reports whether a pool that is not there was: volumes still have replicas
@@ -153,6 +198,9 @@ func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) 
 	}
 	pools := pool.DecodeCluster(poolCluster).Pools
 	bare := pool.ByHost(pools)
+	if bare[hostname] == nil {
+		return "", false // it is not in the live cluster yet
+	}
 	for _, i := range facts.PoolInstances(poolCluster.Namespace, poolCluster.Name) {
 		if bare[i.Hostname] == nil {
 			return "", false
@@ -228,10 +276,10 @@ func poolProblem(o *krm.Object) health.Problem {
 	return p
 }
 
-func (s *standing) instanceOn(hostname string) *krm.Object {
+func (s *standing) instanceOn(hostname string) *pool.Instance {
 	for _, i := range s.instances {
 		if i.Hostname == hostname {
-			return i.Object
+			return i
 		}
 	}
 	return nil
@@ -244,7 +292,7 @@ func (s *standing) detail() {
 		set := finding.Ref{APIVersion: daoVersion, Kind: storageSetKind, Namespace: s.namespace, Name: storageSetName(s.name, node)}
 		said := finding.Count(len(s.devicesOf(node)), "block device")
 		if i := s.instanceOn(s.hostname(node)); i != nil {
-			said = "pool " + i.Name + " " + i.Node.Str("status", "phase") + ", " + said
+			said = "pool " + i.Name + " " + i.Phase + ", " + said
 		}
 		s.report.PartOf(set, node, "", said)
 	}

@@ -80,7 +80,7 @@ func (s *slimmer) metadata(meta *document.Node) document.Node {
 
 func (s *slimmer) keepsAnnotation(key string) bool {
 	switch key {
-	case inventory.AnnotationAllowedTag, inventory.AnnotationReplicaHost, inventory.AnnotationSelectedNode:
+	case inventory.AnnotationAllowedTag, inventory.AnnotationReplicaHost, inventory.AnnotationSelectedNode, inventory.AnnotationPredecessor:
 		return true
 	}
 	return strings.HasPrefix(key, "poolwright.io/") || slices.Contains(s.annotations, key)
