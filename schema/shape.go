@@ -3,12 +3,14 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
 
 	"github.com/poolwright/poolwright/schema/pattern"
 )
@@ -114,7 +116,13 @@ func (s *shape) hasDefault() bool {
 }
 
 // shapeReader reads shapes. What several fields refer to is read once.
-type shapeReader map[definitionName]*shape
+//
+// It asks CUE as little as it can: to take a value apart evaluates anew the package
+// that it imports.
+type shapeReader struct {
+	*compiled
+	shapes map[definitionName]*shape
+}
 
 // read reads a field or a definition. It panics where that says something that
 // shapes have no word for.
@@ -124,10 +132,10 @@ func (r shapeReader) read(v cue.Value) *shape {
 		return r.readValue(v)
 	}
 	name := definitionName{packageOf(root), path.String()}
-	if r[name] == nil {
-		r[name] = r.readValue(root.LookupPath(path))
+	if r.shapes[name] == nil {
+		r.shapes[name] = r.readValue(r.definition(name))
 	}
-	s := *r[name]
+	s := *r.shapes[name]
 	// What stands at the field itself is nearer than what stands at the definition.
 	own := &shape{doc: docOf(v)}
 	own.readAttributes(v.Attributes(cue.ValueAttr))
@@ -152,7 +160,7 @@ func packageOf(root cue.Value) string {
 func (r shapeReader) readValue(v cue.Value) *shape {
 	s := &shape{doc: docOf(v)}
 	attrs := v.Attributes(cue.ValueAttr)
-	for _, ref := range references(v, 0) {
+	for _, ref := range r.references(v, 0) {
 		attrs = append(attrs, ref.Attributes(cue.ValueAttr)...)
 	}
 	s.readAttributes(attrs)
@@ -184,8 +192,7 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 	default:
 		panic(fmt.Sprintf("schema: %v: a shape cannot be a %v", v.Path(), kind))
 	}
-	op, _ := v.Expr()
-	if d, ok := v.Default(); ok && (op == cue.OrOp || d.IsConcrete() && !v.IsConcrete()) {
+	if d, ok := v.Default(); ok && (isChoice(v) || d.IsConcrete() && !v.IsConcrete()) {
 		if b, err := d.MarshalJSON(); err == nil {
 			s.deflt = string(b)
 		}
@@ -371,22 +378,64 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 
 // references lists the definitions that a value names: by itself, or as a part
 // of a conjunction or a disjunction.
-func references(v cue.Value, depth int) []cue.Value {
+func (r shapeReader) references(v cue.Value, depth int) []cue.Value {
 	if depth > 4 {
 		return nil
 	}
-	var refs []cue.Value
+	if f, ok := v.Source().(*ast.Field); ok {
+		return r.named(f.Value, path.Dir(f.Pos().Filename()), depth)
+	}
 	if root, path := v.ReferencePath(); len(path.Selectors()) > 0 {
 		ref := root.LookupPath(path)
-		refs = append(refs, ref)
-		return append(refs, references(ref, depth+1)...)
+		return append([]cue.Value{ref}, r.references(ref, depth+1)...)
 	}
+	var refs []cue.Value
 	if op, args := v.Expr(); op == cue.AndOp || op == cue.OrOp {
 		for _, a := range args {
-			refs = append(refs, references(a, depth+1)...)
+			refs = append(refs, r.references(a, depth+1)...)
 		}
 	}
 	return refs
+}
+
+// named lists the definitions that an expression of a package names.
+func (r shapeReader) named(x ast.Node, folder string, depth int) []cue.Value {
+	var name definitionName
+	switch x := x.(type) {
+	case *ast.BinaryExpr:
+		return append(r.named(x.X, folder, depth), r.named(x.Y, folder, depth)...)
+	case *ast.UnaryExpr:
+		return r.named(x.X, folder, depth)
+	case *ast.ParenExpr:
+		return r.named(x.X, folder, depth)
+	case *ast.StructLit:
+		var refs []cue.Value
+		for _, d := range x.Elts {
+			if e, ok := d.(*ast.EmbedDecl); ok {
+				refs = append(refs, r.named(e.Expr, folder, depth)...)
+			}
+		}
+		return refs
+	case *ast.Ident:
+		name = definitionName{folder, x.Name}
+	case *ast.SelectorExpr:
+		name = imported(x)
+	}
+	if !strings.HasPrefix(name.name, "#") {
+		return nil
+	}
+	ref := r.definition(name)
+	return append([]cue.Value{ref}, r.references(ref, depth+1)...)
+}
+
+// isChoice reports whether a value is a disjunction.
+func isChoice(v cue.Value) bool {
+	if f, ok := v.Source().(*ast.Field); ok {
+		both, ok := f.Value.(*ast.BinaryExpr)
+		return ok && both.Op == token.OR
+	}
+	op, _ := v.Expr()
+	return op == cue.OrOp
 }
 
 func scalarText(v cue.Value) string {
