@@ -127,6 +127,33 @@ func TestPackagesAreFound(t *testing.T) {
 	}
 }
 
+// The export of a kind is one file, in which a name can mean one thing only.
+func TestNamesThatMeet(t *testing.T) {
+	s := Load(fstest.MapFS{"meet/kind.cue": {Data: []byte(`package meet
+
+import "poolwright.io/schema/common"
+
+// A kind.
+#Kind: {
+	@kind(role=config, scope=Namespaced, plural=kinds, file)
+
+	apiVersion!: "meet.example/v1"
+	kind!:       "Kind"
+	metadata!:   common.#NamespacedMeta
+	labels?:     #Labels
+}
+
+#Labels: [...string]
+`)}})
+	_, err := s.Export("Kind", CUE)
+	if err == nil || !strings.Contains(err.Error(), "packages common and meet both define #Labels") && !strings.Contains(err.Error(), "packages meet and common both define #Labels") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Export("Kind", JSONSchema); err != nil {
+		t.Error(err)
+	}
+}
+
 // Packages are compiled when they are first asked for, so a mistake in one would
 // be found late.
 func TestEveryPackageCompiles(t *testing.T) {
