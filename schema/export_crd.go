@@ -25,14 +25,14 @@ func (s *Schemas) crd(d *definition) document.Node {
 		document.F("name", document.Text(d.Version)),
 		document.F("served", document.Bool(true)),
 		document.F("storage", document.Bool(true)),
-		document.F("additionalPrinterColumns", columnList(d.columns)),
+		document.F("additionalPrinterColumns", columnList(d.columns())),
 		document.F("schema", document.Object(
 			document.F("openAPIV3Schema", w.root(d.shape, status)),
 		)),
 	)
-	if len(d.selectable) > 0 {
+	if selectable := d.selectable(); len(selectable) > 0 {
 		fields := document.List()
-		for _, path := range d.selectable {
+		for _, path := range selectable {
 			fields.Items = append(fields.Items, document.Object(document.F("jsonPath", document.Text(path))))
 		}
 		version.Set("selectableFields", fields)
@@ -69,10 +69,10 @@ func (s *Schemas) crd(d *definition) document.Node {
 // hidden field _name of its folder cel.
 func (c *compiled) celParts(folder string) map[string]string {
 	folder = path.Join(folder, celFolder)
-	if len(c.sources.files(folder)) == 0 {
+	if len(c.sources.files(c.parsed, folder)) == 0 {
 		return nil
 	}
-	v := c.value(folder)
+	v := c.folder(folder)
 	fields, err := v.Fields(cue.Hidden(true))
 	if err != nil {
 		panic(fmt.Sprintf("schema: %v", err))

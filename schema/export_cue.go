@@ -30,7 +30,7 @@ func (s *Schemas) exportCUE(d *definition) ([]byte, error) {
 		imports: map[string]bool{},
 	}
 	for _, folder := range s.sources.folders() {
-		e.add(s.sources.files(folder), folder)
+		e.add(s.sources.files(syntax{}, folder), folder)
 	}
 	if err := e.want(d.name); err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"cuelang.org/go/cue"
+
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -122,6 +124,50 @@ func TestPackagesAreFound(t *testing.T) {
 	}
 	if _, err := s.Export("Pool", CUE); err == nil || !strings.Contains(err.Error(), "Pool.sinks.example") {
 		t.Errorf("which Pool? %v", err)
+	}
+}
+
+// The export of a kind is one file, in which a name can mean one thing only.
+func TestNamesThatMeet(t *testing.T) {
+	s := Load(fstest.MapFS{"meet/kind.cue": {Data: []byte(`package meet
+
+import "poolwright.io/schema/common"
+
+// A kind.
+#Kind: {
+	@kind(role=config, scope=Namespaced, plural=kinds, file)
+
+	apiVersion!: "meet.example/v1"
+	kind!:       "Kind"
+	metadata!:   common.#NamespacedMeta
+	labels?:     #Labels
+}
+
+#Labels: [...string]
+`)}})
+	_, err := s.Export("Kind", CUE)
+	if err == nil || !strings.Contains(err.Error(), "packages common and meet both define #Labels") && !strings.Contains(err.Error(), "packages meet and common both define #Labels") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Export("Kind", JSONSchema); err != nil {
+		t.Error(err)
+	}
+}
+
+// Packages are compiled when they are first asked for, so a mistake in one would
+// be found late.
+func TestEveryPackageCompiles(t *testing.T) {
+	s := Load()
+	for _, folder := range s.sources.folders() {
+		s.sources.compile().folder(folder) // panics
+	}
+	for _, k := range s.Kinds() {
+		d := s.lookup(k.GroupKind.String())
+		for _, field := range []struct{ name, want string }{{"kind", k.Kind}, {"apiVersion", k.APIVersion()}} {
+			if got, err := d.value.LookupPath(cue.MakePath(cue.Str(field.name).Required())).String(); got != field.want {
+				t.Errorf("%v: %s is read as %q, and is %q (%v)", d.name, field.name, field.want, got, err)
+			}
+		}
 	}
 }
 

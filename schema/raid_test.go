@@ -6,10 +6,6 @@ import (
 	"go/format"
 	"strings"
 	"testing"
-
-	"cuelang.org/go/cue"
-
-	"github.com/poolwright/poolwright/schema/raid"
 )
 
 // TestRaidTable holds that package raid says what the definitions say, and with
@@ -41,25 +37,4 @@ func TestRaidTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "raid/table.go", text)
-}
-
-// Every size that a group may have by the definitions, and no other.
-func TestRaidGroups(t *testing.T) {
-	s := Load().sources.compile()
-	group := s.definition(definitionName{"common", "#OneGroup"})
-	for _, raidType := range []string{"stripe", "mirror", "raidz", "raidz2"} {
-		for size := range 70 {
-			v := group.FillPath(cue.ParsePath("type"), raidType).FillPath(cue.ParsePath("size"), size)
-			want, err := v.LookupPath(cue.ParsePath("ok")).Bool()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := raid.IsGroup(raidType, size); got != want {
-				t.Errorf("%d disks as a group of %s: got %v, the definitions say %v", size, raidType, got, want)
-			}
-		}
-	}
-	if raid.IsGroup("raid0", 2) {
-		t.Error("raid0 has groups")
-	}
 }

@@ -19,8 +19,6 @@ import (
 	"strings"
 	"sync"
 
-	"cuelang.org/go/cue"
-
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -60,9 +58,9 @@ func (k Kind) APIVersion() string {
 	return k.Group + "/" + k.Version
 }
 
-// Schemas is the set of all definitions. Compiling them takes tens of milliseconds,
-// so whoever needs them more than once hands them on. It may be used by several
-// goroutines.
+// Schemas is the set of all definitions. To compile those of one system takes about
+// ten milliseconds, so whoever needs them more than once hands them on. It may be
+// used by several goroutines.
 type Schemas struct {
 	sources sources
 
@@ -70,24 +68,6 @@ type Schemas struct {
 	compiled *compiled
 	kinds    map[finding.GroupKind]*definition
 	shapes   shapeReader
-}
-
-// definition is a kind, with its CUE definition and the shape read from it.
-type definition struct {
-	Kind
-	name       definitionName
-	value      cue.Value
-	shape      *shape
-	columns    []column
-	selectable []string // paths of fields
-	// For objects that are rendered for specs of a kind, where more is asked of them.
-	narrowed map[finding.GroupKind]*definition
-}
-
-// column is one column of kubectl get.
-type column struct {
-	name, path, kind string
-	wide             bool // only with -o wide
 }
 
 // Load returns the definitions. They are compiled when they are first asked for.
@@ -136,8 +116,8 @@ func (s *Schemas) load() {
 		return
 	}
 	s.compiled = s.sources.compile()
-	s.shapes = shapeReader{}
-	s.kinds = s.compiled.definitions()
+	s.shapes = shapeReader{s.compiled, map[definitionName]*shape{}}
+	s.kinds = s.sources.definitions(s.compiled.parsed)
 }
 
 // find returns the definition of an object, or nil. An object of an unknown group
@@ -164,24 +144,25 @@ func (s *Schemas) find(ref finding.Ref, n *document.Node) *definition {
 // named returns the definition of the only kind of that name, written as Kind or
 // Kind.group; or nil.
 func (s *Schemas) named(name string) *definition {
-	var found *definition
+	var called []*definition
 	for gk, d := range s.kinds {
-		if gk.String() == name {
+		if gk.Kind == name {
+			called = append(called, d)
+		}
+		if gk.String() == name && gk.Group != "" {
 			return d
 		}
-		if gk.Kind == name {
-			if found != nil {
-				return nil
-			}
-			found = d
-		}
 	}
-	return found
+	if len(called) != 1 {
+		return nil
+	}
+	return called[0]
 }
 
-// shaped reads the shape of a definition, if that was not done before.
+// shaped compiles a definition and reads its shape, if that was not done before.
 func (s *Schemas) shaped(d *definition) *definition {
 	if d.shape == nil {
+		d.value = s.compiled.definition(d.name)
 		d.shape = s.shapes.read(d.value)
 	}
 	return d

@@ -10,13 +10,19 @@ import (
 	"regexp/syntax"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Pattern is a compiled expression. It may be used by several goroutines.
 type Pattern struct {
 	expr  *regexp.Regexp
-	table func() *table // made when it is first needed; nil where there is none
+	uses  atomic.Int32  // while it is cold
+	table func() *table // nil where there is none
 }
+
+// cold is how many texts are matched without a table, which takes as long to build
+// as a thousand matches.
+const cold = 500
 
 // MustCompile compiles an expression of package regexp, and panics if it is none.
 func MustCompile(expr string) *Pattern {
@@ -30,6 +36,10 @@ func (p *Pattern) String() string { return p.expr.String() }
 
 // MatchString reports what the method of regexp.Regexp does.
 func (p *Pattern) MatchString(text string) bool {
+	if p.uses.Load() < cold {
+		p.uses.Add(1)
+		return p.expr.MatchString(text)
+	}
 	t := p.table()
 	if t == nil {
 		return p.expr.MatchString(text)

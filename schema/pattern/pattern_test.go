@@ -38,6 +38,7 @@ func TestMatchesAsRegexp(t *testing.T) {
 	for _, expr := range expressions {
 		t.Run(expr, func(t *testing.T) {
 			p, want := MustCompile(expr), regexp.MustCompile(expr)
+			p.uses.Store(cold)
 			rapid.Check(t, func(t *rapid.T) {
 				text := rapid.OneOf(
 					rapid.StringMatching(expr),
@@ -51,6 +52,16 @@ func TestMatchesAsRegexp(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The table is made once there are many texts, and says the same.
+func TestTableIsMadeLate(t *testing.T) {
+	p := MustCompile(`^a+$`)
+	for i := range 2 * cold {
+		if !p.MatchString("aa") || p.MatchString("ab") {
+			t.Fatalf("text %d", i)
+		}
 	}
 }
 
@@ -78,6 +89,7 @@ func BenchmarkMatch(b *testing.B) {
 	name := "blockdevice-" + strings.Repeat("0123456789abcdef", 2)
 	b.Run("table", func(b *testing.B) {
 		p := MustCompile(expressions[0])
+		p.uses.Store(cold)
 		for b.Loop() {
 			p.MatchString(name)
 		}
