@@ -28,7 +28,9 @@ func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 	index := inventory.New(facts)
 	var trees []*health.Tree
 	for i := range f.systems {
-		trees = append(trees, f.systems[i].Tree(index, root)...)
+		if s := &f.systems[i]; root == (krm.ID{}) || slices.Contains(s.Roots, root.GroupKind()) {
+			trees = append(trees, s.Tree(index, root)...)
+		}
 	}
 	return trees
 }

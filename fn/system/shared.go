@@ -67,7 +67,7 @@ func (Shared) Declare() Declaration {
 			},
 			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
-				Plural: "nodeinventories", Cluster: true, Reports: true,
+				Plural: "nodeinventories", Names: []string{"ni"}, Cluster: true, Reports: true,
 				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
 			},
 		},

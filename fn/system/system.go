@@ -89,8 +89,8 @@ type Reporter interface {
 
 // Mapper shows what hangs on what.
 type Mapper interface {
-	// Tree is what is below and above one object, or everything where root is
-	// zero; nil if root is not of this system.
+	// Tree is what is below and above one object of a kind of its roots, or everything
+	// where root is zero; nil if it knows nothing of the object.
 	Tree(facts *inventory.Facts, root krm.ID) []*health.Tree
 }
 

@@ -1,0 +1,90 @@
+package toy_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/test/toy"
+)
+
+// TestOwnFolder counts what a system adds outside of its own folder: nothing, but for the
+// line that lists it.
+func TestOwnFolder(t *testing.T) {
+	words := []string{"test/toy\"", "toy.System"}
+	for _, kind := range (toy.System{}).Declare().Kinds {
+		words = append(words, kind.Group, `"`+kind.Kind+`"`)
+	}
+	lines := 0
+	for path, text := range sources(t) {
+		inside := strings.HasPrefix(path, "test/toy/")
+		for line := range strings.Lines(text) {
+			if inside && strings.HasSuffix(strings.TrimSpace(line), "append(systems.All(), toy.System{})...)") {
+				lines++
+			}
+			if !inside && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(line, word) }) {
+				t.Errorf("%s: %s", path, line)
+			}
+		}
+	}
+	if lines != 1 {
+		t.Errorf("%d lines list the toy", lines)
+	}
+}
+
+// TestOneLine holds that the product knows each of its systems in one place: the list.
+func TestOneLine(t *testing.T) {
+	const shared = "github.com/poolwright/poolwright/fn/system"
+	for _, s := range systems.All() {
+		pkg := reflect.TypeOf(s).PkgPath()
+		if pkg == shared {
+			continue
+		}
+		folder := strings.TrimPrefix(pkg, "github.com/poolwright/poolwright/")
+		var importers []string
+		for path, text := range sources(t) {
+			if !strings.HasPrefix(path, folder+"/") && !strings.HasSuffix(path, "_test.go") && strings.Contains(text, `"`+pkg+`"`) {
+				importers = append(importers, path)
+			}
+		}
+		if !slices.Equal(importers, []string{"fn/systems/systems.go"}) {
+			t.Errorf("%s is imported by %q", pkg, importers)
+		}
+	}
+}
+
+// sources are the files of the repository in which a kind could be named, by their path.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	const root = "../.."
+	found := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == ".git" || e.Name() == "bin" || e.Name() == "testdata"):
+			return filepath.SkipDir
+		case e.IsDir() || !slices.Contains([]string{".go", ".cue", ".yaml", ".lua"}, filepath.Ext(path)):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		found[filepath.ToSlash(rel)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 100 {
+		t.Fatalf("found only %d files", len(found))
+	}
+	return found
+}
