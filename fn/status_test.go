@@ -129,7 +129,7 @@ func TestStatus(t *testing.T) {
 			want: "OK Healthy 2026-03-02: 1 of 1 pool healthy"},
 		{name: "an attachment of a live pool is gone", site: cloud, facts: []edit{{on: "attachment-openebs-prod-n-1"}},
 			want: "ERROR AttachmentMissing -: 1 of 2 VolumeAttachments missing, though a pool uses the disk: openebs-prod-n-1", detail: "prod-n-1 ERROR AttachmentMissing -: VolumeAttachment openebs-prod-n-1 missing, though a pool uses the disk"},
-		{name: "an attachment is not applied, nor is the pool", site: cloud, facts: []edit{{on: "attachment-openebs-prod-n-1"}, {on: cspc}, {on: instance}},
+		{name: "an attachment is not applied, nor is the pool", site: cloud, facts: []edit{{on: "attachment-openebs-prod-n-1"}, {on: cspc}, {on: instance}, {"", "claimState: Claimed", "claimState: Unclaimed"}},
 			want: "PROGRESSING NotApplied -: 1 of 2 VolumeAttachments not applied yet: openebs-prod-n-1"},
 		{name: "an attachment of a disk for which no pool is rendered is not applied", site: cloud, lock: []edit{{on: "cstorpoolcluster"}}, facts: []edit{{on: "attachment-openebs-prod-n-1"}, {on: cspc}, {on: instance}, {"", "claimState: Claimed", "claimState: Unclaimed"}},
 			want: "PROGRESSING NotApplied -: 1 of 2 VolumeAttachments not applied yet: openebs-prod-n-1"},
