@@ -21,8 +21,8 @@ const (
 	cloud = "cloud-stripe" // of two cloud disks on one node
 )
 
-// edit changes the files whose names begin with a text, or drops them where old and
-// new are "". Where only old is, it adds a file of that name.
+// edit puts new in place of old in the files whose names begin with a text. Without
+// old it drops the files or, where there is new, adds a file of that name.
 type edit struct{ on, old, new string }
 
 const (
