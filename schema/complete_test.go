@@ -17,17 +17,17 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Every document below testdata/<kind> is completed; what is said about it, and
+// Every document below testdata/documents/<kind> is completed; what is said about it, and
 // what comes of it, stands beside it. A document of invalid/ has an error, one
 // of valid/ has none.
 func TestComplete(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/*valid/*.yaml")
+	files, err := filepath.Glob("../testdata/documents/*/*valid/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no documents", err)
 	}
 	s := Load()
 	for _, file := range files {
-		t.Run(strings.TrimPrefix(file, "testdata/"), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(file, "../testdata/documents/"), func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +74,7 @@ func TestComplete(t *testing.T) {
 // A completed document is itself a valid one, and completing it changes nothing.
 func TestCompleteTwice(t *testing.T) {
 	s := Load()
-	for _, n := range documents(t, "testdata/*/valid/*.yaml") {
+	for _, n := range documents(t, "../testdata/documents/*/valid/*.yaml") {
 		once, _ := s.Complete(nil, refOf(n), n)
 		if once == nil {
 			continue

@@ -12,7 +12,7 @@ import (
 
 // Whatever is written, Complete says something about it, in place, or gives JSON.
 func FuzzComplete(f *testing.F) {
-	files, err := filepath.Glob("testdata/*/*valid/*.yaml")
+	files, err := filepath.Glob("../testdata/documents/*/*valid/*.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}

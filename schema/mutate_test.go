@@ -15,7 +15,7 @@ import (
 // A document in which anything may have gone wrong gives JSON or an error,
 // never both, never a panic, and the walk and CUE agree on it.
 func TestCompleteMutated(t *testing.T) {
-	seeds := documents(t, "testdata/*/*valid/*.yaml")
+	seeds := documents(t, "../testdata/documents/*/*valid/*.yaml")
 	s := Load()
 	rapid.Check(t, func(t *rapid.T) {
 		n := mutation.Clone(rapid.SampledFrom(seeds).Draw(t, "seed"))

@@ -64,7 +64,10 @@ func TestSnapshotHasAllThatIsShown(t *testing.T) {
 			continue
 		}
 		same[string(all)] = true
-		for _, m := range mishaps {
+		for i, m := range mishaps {
+			if testing.Short() && i != len(same)%len(mishaps) {
+				continue // another one for each script
+			}
 			whole := union(t, read, m)
 			asTheyAre := func(_ *testing.T, objects []*krm.Object) []*krm.Object { return objects }
 			shown := shows(t, whole, asTheyAre)

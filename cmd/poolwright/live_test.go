@@ -33,7 +33,7 @@ import (
 // one after the other, against one real control plane. Beside the usual commands
 // a script has these:
 //
-//	apply FILE...         create or change objects; they are removed after the script
+//	apply PATH...         create or change the objects in files or folders; they are removed after the script
 //	dump DIR KIND...      write what the API server answers to a list of each kind of the core group, or KIND.GROUP
 //	proxy CONFIG MODE     write a kubeconfig for a server in front of the real one, that hands out lists two
 //	                      objects a page, and with the second page of block devices: cut ends the connection
@@ -57,9 +57,11 @@ func TestLiveScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               l.setup,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"apply": l.applyCommand,
-			"dump":  l.dumpCommand,
-			"proxy": l.proxyCommand,
+			"package":  fixture("packages"),
+			"snapshot": fixture("snapshots"),
+			"apply":    l.applyCommand,
+			"dump":     l.dumpCommand,
+			"proxy":    l.proxyCommand,
 		},
 	})
 }
@@ -125,8 +127,14 @@ func (l *liveScripts) setup(env *testscript.Env) error {
 }
 
 func (l *liveScripts) applyCommand(ts *testscript.TestScript, _ bool, args []string) {
-	for _, file := range args {
-		ts.Check(l.apply(context.Background(), []byte(ts.ReadFile(file))))
+	for _, name := range args {
+		files := []string{ts.MkAbs(name)}
+		if more, err := filepath.Glob(filepath.Join(files[0], "*.yaml")); err == nil && len(more) > 0 {
+			files = more
+		}
+		for _, file := range files {
+			ts.Check(l.apply(context.Background(), []byte(ts.ReadFile(file))))
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func TestNodeInventory(t *testing.T) {
 	schemas := schema.Load()
 	kind := deployed(t, schemas)["NodeInventory"]
-	files, err := filepath.Glob("../../schema/testdata/nodeinventory/*/*.yaml")
+	files, err := filepath.Glob("../../testdata/documents/nodeinventory/*/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no examples", err)
 	}

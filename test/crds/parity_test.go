@@ -24,7 +24,7 @@ var exceptions = map[string]string{
 	"cstorclusterconfig/invalid/one-rule-each.yaml#11":          "a CRD cannot restrict annotations; who applies a wrong consent has it refused at the next render",
 }
 
-// TestParity sends every example of schema/testdata to the API server, strictly,
+// TestParity sends every example of testdata/documents to the API server, strictly,
 // and wants the verdict of vet.
 func TestParity(t *testing.T) {
 	schemas := schema.Load()
@@ -105,7 +105,7 @@ spec: {diskConfig: {local: {}, minCount: %s, groupSize: %s}, poolConfig: {raidTy
 	}
 }
 
-// example is one document of schema/testdata.
+// example is one document of testdata/documents.
 type example struct {
 	*krm.Object
 	name string // file#document
@@ -116,7 +116,7 @@ type example struct {
 // what those say is their status.
 func examples(t *testing.T, kinds map[string]schema.Kind) []example {
 	t.Helper()
-	files, err := filepath.Glob("../../schema/testdata/*/*valid/*.yaml")
+	files, err := filepath.Glob("../../testdata/documents/*/*valid/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no examples", err)
 	}
@@ -134,7 +134,7 @@ func examples(t *testing.T, kinds map[string]schema.Kind) []example {
 		for i := range docs {
 			o := krm.NewObject(src, &docs[i].Node)
 			if k, ours := kinds[o.Kind]; ours && k.Role != schema.Fact {
-				name := strings.TrimPrefix(filepath.ToSlash(file), "../../schema/testdata/")
+				name := strings.TrimPrefix(filepath.ToSlash(file), "../../testdata/documents/")
 				list = append(list, example{o, fmt.Sprintf("%s#%d", name, i), src})
 			}
 		}

@@ -1,4 +1,4 @@
-package fn
+package cstor_test
 
 import (
 	"os"
@@ -137,7 +137,7 @@ func differences(t *testing.T) (rendered, live string) {
 	t.Helper()
 	var texts [2]string
 	for i, name := range []string{"rendered", "live"} {
-		data, err := os.ReadFile("../testdata/differences/" + name + ".yaml")
+		data, err := os.ReadFile("../../testdata/differences/" + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

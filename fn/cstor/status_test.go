@@ -1,64 +1,16 @@
-package fn
+package cstor_test
 
 import (
-	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema/document"
 )
-
-// Packages in testdata, each with the inventory of the cluster that it was applied to.
-const (
-	local = "two-mirrors"  // and a spare disk on each of two nodes, which are not called as their hosts are
-	cloud = "cloud-stripe" // of two cloud disks on one node
-)
-
-// edit changes the files whose names begin with a text, or drops them where old and
-// new are "". Where only old is, it adds a file of that name.
-type edit struct{ on, old, new string }
-
-const (
-	nodeA    = "node-a"
-	instance = "cspi-"
-	poolA    = "cspi-prod-a"
-	poolB    = "cspi-prod-b"
-	cspc     = "cspc-"
-	claims   = "bdc-"
-)
-
-// withReplica adds a volume's replica on a pool on the host of node b.
-func withReplica(namespace, pool string) edit {
-	return edit{"cvr", "", fmt.Sprintf(`
-apiVersion: cstor.openebs.io/v1
-kind: CStorVolumeReplica
-metadata:
-  name: v-%[2]s
-  namespace: %[1]s
-  labels:
-    cstorpoolinstance.openebs.io/name: %[2]s
-  annotations:
-    cstorpoolinstance.openebs.io/hostname: host-b
-`, namespace, pool)}
-}
-
-const (
-	inOpenEBS = "  namespace: openebs\n"
-	ours      = "  labels: {app.kubernetes.io/managed-by: poolwright}\n  annotations: {poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/prod}\n"
-)
-
-// phase is that of a pool, and one condition beside it.
-func phase(phase, condition string) string {
-	return "phase: " + phase + "\n  conditions: [" + condition + "]"
-}
 
 // notReady is a node that is down, and on which somebody works: all else that is
 // amiss would be an ERROR.
@@ -210,7 +162,7 @@ func TestStatus(t *testing.T) {
 			want: "PROGRESSING PoolsSettling -: the cStor operator counts 1 provisioned and 2 healthy of 2 pools"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := Package{Objects: parse(t, apply(t, specOf(t, c.site), c.spec)), Output: parse(t, apply(t, renderedOf(t, c.site), c.lock))}
+			p := fn.Package{Objects: parse(t, apply(t, specOf(t, c.site), c.spec)), Output: parse(t, apply(t, renderedOf(t, c.site), c.lock))}
 			statuses, rest := poolwright().Status(p, inventory.NewLive(parse(t, apply(t, factsOf(t, c.site), c.facts))))
 			if len(statuses) != 1 || len(rest) > 0 {
 				t.Fatalf("%d statuses, %v", len(statuses), rest)
@@ -242,7 +194,7 @@ func TestStatusOfPackages(t *testing.T) {
 	second := edit{"", "name: prod", "name: zulu"}
 
 	t.Run("in the order of the names", func(t *testing.T) {
-		statuses, _ := poolwright().Status(Package{Objects: append(spec(), spec(second, edit{"", "minPoolCount: 2", "minPoolCuont: 2"})...)}, facts())
+		statuses, _ := poolwright().Status(fn.Package{Objects: append(spec(), spec(second, edit{"", "minPoolCount: 2", "minPoolCuont: 2"})...)}, facts())
 		if len(statuses) != 2 || statuses[0].Phase != health.OK || statuses[1].Spec.Name != "zulu" || statuses[1].Reason != health.InvalidSpec {
 			t.Errorf("%v", statuses)
 		}
@@ -251,7 +203,7 @@ func TestStatusOfPackages(t *testing.T) {
 		both := append(spec(edit{"", "raidType: mirror", "raidType: mirror\n    compression: lz4"}), spec(second)...)
 		only := edit{"config", "", `{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {specs: [{kind: CStorClusterConfig, name: zulu}]}}`}
 		for want, objects := range map[string][]*krm.Object{"RenderPending": both, health.Healthy: append(both, parse(t, apply(t, nil, []edit{only}))...)} {
-			statuses, rest := poolwright().Status(Package{Objects: objects, Output: parse(t, renderedOf(t, local))}, facts())
+			statuses, rest := poolwright().Status(fn.Package{Objects: objects, Output: parse(t, renderedOf(t, local))}, facts())
 			if len(statuses) != 2 || statuses[0].Reason != want || len(rest) > 0 {
 				t.Errorf("%v %v, want %s", statuses, rest, want)
 			}
@@ -265,105 +217,17 @@ func TestStatusOfPackages(t *testing.T) {
 				output = append(output, o)
 			}
 		}
-		statuses, _ := poolwright().Status(Package{Objects: spec(), Output: output}, inventory.NewLive(live))
+		statuses, _ := poolwright().Status(fn.Package{Objects: spec(), Output: output}, inventory.NewLive(live))
 		if len(statuses) != 1 || statuses[0].Phase != health.OK {
 			t.Errorf("%v", statuses)
 		}
 	})
 	t.Run("an error that is about no spec", func(t *testing.T) {
-		statuses, rest := poolwright().Status(Package{Objects: spec(edit{"config", "", `{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {engine: none}}`})}, facts())
+		statuses, rest := poolwright().Status(fn.Package{Objects: spec(edit{"config", "", `{apiVersion: poolwright.io/v1alpha1, kind: RenderConfig, metadata: {name: x}, spec: {engine: none}}`})}, facts())
 		if len(statuses) != 1 || statuses[0].Phase != health.OK || len(rest) != 1 || rest[0].Object.Kind != "RenderConfig" {
 			t.Errorf("%v %v", statuses, rest)
 		}
 	})
-}
-
-// specOf reads the spec of a package in testdata.
-func specOf(t *testing.T, name string) map[string]string {
-	t.Helper()
-	return filesIn(t, "packages/"+name)
-}
-
-// factsOf reads the inventory of a package in testdata.
-func factsOf(t *testing.T, name string) map[string]string {
-	t.Helper()
-	return filesIn(t, "packages/"+name+"/inventory")
-}
-
-// renderedOf is what is rendered for a package, an object each, by kind and name.
-func renderedOf(t *testing.T, name string) map[string]string {
-	t.Helper()
-	facts := parse(t, factsOf(t, name))
-	for _, o := range facts {
-		o.Path = inventory.Folder + "/facts.yaml"
-	}
-	r := poolwright().Render(Package{Objects: append(parse(t, specOf(t, name)), facts...)})
-	files := map[string]string{}
-	for _, o := range r.Objects {
-		files[strings.ToLower(o.Object.Kind)+"-"+o.Object.Name] = string(o.Object.Raw)
-	}
-	if len(files) == 0 {
-		t.Fatal(r.Findings)
-	}
-	return files
-}
-
-// filesIn reads the files of a folder in testdata, by their names without .yaml.
-func filesIn(t *testing.T, folder string) map[string]string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("../testdata", folder, "*.yaml"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("there is nothing in %s: %v", folder, err)
-	}
-	files := map[string]string{}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[strings.TrimSuffix(filepath.Base(path), ".yaml")] = string(text)
-	}
-	return files
-}
-
-func parse(t *testing.T, files map[string]string) []*krm.Object {
-	t.Helper()
-	objects := []*krm.Object{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		more, err := krm.Parse(&document.Source{Name: name, Data: []byte(files[name])})
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, more...)
-	}
-	return objects
-}
-
-func apply(t *testing.T, files map[string]string, edits []edit) map[string]string {
-	t.Helper()
-	edited := map[string]string{}
-	maps.Copy(edited, files)
-	for _, e := range edits {
-		changed := e.old == "" && e.new != ""
-		if changed {
-			edited[e.on] = e.new
-		}
-		for name, text := range edited {
-			switch {
-			case changed && name == e.on, !strings.HasPrefix(name, e.on):
-			case e.old == "" && e.new == "":
-				changed = true
-				delete(edited, name)
-			case e.old != "" && strings.Contains(text, e.old):
-				changed = true
-				edited[name] = strings.ReplaceAll(text, e.old, e.new)
-			}
-		}
-		if !changed {
-			t.Fatalf("nothing to change: %v", e)
-		}
-	}
-	return edited
 }
 
 func told(phase health.Phase, reason string, since time.Time, message string) string {

@@ -1,4 +1,4 @@
-package fn
+package cstor_test
 
 import (
 	"fmt"
