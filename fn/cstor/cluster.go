@@ -27,6 +27,7 @@ func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	for i, spec := range specs {
 		r[i] = newCluster(spec, in.Facts, live, in.Disks)
 		checkClasses(r[i].input, in.Held)
+		hintAdoption(r[i].input, specs, in.Held)
 	}
 	return r
 }

@@ -111,7 +111,11 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 			c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
 			continue
 		default:
-			c.choose(nodeRef(m.name), m.name, "", place.Kept, "it is in the plan")
+			why := "it is in the plan"
+			if c.lock.adopted && m.before != nil {
+				why = "its pool lives"
+			}
+			c.choose(nodeRef(m.name), m.name, "", place.Kept, why)
 			c.refresh(m)
 		}
 		c.members = append(c.members, m)

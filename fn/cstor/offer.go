@@ -35,6 +35,18 @@ type refusal struct {
 	reason string
 }
 
+// whyNot says behind a message about too few disks why the others may not be used.
+func (s *supply) whyNot() string {
+	refusals := make([]place.Refusal, len(s.refused))
+	for i, r := range s.refused {
+		refusals[i] = place.Refusal{Reason: r.reason, Size: r.device.Capacity}
+	}
+	if len(refusals) == 0 {
+		return ""
+	}
+	return "; refused: " + place.Summarize(refusals)
+}
+
 // offer sorts the devices of a node into what may be used for what.
 func (st *stock) offer(hostname string, node *inventory.Node) supply {
 	var s supply
@@ -141,7 +153,7 @@ func (st *stock) pick(node string, s supply) (picked, string) {
 		p.data = st.pickData(s, st.cfg.groupCount(), disk.GroupSize)
 	}
 	if p.data == nil {
-		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", finding.Count(len(s.data), "usable disk"), quantity.Size(st.cfg.minCapacity), disk.MinCount)
+		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", finding.Count(len(s.data), "usable disk"), quantity.Size(st.cfg.minCapacity), disk.MinCount) + s.whyNot()
 	}
 	lack := st.pickCache(s, &p)
 	return p, lack

@@ -22,7 +22,7 @@ func TestSummarize(t *testing.T) {
 		want     string
 	}{
 		{"none", nil, ""},
-		{"the largest was near", []Refusal{small(1<<30, "1Gi"), small(2<<40, "2Ti"), small(1<<40, "1Ti")}, "3 too small (the largest has 2Ti)"},
+		{"the largest was near", []Refusal{small(1<<30, "1Gi"), small(2<<40, "2Ti"), small(1<<40, "1Ti")}, "3 too small with 2Ti at most"},
 		{"of unknown size", []Refusal{small(0, "?")}, "1 too small"},
 		{"the most frequent first", reasons("it has partitions", "it has a filesystem: ext4", "it has a filesystem: xfs"), "2 with a filesystem, 1 with partitions"},
 		{"names do not count", reasons(
@@ -57,7 +57,7 @@ func TestTallies(t *testing.T) {
 		got += tally.String() + "\n"
 	}
 	want := `2 nodes: 1 chosen, 1 held
-3 block devices: 1 chosen, 1 free, 1 refused: 1 too small (the largest has 1Gi)
+3 block devices: 1 chosen, 1 free, 1 refused: 1 too small with 1Gi at most
 `
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -87,7 +87,7 @@ func Summarize(refusals []Refusal) string {
 		}
 		part := fmt.Sprintf("%d %s", c.Count, c.Reason)
 		if c.Largest > 0 {
-			part += " (the largest has " + quantity.Size(c.Largest) + ")"
+			part += " with " + quantity.Size(c.Largest) + " at most"
 		}
 		parts = append(parts, part)
 	}

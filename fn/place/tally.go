@@ -59,8 +59,8 @@ func Tallies(choices []Choice, size func(subject finding.Ref) int64) []Tally {
 	return tallies
 }
 
-// String gives "32 block devices: 6 chosen, 14 free, 12 refused: 9 too small (the
-// largest has 512Gi), 3 with a filesystem".
+// String gives "32 block devices: 6 chosen, 14 free, 12 refused: 9 too small with
+// 512Gi at most, 3 with a filesystem".
 func (t Tally) String() string {
 	var counts []string
 	for _, v := range Verdicts() {

@@ -1,0 +1,31 @@
+package cstor
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// hintAdoption tells who begins beside a cluster that lives how a spec gets hold of it:
+// by its name. What is somebody's already is not meant.
+func hintAdoption(in *input, specs []*system.Spec, held []*krm.Object) {
+	if len(in.spec.Before) > 0 || in.facts.PoolCluster(in.namespace, in.name) != nil {
+		return
+	}
+	var names []string
+	for _, o := range in.facts.Objects(cstorGroup, poolClusterKind) {
+		isManifest := slices.ContainsFunc(held, func(m *krm.Object) bool { return m.ID() == o.ID() })
+		isWanted := slices.ContainsFunc(specs, func(s *system.Spec) bool {
+			return s.Object.Namespace == o.Namespace && s.Object.Name == o.Name
+		})
+		if o.Namespace == in.namespace && o.Owner() == "" && !o.Deleting() && !isManifest && !isWanted {
+			names = append(names, o.Name)
+		}
+	}
+	if len(names) > 0 {
+		in.report(finding.Info, "not-adopted", "metadata.name",
+			"no spec is for what lives already: %s %s in this namespace; a %s of the same name takes it over as it is", poolClusterKind, finding.Names(names), clusterConfigKind)
+	}
+}
