@@ -67,7 +67,10 @@ func (p *plan) warnings() string {
 		}
 		b.WriteString(line)
 	}
-	kept, more := finding.Fold(p.findings, few)
+	kept, more := p.findings, []finding.More(nil)
+	if !p.verbose {
+		kept, more = finding.Fold(p.findings, few)
+	}
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		for _, f := range kept {
 			if f.Severity == severity {
