@@ -48,7 +48,7 @@ func runBuild(s program, dir string, enableExec bool) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return usage("%s: no such folder", dir)
 	}
-	options := kustomize.Options{Process: s.function.Process, EnableExec: enableExec}
+	options := kustomize.Options{Process: s.function.Process, HasSpec: s.function.HasSpec, EnableExec: enableExec}
 	if enableExec {
 		program, err := os.Executable()
 		if err != nil {

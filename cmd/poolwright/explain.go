@@ -156,6 +156,7 @@ func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 	if finding.Failed(result.Findings) {
 		return report(s.streams, result.Findings)
 	}
+	_ = report(s.streams, l.findings) // of files, and so of no spec
 	if len(told) == 0 && subject != nil {
 		return fmt.Errorf("nothing was decided about %s: it is not among the specs, nodes and disks of %s", subject, dir)
 	}
@@ -185,7 +186,7 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 		}
 	}
 	for _, f := range fs {
-		if f.Severity != finding.Error && subject.matches(f.Object) {
+		if f.Severity != finding.Error && f.Object != (finding.Ref{}) && subject.matches(f.Object) {
 			e := about(f.Object)
 			e.Notes = append(e.Notes, forMachines([]finding.Finding{f})...)
 			e.notes = append(e.notes, f)

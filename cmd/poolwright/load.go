@@ -43,6 +43,7 @@ func (l loaded) render(s program) fn.Result {
 	}
 	result := s.function.Render(l.pkg())
 	l.addPlace(result.Findings)
+	result.Findings = finding.Sort(append(result.Findings, l.findings...))
 	return result
 }
 

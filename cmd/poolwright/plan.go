@@ -140,6 +140,7 @@ type plan struct {
 	files    int // of the output that would be written although no object in them changes
 	findings []finding.Finding
 	facts    *inventory.Facts // for the risks
+	verbose  bool             // findings are not folded
 }
 
 func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
@@ -152,7 +153,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	p := plan{function: s.function, against: f.against, findings: result.Findings, facts: result.Facts}
+	p := plan{function: s.function, against: f.against, findings: result.Findings, facts: result.Facts, verbose: *s.verbose}
 	if !finding.Failed(result.Findings) {
 		if err := p.compare(ctx, s, f, base, l, rendered(result)); err != nil {
 			return err

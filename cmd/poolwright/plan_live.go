@@ -71,7 +71,7 @@ func (p *plan) judge(l loaded, facts, wanted []*krm.Object) {
 	pkg := l.pkg()
 	pkg.Live = facts
 	now := p.function.Render(pkg)
-	p.findings = now.Findings
+	p.findings = append(now.Findings, l.findings...)
 	if n := len(change.Between(wanted, rendered(now))); n > 0 && !finding.Failed(now.Findings) {
 		p.findings = append(p.findings, finding.Finding{
 			Severity: finding.Info, Rule: "inventory-old",

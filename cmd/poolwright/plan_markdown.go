@@ -55,22 +55,33 @@ func (p *plan) markdown() string {
 	return b.String()
 }
 
-// warnings is a list of the errors, and then of the warnings.
+// warnings is a list of the errors, and then of the warnings, many of one kind folded.
 func (p *plan) warnings() string {
 	var b strings.Builder
 	left := 0
+	item := func(severity finding.Severity, said string) {
+		line := fmt.Sprintf("- **%s** %s\n", severity, escape(said))
+		if left > 0 || b.Len()+len(line) > maxRows/2 {
+			left++
+			return
+		}
+		b.WriteString(line)
+	}
+	kept, more := p.findings, []finding.More(nil)
+	if !p.verbose {
+		kept, more = finding.Fold(p.findings, few)
+	}
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
-		for _, f := range p.findings {
-			if f.Severity != severity {
-				continue
+		for _, f := range kept {
+			if f.Severity == severity {
+				said := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message}
+				item(severity, strings.TrimPrefix(said.String(), ": "))
 			}
-			said := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message}
-			line := fmt.Sprintf("- **%s** %s\n", severity, escape(strings.TrimPrefix(said.String(), ": ")))
-			if left > 0 || b.Len()+len(line) > maxRows/2 {
-				left++
-				continue
+		}
+		for _, m := range more {
+			if m.Severity == severity {
+				item(severity, strings.TrimPrefix(folded(m, "poolwright plan -v prints all"), string(severity)+": "))
 			}
-			b.WriteString(line)
 		}
 	}
 	switch {

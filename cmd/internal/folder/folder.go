@@ -73,7 +73,7 @@ func Read(in Input) (Package, []finding.Finding, error) {
 		r.file(in.Dir, filepath.Base(in.Dir))
 	}
 	p.Objects, r.objects = r.objects, nil
-	r.findings = append(r.findings, unreadFindings(r.unread)...)
+	r.findings = append(r.findings, unreadFindings(r.unread, ", or hide it in "+ignoreFile)...)
 
 	// The output folder is the lock only if it holds something of ours: a new
 	// -o starts from what was rendered so far.

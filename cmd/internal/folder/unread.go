@@ -28,13 +28,13 @@ func whyUnread(path string) string {
 	return ""
 }
 
-// unreadFindings warn of files that look like input.
-func unreadFindings(files []unread) []finding.Finding {
+// unreadFindings warn of files that look like input, and say what else can be done.
+func unreadFindings(files []unread, remedy string) []finding.Finding {
 	var fs []finding.Finding
 	for _, f := range files {
 		fs = append(fs, finding.Finding{
 			Severity: finding.Warning, Rule: "not-read", Pos: at(f.name),
-			Message: "looks like input, but is not read: " + f.why + ", or hide it in " + ignoreFile,
+			Message: "looks like input, but is not read: " + f.why + remedy,
 		})
 	}
 	return fs

@@ -38,10 +38,16 @@ type Process func(*krm.ResourceList) []finding.Finding
 // Options say how a kustomization is built.
 type Options struct {
 	Process Process
+	// HasSpec reports whether there is a spec among objects, for warnings of those that
+	// are not listed; nil for none.
+	HasSpec func([]*krm.Object) bool
 	// EnableExec lets kustomize run the functions of other people. Then it runs
 	// Poolwright's, too: Program, with the argument "fn".
 	EnableExec bool
 	Program    string
+
+	onFile   func(path string) // for tests; see readings
+	readings *readings         // of one attempt
 }
 
 // errNoKustomization says that a folder is not for kustomize.
@@ -50,20 +56,22 @@ var errNoKustomization = errors.New("no kustomization")
 // Build builds the kustomization in dir, and returns the manifests as kustomize
 // prints them. Where a finding is an error, there are none.
 func Build(dir string, o Options) ([]byte, []finding.Finding, error) {
-	if o.EnableExec {
-		return buildWithExec(dir, o)
-	}
-	out, fs, retry, err := build(dir, o, true)
-	if retry {
-		out, fs, _, err = build(dir, o, false)
-	}
-	return out, fs, err
+	return atRest(dir, o, func(o Options) ([]byte, []finding.Finding, error) {
+		if o.EnableExec {
+			return buildWithExec(dir, o)
+		}
+		out, fs, retry, err := build(dir, o, true)
+		if retry {
+			out, fs, _, err = build(dir, o, false)
+		}
+		return out, fs, err
+	})
 }
 
 // build is one attempt. With shortcut, kustomize is spared the content of
 // inventory files; retry says that it asked for more of them than their names.
 func build(dir string, o Options, shortcut bool) (out []byte, fs []finding.Finding, retry bool, err error) {
-	b := &builder{disk: newOverlay(shortcut), dir: dir, process: o.Process, calls: map[string]*function{}}
+	b := &builder{disk: newOverlay(shortcut, o.readings), dir: dir, process: o.Process, calls: map[string]*function{}}
 	if b.top, err = confirm(b.disk, dir); err != nil {
 		return nil, nil, false, err
 	}

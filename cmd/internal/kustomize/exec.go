@@ -19,7 +19,7 @@ const annotationFunction = "config.kubernetes.io/function"
 // ours. Wherever ours is declared, as a program or as an image, it is this very
 // program that is run.
 func buildWithExec(dir string, o Options) ([]byte, []finding.Finding, error) {
-	disk := newOverlay(false)
+	disk := newOverlay(false, o.readings)
 	top, err := confirm(disk, dir)
 	if err != nil {
 		return nil, nil, err

@@ -23,14 +23,16 @@ type overlay struct {
 	files              map[string][]byte // by absolute path
 	folders            map[string]string // folders in memory; of a mirror, what it shows
 	facts              facts
+	readings           *readings
 }
 
-func newOverlay(shortcut bool) *overlay {
+func newOverlay(shortcut bool, r *readings) *overlay {
 	return &overlay{
 		FileSystem: filesys.MakeFsOnDisk(),
 		files:      map[string][]byte{},
 		folders:    map[string]string{},
 		facts:      facts{enabled: shortcut, files: map[string][]byte{}},
+		readings:   r,
 	}
 }
 
@@ -203,7 +205,7 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 	if at.inMemory {
 		return at.data, nil
 	}
-	data, err := o.FileSystem.ReadFile(at.real)
+	data, err := o.readings.read(at.real, o.FileSystem.ReadFile)
 	if err != nil {
 		return nil, err
 	}

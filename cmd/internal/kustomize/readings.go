@@ -1,0 +1,95 @@
+package kustomize
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// readings are the files of the disk that a build looked at, and the inventories that
+// they lie in, each as it was before the first of its files was read.
+type readings struct {
+	files    map[string]bool
+	editions map[string]folder.Edition
+	onFile   func(path string) // called after each file, for tests; nil for none
+}
+
+func newReadings(onFile func(string)) *readings {
+	return &readings{files: map[string]bool{}, editions: map[string]folder.Edition{}, onFile: onFile}
+}
+
+// read reads a file.
+func (r *readings) read(path string, read func(string) ([]byte, error)) ([]byte, error) {
+	r.files[path] = true
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, known := r.editions[dir]; !known && filepath.Base(dir) == inventory.Folder {
+			r.editions[dir] = folder.EditionOf(dir)
+		}
+	}
+	data, err := read(path)
+	if r.onFile != nil {
+		r.onFile(path)
+	}
+	return data, err
+}
+
+// exchanged is an inventory that is another one by now, or "".
+func (r *readings) exchanged() string {
+	for _, dir := range slices.Sorted(maps.Keys(r.editions)) {
+		if !r.editions[dir].Equal(folder.EditionOf(dir)) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// unlisted warns of input beside the kustomizations that were read, which none of them
+// lists, by the name of the first: kustomize passes it over.
+func (r *readings) unlisted(top string, hasSpec func([]*krm.Object) bool) []finding.Finding {
+	var findings []finding.Finding
+	real, _, err := filesys.MakeFsOnDisk().CleanedAbs(top)
+	if err != nil {
+		return nil
+	}
+	for _, path := range slices.Sorted(maps.Keys(r.files)) {
+		dir := filepath.Dir(path)
+		if slices.Contains(kustomizationNames(), filepath.Base(path)) && filepath.Base(dir) != fn.RenderedFolder {
+			findings = append(findings, folder.Unlisted(dir, shownAs(real.String(), top, dir), r.files, hasSpec)...)
+		}
+	}
+	return findings
+}
+
+// rebuilds is how often a package is built whose inventory is exchanged all the time.
+const rebuilds = 3
+
+// atRest builds until no inventory was exchanged meanwhile: what was read would be a
+// mixture of two snapshots.
+func atRest(dir string, o Options, build func(Options) ([]byte, []finding.Finding, error)) ([]byte, []finding.Finding, error) {
+	for range rebuilds {
+		r := newReadings(o.onFile)
+		o.readings = r
+		out, fs, err := build(o)
+		if r.exchanged() != "" {
+			continue
+		}
+		if err == nil && o.HasSpec != nil && !finding.Failed(fs) {
+			fs = finding.Sort(append(fs, r.unlisted(dir, o.HasSpec)...))
+		}
+		return out, fs, err
+	}
+	return nil, []finding.Finding{{
+		Severity: finding.Error, Rule: "read", Pos: document.Position{File: dir},
+		Message: fmt.Sprintf("its inventory was exchanged each of the %d times that it was read, so that nothing is known for sure; wait until nobody writes it, and try again", rebuilds),
+	}}, nil
+}
