@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"os"
@@ -30,12 +31,14 @@ type initFacts struct {
 // facts reads the inventory, if there is one.
 func (f *initFlags) facts() (initFacts, error) {
 	own := filepath.Join(f.dir, inventory.Folder)
-	from := f.inventory
-	if from == "" {
-		if _, err := os.Stat(own); err != nil {
-			return initFacts{}, nil
-		}
-		from = own
+	from := cmp.Or(f.inventory, own)
+	_, err := os.Stat(own)
+	same := samePath(from, own)
+	switch {
+	case err != nil && same && f.inventory == "":
+		return initFacts{}, nil
+	case err == nil && !same:
+		return initFacts{}, usage("--inventory %s: %s is there already; leave --inventory out, or remove the folder", from, own)
 	}
 	p, fs, err := folder.Read(folder.Input{Dir: from})
 	if err != nil {
@@ -49,7 +52,7 @@ func (f *initFlags) facts() (initFacts, error) {
 	}
 	facts := initFacts{from: from, objects: p.Objects}
 	files, ours, err := folder.ReadSnapshot(from)
-	switch same := filepath.Clean(from) == own; {
+	switch {
 	case err != nil:
 		return initFacts{}, err
 	case same:
@@ -58,6 +61,12 @@ func (f *initFlags) facts() (initFacts, error) {
 		facts.files, facts.there = files, slices.Sorted(maps.Keys(files))
 	}
 	return facts, nil
+}
+
+func samePath(a, b string) bool {
+	first, errFirst := filepath.Abs(a)
+	second, errSecond := filepath.Abs(b)
+	return errFirst == nil && errSecond == nil && first == second
 }
 
 // files are those of the package, by path.
