@@ -2,9 +2,10 @@ package examples
 
 import (
 	"embed"
-	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"regexp"
 	"strings"
 	"text/template"
 )
@@ -15,33 +16,43 @@ var templates embed.FS
 // templateSuffix ends the name of a file that is a template.
 const templateSuffix = ".tmpl"
 
-// Values fill the templates of a system. What a system does not use is ignored.
+// Values fill the templates of a system; "" and nil leave it to the template, and what
+// it does not name is ignored.
 type Values struct {
 	Folder          string // the name of the package
 	Name, Namespace string // of the spec
-	Pools           int    // 0: left to the default
+	Pools           int    // 0: the default
 	Nodes, Disks    any    // selector terms, nil for all
 	Capacity, RAID  string
-	Driver          string   // of CSI, "" where it is to be filled in
-	StorageClass    string   // of that driver, likewise
+	Driver          string   // of CSI
+	StorageClass    string   // of that driver
 	Inventory       []string // the files that the kustomization is to list
+}
+
+// Template is what a new package of a system begins with: all that init knows of the
+// system.
+type Template struct {
+	Spec   string            // the file of the spec
+	Shared map[string][]byte // what every package has as the example has it, by path
+	texts  map[string]string // templates, by the file that they make
 }
 
 // shared are the files of an example that a new package takes as they are, but for
 // its name.
-var shared = [...]string{"Kptfile", "poolwright.yaml", "argocd/application.yaml", "flux/sync.yaml"}
+func shared() []string {
+	return []string{"Kptfile", "poolwright.yaml", "argocd/application.yaml", "flux/sync.yaml"}
+}
 
-// New returns the files of a new package of a system, by path: what is the same in
-// every package comes from the example, the rest from the templates of the system.
-// Functions are what the templates call to write YAML.
-func New(system string, values Values, functions template.FuncMap) (map[string][]byte, error) {
+// NewTemplate reads what there is for a system. The spec is the file in YAML that is no
+// kustomization.
+func NewTemplate(system string) (*Template, error) {
 	example, err := System(system)
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{}
-	for _, name := range shared {
-		if files[name], err = fs.ReadFile(example, name); err != nil {
+	t := &Template{Shared: map[string][]byte{}, texts: map[string]string{}}
+	for _, name := range shared() {
+		if t.Shared[name], err = fs.ReadFile(example, name); err != nil {
 			return nil, err
 		}
 	}
@@ -55,15 +66,34 @@ func New(system string, values Values, functions template.FuncMap) (map[string][
 		if err != nil {
 			return nil, err
 		}
-		t, err := template.New(e.Name()).Funcs(functions).Parse(string(text))
+		name := strings.TrimSuffix(e.Name(), templateSuffix)
+		t.texts[name] = string(text)
+		if path.Ext(name) == ".yaml" && name != "kustomization.yaml" {
+			t.Spec = name
+		}
+	}
+	return t, nil
+}
+
+// Uses reports whether the spec takes one of the Values, by its name.
+func (t *Template) Uses(value string) bool {
+	return regexp.MustCompile(`\.` + value + `\b`).MatchString(t.texts[t.Spec])
+}
+
+// Files returns the files of a new package, by path. Functions are what the templates
+// call to write YAML.
+func (t *Template) Files(values Values, functions template.FuncMap) (map[string][]byte, error) {
+	files := maps.Clone(t.Shared)
+	for name, text := range t.texts {
+		parsed, err := template.New(name).Funcs(functions).Parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("the template of %s: %w", system, err)
+			return nil, err
 		}
 		var b strings.Builder
-		if err := t.Execute(&b, values); err != nil {
-			return nil, fmt.Errorf("the template of %s: %w", system, err)
+		if err := parsed.Execute(&b, values); err != nil {
+			return nil, err
 		}
-		files[strings.TrimSuffix(e.Name(), templateSuffix)] = []byte(b.String())
+		files[name] = []byte(b.String())
 	}
 	return files, nil
 }

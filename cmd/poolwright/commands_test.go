@@ -42,6 +42,8 @@ func reference(root *cobra.Command) []byte {
 	}
 	b.WriteString("\n")
 	fence(&b, root.Example)
+	b.WriteString("All of them take:\n\n")
+	fence(&b, root.PersistentFlags().FlagUsages())
 	for _, c := range root.Commands() {
 		if !c.IsAvailableCommand() {
 			continue

@@ -218,9 +218,9 @@ func (e *explanation) limit(f explainFlags, facts *inventory.Facts) {
 }
 
 // lines are findings as text, many of one kind folded.
-func (s program) lines(fs []finding.Finding) []string {
+func (p program) lines(fs []finding.Finding) []string {
 	var lines []string
-	kept, more := s.fold(fs)
+	kept, more := p.fold(fs)
 	for _, f := range kept {
 		lines = append(lines, f.String())
 	}

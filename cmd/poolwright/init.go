@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,11 +15,6 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/scaffold"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/examples"
-	"github.com/poolwright/poolwright/fn"
-	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema/document"
-	"github.com/poolwright/poolwright/schema/finding"
 )
 
 const initLong = `Make a package for your cluster: a commented spec, and the wiring for kustomize,
@@ -60,6 +52,9 @@ const initExample = `  # Ask, or take the defaults
 
 // initFlags are those of the verb init.
 type initFlags struct {
+	system, dir string // the arguments
+	template    *examples.Template
+
 	scaffold.Choices
 	nodes, disks string // selectors
 	inventory    string
@@ -88,14 +83,15 @@ func newInit(s program) *cobra.Command {
 			if !slices.Contains(systems, args[0]) {
 				return usage("unknown system %q: one of %s", args[0], strings.Join(systems, ", "))
 			}
-			dir := args[0]
-			if len(args) == 2 {
-				dir = args[1]
-			}
-			if err := f.check(cmd, args[0]); err != nil {
+			f.system, f.dir = args[0], args[len(args)-1]
+			var err error
+			if f.template, err = examples.NewTemplate(f.system); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), s, args[0], dir, cmd.Flags().NFlag() == 0)
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), s, cmd.Flags().NFlag() == 0)
 		},
 	}
 	flags := cmd.Flags()
@@ -110,8 +106,10 @@ func newInit(s program) *cobra.Command {
 	flags.StringVar(&f.StorageClass, "storage-class", "", "the StorageClass that cloud disks are claimed from")
 	flags.StringVar(&f.inventory, "inventory", "", "the folder of a snapshot to choose from (default DIR/inventory)")
 	flags.BoolVar(&f.example, "example", false, "copy the example, with its own cluster and output")
-	for _, name := range []string{"name", "namespace", "pools", "nodes", "disks", "capacity", "driver", "storage-class"} {
-		complete(cmd, name)
+	for flag := range specFlags() {
+		if flag != "raid" {
+			complete(cmd, flag)
+		}
 	}
 	complete(cmd, "raid", "stripe", "mirror", "raidz", "raidz2")
 	// The only error is a flag that does not exist.
@@ -121,22 +119,22 @@ func newInit(s program) *cobra.Command {
 	return cmd
 }
 
-// only names the flags that go with one kind of system.
-func only(system string) []string {
-	if system == "cstor-local" {
-		return []string{"driver", "storage-class"}
+// specFlags are the flags that set a value of the template, with its name there.
+func specFlags() map[string]string {
+	return map[string]string{
+		"name": "Name", "namespace": "Namespace", "pools": "Pools", "nodes": "Nodes", "disks": "Disks",
+		"raid": "RAID", "capacity": "Capacity", "driver": "Driver", "storage-class": "StorageClass",
 	}
-	return []string{"disks"}
 }
 
 // check refuses flags that cannot be meant, and reads the selectors.
-func (f *initFlags) check(cmd *cobra.Command, system string) error {
+func (f *initFlags) check(cmd *cobra.Command) error {
 	if f.example && cmd.Flags().NFlag() > 1 {
 		return usage("--example copies the example as it is; leave the other flags out")
 	}
-	for _, name := range only(system) {
-		if cmd.Flags().Changed(name) {
-			return usage("--%s does not go with %s", name, system)
+	for _, flag := range slices.Sorted(maps.Keys(specFlags())) {
+		if cmd.Flags().Changed(flag) && !f.template.Uses(specFlags()[flag]) {
+			return usage("--%s does not go with %s", flag, f.system)
 		}
 	}
 	if cmd.Flags().Changed("pools") && f.Pools < 1 {
@@ -160,154 +158,39 @@ func (f *initFlags) readSelectors() (err error) {
 	return nil
 }
 
-func (f *initFlags) run(ctx context.Context, s program, system, dir string, mayAsk bool) error {
-	if err := folder.CheckNew(dir); err != nil {
+func (f *initFlags) run(ctx context.Context, s program, mayAsk bool) error {
+	if err := folder.CheckNew(f.dir); err != nil {
 		return err
 	}
 	if f.example {
-		files, err := scaffold.Example(system, dir)
+		files, err := scaffold.Example(f.system, f.dir)
 		if err == nil {
-			err = folder.Create(ctx, dir, files)
+			err = folder.Create(ctx, f.dir, files)
 		}
 		if err == nil {
-			terminal.Printf(s.err, "%s: a copy of the example %s; next: poolwright explain%s\n", dir, system, argument(dir))
+			terminal.Printf(s.err, "%s: a copy of the example %s; next: poolwright explain%s\n", f.dir, f.system, argument(f.dir))
 		}
 		return err
 	}
-	facts, err := f.facts(dir)
+	facts, err := f.facts()
 	if err != nil {
 		return err
 	}
 	if mayAsk {
-		if err := f.ask(s.streams, system); err != nil {
+		if err := f.ask(s.streams); err != nil {
 			return err
 		}
 	}
-	files, err := f.files(system, dir, facts)
+	files, err := f.files(facts)
 	if err != nil {
 		return err
 	}
-	if err := try(s, dir, files[specFile], facts.objects); err != nil {
+	if err := try(s, filepath.Join(f.dir, f.template.Spec), files[f.template.Spec], facts.objects); err != nil {
 		return err
 	}
-	if err := folder.Create(ctx, dir, files); err != nil {
+	if err := folder.Create(ctx, f.dir, files); err != nil {
 		return err
 	}
-	terminal.Printf(s.err, "%s: made for %s; next: %s\n", dir, system, next(dir, facts))
+	terminal.Printf(s.err, "%s: made for %s; next: %s\n", f.dir, f.system, next(f.dir, facts))
 	return nil
-}
-
-// specFile is what init calls the spec.
-const specFile = "cstor.yaml"
-
-// initFacts is the inventory that a new package begins with.
-type initFacts struct {
-	from    string // the folder, "" for none
-	objects []*krm.Object
-	files   map[string][]byte // to be copied, by name
-	there   []string          // names of files that are in the package
-}
-
-// facts reads the inventory, if there is one.
-func (f *initFlags) facts(dir string) (initFacts, error) {
-	own := filepath.Join(dir, inventory.Folder)
-	from := f.inventory
-	if from == "" {
-		if _, err := os.Stat(own); err != nil {
-			return initFacts{}, nil
-		}
-		from = own
-	}
-	p, fs, err := folder.Read(folder.Input{Dir: from})
-	if err != nil {
-		return initFacts{}, err
-	}
-	if i := slices.IndexFunc(fs, func(f finding.Finding) bool { return f.Severity == finding.Error }); i >= 0 {
-		return initFacts{}, errors.New(fs[i].String())
-	}
-	for _, o := range p.Objects {
-		o.Path = path.Join(inventory.Folder, o.Path)
-	}
-	facts := initFacts{from: from, objects: p.Objects}
-	files, ours, err := folder.ReadSnapshot(from)
-	switch same := filepath.Clean(from) == own; {
-	case err != nil:
-		return initFacts{}, err
-	case same:
-		facts.there = slices.Sorted(maps.Keys(files))
-	case ours:
-		facts.files, facts.there = files, slices.Sorted(maps.Keys(files))
-	}
-	return facts, nil
-}
-
-// files are those of the package, by path.
-func (f *initFlags) files(system, dir string, facts initFacts) (map[string][]byte, error) {
-	var listed []string
-	for _, name := range facts.there {
-		listed = append(listed, path.Join(inventory.Folder, name))
-	}
-	files, err := scaffold.New(system, dir, f.Choices, listed, facts.objects)
-	if err != nil {
-		return nil, err
-	}
-	files[path.Join(fn.RenderedFolder, "kustomization.yaml")] = folder.EmptyKustomization()
-	for name, text := range facts.files {
-		files[path.Join(inventory.Folder, name)] = text
-	}
-	return files, nil
-}
-
-// try checks a spec, and with an inventory renders it, in memory.
-func try(s program, dir string, spec []byte, facts []*krm.Object) error {
-	name := filepath.Join(dir, specFile)
-	objects, err := krm.Parse(&document.Source{Name: name, Data: spec})
-	if err != nil {
-		return err
-	}
-	fs := s.function.Vet(fn.Package{Objects: objects})
-	if !finding.Failed(fs) && len(facts) > 0 {
-		fs = s.function.Render(fn.Package{Objects: append(objects, facts...)}).Findings
-	}
-	fs = slices.DeleteFunc(fs, func(f finding.Finding) bool { return f.Severity != finding.Error || f.Pos.File != name })
-	if err := report(s.streams, fs); err != nil {
-		terminal.Printf(s.err, "poolwright: %s was not made, because this spec could not be rendered: change the flags\n", dir)
-		return err
-	}
-	return nil
-}
-
-// next says how to go on.
-func next(dir string, facts initFacts) string {
-	target := filepath.Join(dir, inventory.Folder)
-	output := " -o " + quote(target)
-	if target == inventory.Folder {
-		output = ""
-	}
-	explain := "poolwright explain" + argument(dir)
-	switch {
-	case facts.from == "":
-		return "poolwright inventory" + output + ", then " + explain
-	case facts.there == nil:
-		return "poolwright inventory --from " + quote(facts.from) + output + ", then " + explain
-	}
-	return explain
-}
-
-// argument is a folder as the argument of a command, "" for the current one.
-func argument(dir string) string {
-	if filepath.Clean(dir) == "." {
-		return ""
-	}
-	return " " + quote(dir)
-}
-
-// quote makes a word for a shell of a path.
-func quote(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+,:@%", r)
-	}) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }

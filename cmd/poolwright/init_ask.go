@@ -17,18 +17,25 @@ type question struct {
 
 // ask asks on a terminal for what the spec needs most. An empty answer is the default,
 // and so is the end of the input: without a terminal nothing is asked.
-func (f *initFlags) ask(s streams, system string) error {
+func (f *initFlags) ask(s streams) error {
 	if !terminal.Is(s.in) || !terminal.Is(s.err) {
 		return nil
 	}
-	questions := []question{{"Nodes that may carry a pool, by label, such as storage=cstor [all]", &f.nodes}}
-	if system == "cstor-local" {
-		questions = append(questions, question{"Block devices that may be taken, such as spec.details.driveType=HDD [by the inventory, or all]", &f.disks})
-	} else {
-		questions = append(questions, question{"CSI driver [by the inventory, or to be filled in]", &f.Driver},
-			question{"StorageClass of that driver [by the inventory, or to be filled in]", &f.StorageClass})
+	var questions []question
+	for _, q := range []struct {
+		value string // of the template
+		question
+	}{
+		{"Nodes", question{"Nodes that may carry a pool, by label, such as storage=cstor [all]", &f.nodes}},
+		{"Disks", question{"Block devices that may be taken, such as spec.details.driveType=HDD [by the inventory, or all]", &f.disks}},
+		{"Driver", question{"CSI driver [by the inventory, or to be filled in]", &f.Driver}},
+		{"StorageClass", question{"StorageClass of that driver [by the inventory, or to be filled in]", &f.StorageClass}},
+		{"RAID", question{"RAID type: stripe, mirror, raidz or raidz2 [mirror]", &f.RAID}},
+	} {
+		if f.template.Uses(q.value) {
+			questions = append(questions, q.question)
+		}
 	}
-	questions = append(questions, question{"RAID type: stripe, mirror, raidz or raidz2 [mirror]", &f.RAID})
 	return askAll(bufio.NewReader(s.in), s.err, questions, f.readSelectors)
 }
 

@@ -170,7 +170,7 @@ func TestRealTools(t *testing.T) {
 		kustomize := tool.Need(t, "kustomize")
 		dir := w.fresh(t, "cstor-local")
 		if out := w.must(t, ".", kustomize, "build", "--enable-alpha-plugins", dir); len(owned(t, out, false)) > 0 {
-			t.Error("kustomize no longer leaves the function out; the README warns of it")
+			t.Error("kustomize no longer leaves the function out; docs/kustomize.md warns of it")
 		}
 		if _, stderr, err := tool.Run(t, ".", w.env, w.program, "render", dir, "--check"); err == nil || !strings.Contains(stderr, "would add") {
 			t.Errorf("render --check does not notice: %v\n%s", err, stderr)

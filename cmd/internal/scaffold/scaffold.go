@@ -3,8 +3,8 @@
 package scaffold
 
 import (
-	"cmp"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -27,14 +27,6 @@ type Choices struct {
 	StorageClass    string
 }
 
-// What stands in a spec where neither a person nor an inventory says better.
-const (
-	defaultName      = "prod"
-	defaultNamespace = "openebs"
-	defaultRAID      = "mirror"
-	defaultCapacity  = "100Gi"
-)
-
 // New returns the files of a package of a system that is to lie in dir, by path.
 // inventory names its files of the inventory; facts are what is in them.
 func New(system, dir string, c Choices, inventory []string, facts []*krm.Object) (map[string][]byte, error) {
@@ -42,24 +34,20 @@ func New(system, dir string, c Choices, inventory []string, facts []*krm.Object)
 	if err != nil {
 		return nil, err
 	}
+	t, err := examples.NewTemplate(system)
+	if err != nil {
+		return nil, err
+	}
 	c.suggest(flatten(facts))
-	files, err := examples.New(system, examples.Values{
-		Folder:       place.name,
-		Name:         cmp.Or(c.Name, defaultName),
-		Namespace:    cmp.Or(c.Namespace, defaultNamespace),
-		Pools:        c.Pools,
-		Nodes:        termList(c.Nodes),
-		Disks:        termList(c.Disks),
-		Capacity:     cmp.Or(c.Capacity, defaultCapacity),
-		RAID:         cmp.Or(c.RAID, defaultRAID),
-		Driver:       c.Driver,
-		StorageClass: c.StorageClass,
-		Inventory:    inventory,
+	files, err := t.Files(examples.Values{
+		Folder: place.name, Name: c.Name, Namespace: c.Namespace, Pools: c.Pools,
+		Nodes: termList(c.Nodes), Disks: termList(c.Disks), Capacity: c.Capacity, RAID: c.RAID,
+		Driver: c.Driver, StorageClass: c.StorageClass, Inventory: inventory,
 	}, map[string]any{"yaml": scalar, "tree": tree})
 	if err != nil {
 		return nil, err
 	}
-	place.rename(files, cmp.Or(c.Namespace, defaultNamespace))
+	place.rename(files, c.Namespace)
 	return files, nil
 }
 
@@ -71,7 +59,7 @@ func Example(system, dir string) (map[string][]byte, error) {
 	}
 	files, err := examples.Files(system)
 	if err == nil {
-		place.rename(files, defaultNamespace)
+		place.rename(files, "")
 	}
 	return files, err
 }
@@ -97,19 +85,24 @@ func placeOf(dir, system string) (place, error) {
 	return place{system: system, name: name, rendered: filepath.ToSlash(path) + "/rendered"}, nil
 }
 
-// rename puts the name, the path and the namespace into what the wiring took from
-// the example.
+// rename puts the name, the path and, if one was chosen, the namespace into what the
+// wiring took from the example.
 func (p place) rename(files map[string][]byte, namespace string) {
 	replacer := strings.NewReplacer(
 		": ./"+p.system+"/rendered", ": "+scalar("./"+p.rendered),
 		": "+p.system+"/rendered", ": "+scalar(p.rendered),
 		": "+p.system+"\n", ": "+scalar(p.name)+"\n",
-		": "+defaultNamespace+"\n", ": "+scalar(namespace)+"\n",
 	)
-	for _, name := range []string{"Kptfile", "kustomization.yaml", "argocd/application.yaml", "flux/sync.yaml"} {
+	for _, name := range []string{"Kptfile", "kustomization.yaml", application, "flux/sync.yaml"} {
 		files[name] = []byte(replacer.Replace(string(files[name])))
 	}
+	if namespace != "" {
+		files[application] = regexp.MustCompile(`(?m)^    namespace: .*$`).ReplaceAll(files[application], []byte("    namespace: "+scalar(namespace)))
+	}
 }
+
+// application is for Argo CD, and names the namespace of the storage.
+const application = "argocd/application.yaml"
 
 // scalar writes a text as YAML.
 func scalar(text string) string {

@@ -22,8 +22,12 @@ func TestNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		template, err := examples.NewTemplate(system)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var p fn.Package
-		for _, name := range []string{"cstor.yaml", "poolwright.yaml"} {
+		for _, name := range []string{template.Spec, "poolwright.yaml"} {
 			objects, err := krm.Parse(&document.Source{Name: name, Data: files[name]})
 			if err != nil || len(objects) != 1 {
 				t.Fatalf("%s: %s: %d objects, %v", system, name, len(objects), err)

@@ -44,7 +44,7 @@ func (c *Choices) suggest(facts []*krm.Object) {
 		perNode := map[string]int{}
 		for _, d := range disks {
 			if perNode[d.node]++; perNode[d.node] == 2 {
-				c.RAID = defaultRAID
+				c.RAID = "mirror"
 			}
 		}
 	}
