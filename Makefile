@@ -89,10 +89,12 @@ bin/staticcheck bin/errcheck bin/revive: test/lint/go.mod $(GO_VERSION_FILE)
 	cd test/lint && CGO_ENABLED=0 go build -trimpath -o "$(CURDIR)/$@" $(LINTER)
 
 .PHONY: generate
-generate: build ## Render the examples and the command reference again, and rewrite the expected output of the tests
+generate: build ## Render the examples again, and write what is derived: the command reference, deploy/, expected output
 	for p in cstor-local cstor-cloud/commits/1-nothing-bound cstor-cloud/commits/2-claims-bound cstor-cloud; do bin/poolwright render examples/$$p; done
 	go test ./schema -run 'TestComplete|TestExport|TestDefinitions|TestRaidTable' -update
 	go test ./cmd/poolwright -run 'TestScripts|TestDeployedCRDs|TestCommands' -update
+	go test ./test/deploy -update
+	cd test/checks && go test . -run TestConfigMap -update
 
 .PHONY: image
 image: build ## Build the image of the function, with docker or podman

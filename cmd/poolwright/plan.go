@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,11 +39,7 @@ Nothing is written. The package DIR is rendered in memory and compared with what
                that of the branch it goes to; if it is empty, or is called rendered
                and is not there, nothing was rendered before, and all of this is new
 
---against live needs two roles of deploy/rbac: poolwright-inventory, to read, and
-poolwright-plan, to get, list, patch and create the rendered kinds, as a dry run needs
-it although it stores nothing. All namespaces are looked at. The admission webhook of
-cStor does claim a new disk even in a dry run: a CStorPoolCluster in which a disk
-replaces another is not tried, but compared as it lies, with a warning.
+%s
 
 A package does not know what else is rendered for a cluster: a spec that was deleted
 together with its output looks like one of another package. What lives of such specs
@@ -59,6 +56,10 @@ markdown are printed where there are errors, too.
 Exit codes: 0 no change, 2 changes, 1 errors; bad usage is 2, with nothing on the
 standard output. With --fail-on a change of that risk is an error, and any other
 change is fine: 0, and 2 is bad usage alone.`
+
+const planRoles = `--against live needs two roles of deploy/rbac: poolwright-inventory, to read, and
+poolwright-plan, to get, list, patch and create the rendered kinds, as a dry run needs
+it although it stores nothing. All namespaces are looked at. %s`
 
 const planExample = `  # What would the edit that I just made do?
   poolwright plan
@@ -98,7 +99,7 @@ func newPlan(s program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "plan [DIR]",
 		Short:             "Show what would change, and what that risks",
-		Long:              planLong,
+		Long:              fmt.Sprintf(planLong, wrap(fmt.Sprintf(planRoles, strings.Join(s.function.Kinds().DryRuns(), " ")))),
 		Example:           planExample,
 		Args:              atMost(1, "plan takes one DIR"),
 		ValidArgsFunction: folders,

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -36,11 +37,7 @@ are those of the folder DIR (by default the current one), beside what was render
 for them. What exists is asked of the cluster, in all namespaces, or with --from
 read from the inventory of the package or from another snapshot.
 
-With --cluster the specs, too, are those in the cluster (CStorClusterConfig as
-custom resources). --write then sets their status there, and that of what is
-rendered for them, where it was applied: phase, reason, and the
-conditions Ready, Reconciling and Stalled, as kstatus reads them. It writes only
-what differs.
+%s
 
 --watch goes on until it is interrupted, and then exits with 0. On a terminal it
 keeps the table up to date, with the last messages under it. Elsewhere it prints a
@@ -48,6 +45,11 @@ line, with the time in front, whenever a status changes; as json, one object a l
 An API server that goes away is waited for.
 
 Exit code 1 says that a status is ERROR.`
+
+const statusCluster = `With --cluster the specs, too, are those in the cluster, as custom resources
+(%s). --write then sets their status there, and that of what is rendered for
+them, where it was applied: phase, reason, and the conditions Ready, Reconciling and
+Stalled, as kstatus reads them. It writes only what differs.`
 
 const statusExample = `  # The package in the current folder, against the cluster of the kubeconfig
   poolwright status
@@ -85,7 +87,7 @@ func newStatus(s program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "status [DIR]",
 		Short:             "Say in one line how the storage of each spec fares",
-		Long:              statusLong,
+		Long:              fmt.Sprintf(statusLong, wrap(fmt.Sprintf(statusCluster, specNames(s.function.Kinds())))),
 		Example:           statusExample,
 		Args:              atMost(1, "status takes one DIR"),
 		ValidArgsFunction: folders,

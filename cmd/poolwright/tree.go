@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -22,11 +23,7 @@ import (
 const treeLong = `Show what hangs on what, with the health of each part: from claims over volumes,
 replicas and pools down to disks.
 
-Without an argument everything is shown, pool cluster by pool cluster, and counted at
-the end; --unhealthy leaves out what is OK. KIND/NAME or KIND/NAMESPACE/NAME starts at
-one object: pvc, pv, cvc, cv, cvr, cspi (pool), cspc, node or bd (disk). From a disk,
-a pool or a node the tree also goes up, to every volume that would be hit if it failed,
-and says which would go on.
+%s
 
 Where nothing is applied yet, the inventory shows what is going to be instead, and with
 --planned always: the zones, their nodes, and the disks on these, with the role that the
@@ -35,6 +32,11 @@ specs of the current folder give them, or why they are free or refused.
 What others name and is not there is shown as Missing: a node that is gone, too, with
 what was on it. All namespaces are looked at, for a volume and its claim are in
 different ones; -n only says which object of a name is meant.`
+
+const treeRoots = `Without an argument everything is shown, and counted at the end; --unhealthy leaves
+out what is OK. KIND/NAME or KIND/NAMESPACE/NAME starts at one object: %s.
+From a disk, a pool or a node the tree also goes up, to every volume that would be hit
+if it failed, and says which would go on.`
 
 const treeExample = `  poolwright tree
   poolwright tree pvc/default/data
@@ -57,7 +59,7 @@ func newTree(s program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tree [KIND/NAME]",
 		Short:   "Show what hangs on what, from claims to disks, with health",
-		Long:    treeLong,
+		Long:    fmt.Sprintf(treeLong, wrap(fmt.Sprintf(treeRoots, rootNames(s.function.Kinds())))),
 		Example: treeExample,
 		Args:    atMost(1, "tree takes one KIND/NAME"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {

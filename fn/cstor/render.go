@@ -40,7 +40,7 @@ func (f *manifests) addPlan(members []*member) {
 		nodes = append(nodes, nodeNode(d.F("name", d.Text(m.name)), m))
 	}
 	f.add(gitops.Object{
-		File: "cstorclusterplan.yaml", Intermediate: true,
+		File: "cstorclusterplan.yaml",
 		Object: krm.Make(daoVersion, clusterPlanKind, f.namespace, f.name,
 			d.F("spec", d.Object(d.F("nodes", d.List(nodes...))))),
 	})
@@ -87,7 +87,7 @@ func (f *manifests) addStorageSet(m *member) {
 		spec.Set("blockDevices", d.List(devices...))
 	}
 	f.add(gitops.Object{
-		File: "cstorclusterstorageset.yaml", Intermediate: true,
+		File:   "cstorclusterstorageset.yaml",
 		Object: krm.Make(daoVersion, storageSetKind, f.namespace, f.storageSet(m.name), d.F("spec", spec)),
 	})
 }
@@ -132,7 +132,7 @@ func (f *manifests) addVolume(m *member, v *volume) {
 	if v.override != "" {
 		storage.SetAnnotation(krm.AnnotationBlockDevice, v.override)
 	}
-	f.add(gitops.Object{File: "storage.yaml", Intermediate: true, Object: storage})
+	f.add(gitops.Object{File: "storage.yaml", Object: storage})
 
 	claim := krm.Make("v1", volumeClaimKind, f.namespace, v.name, d.F("spec", d.Object(
 		d.F("accessModes", d.List(d.Text("ReadWriteOnce"))),
@@ -142,7 +142,7 @@ func (f *manifests) addVolume(m *member, v *volume) {
 	)))
 	// With a WaitForFirstConsumer class and no pod, this is what lets it bind.
 	claim.SetAnnotation(inventory.AnnotationSelectedNode, m.name)
-	f.add(gitops.Object{File: "persistentvolumeclaim.yaml", Stateful: true, Stage: claimStage, Object: claim})
+	f.add(gitops.Object{File: "persistentvolumeclaim.yaml", Stage: claimStage, Object: claim})
 
 	if v.pvName == "" {
 		return
@@ -154,7 +154,7 @@ func (f *manifests) addVolume(m *member, v *volume) {
 		d.F("source", d.Object(d.F("persistentVolumeName", d.Text(v.pvName)))),
 	)))
 	f.add(gitops.Object{
-		File: "volumeattachment.yaml", Stateful: true, Stage: attachStage, Object: attachment,
+		File: "volumeattachment.yaml", Stage: attachStage, Object: attachment,
 		Needs: []krm.ID{claim.ID()},
 	})
 }
@@ -162,7 +162,7 @@ func (f *manifests) addVolume(m *member, v *volume) {
 // addPoolCluster adds the CStorPoolCluster, after the attachments of its disks.
 func (f *manifests) addPoolCluster(cluster *pool.Cluster, members []*member) {
 	f.add(gitops.Object{
-		File: "cstorpoolcluster.yaml", Stateful: true, Stage: poolStage, Object: cluster.Encode(), Needs: f.attachments(members),
+		File: "cstorpoolcluster.yaml", Stage: poolStage, Object: cluster.Encode(), Needs: f.attachments(members),
 	})
 }
 

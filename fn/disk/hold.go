@@ -10,7 +10,8 @@ import (
 type Hold struct {
 	Device   inventory.Key    // a BlockDevice
 	Identity Identity         // a disk by what it is known by, or by its node and path
-	Matches  func(*Disk) bool // every disk that a filter can match
+	Matches  func(*Disk) bool // every disk that a filter can match,
+	Node     string           // and that is on this node, given by name or hostname label; "" for any
 	Role     string           // what for: data, cache, spare ..., or ""
 }
 

@@ -176,8 +176,9 @@ func (l *Ledger) named(hold Hold) []*Disk {
 	switch {
 	case hold.Matches != nil:
 		var found []*Disk
+		hosts := l.hosts(hold.Node)
 		for _, d := range l.disks {
-			if hold.Matches(d) {
+			if (hold.Node == "" || slices.Contains(hosts, d.Node)) && hold.Matches(d) {
 				found = append(found, d)
 			}
 		}

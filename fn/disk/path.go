@@ -16,11 +16,6 @@ func ByPath(node, path string) Identity {
 	return id
 }
 
-// On reports whether the disk is on a node, given by name or hostname label.
-func (d *Disk) On(node string) bool {
-	return d.Node == node || d.Device != nil && d.Device.Hostname == node || d.Entry != nil && d.Entry.Object.Name == node
-}
-
 // HasPath reports whether one of the paths by which the disk is known on its node is one
 // that is meant: kernel names and links.
 func (d *Disk) HasPath(means func(path string) bool) bool {

@@ -62,8 +62,8 @@ func holdOf(node, uri string) (hold disk.Hold, found bool) {
 		return disk.Hold{Identity: disk.ByPath(node, path)}, strings.HasPrefix(path, "/dev/")
 	case "pcie", "nvme":
 		address := "pci-" + strings.ToLower(strings.Trim(path, "/"))
-		return disk.Hold{Matches: func(d *disk.Disk) bool {
-			return d.On(node) && d.HasPath(func(path string) bool { return strings.Contains(strings.ToLower(path), address) })
+		return disk.Hold{Node: node, Matches: func(d *disk.Disk) bool {
+			return d.HasPath(func(path string) bool { return strings.Contains(strings.ToLower(path), address) })
 		}}, address != "pci-"
 	}
 	return disk.Hold{}, false

@@ -15,8 +15,8 @@ import (
 type Object struct {
 	*krm.Object
 	File         string   // base name of the file it belongs in, such as storage.yaml
-	Stateful     bool     // deleting it loses data or detaches a live disk
-	Intermediate bool     // for people and for the next render, not for the cluster
+	Stateful     bool     // deleting it loses data or detaches a live disk, as its system declares
+	Intermediate bool     // for people and for the next render, not for the cluster: a lock
 	Stage        int      // objects of a lower stage are applied first
 	Needs        []krm.ID // objects that must be there first; part of the same output
 }

@@ -125,9 +125,7 @@ func (c choice) holds(node string) []disk.Hold {
 		return holds
 	}
 	filter := func(matches func(*disk.Disk) bool) {
-		holds = append(holds, disk.Hold{Role: "osd", Matches: func(d *disk.Disk) bool {
-			return (node == "" || d.On(node)) && matches(d)
-		}})
+		holds = append(holds, disk.Hold{Role: "osd", Matches: matches, Node: node})
 	}
 	if c.nameFilter != "" {
 		filter(matching(c.nameFilter, kernelName))

@@ -22,6 +22,9 @@ type Declaration struct {
 	Facts []krm.GroupKind
 	// Roots are the kinds that a tree may start at, from the top of a tree to its bottom.
 	Roots []krm.GroupKind
+	// DryRun says what a server-side dry run does all the same, and what is done about
+	// it (see DryRunner): a sentence for people, or "".
+	DryRun string
 	// Domains are those whose labels and annotations the controllers of the system act
 	// on; a domain stands for all below it, too.
 	Domains []string
@@ -75,7 +78,7 @@ type Kind struct {
 	Release string
 
 	Plural  string   // as an API server has it: blockdevices
-	Names   []string // by which people call it beside its name and plural, lower case, the shortest first
+	Names   []string // by which people call it beside its name and plural, lower case; the first is that of help and completion
 	Cluster bool     // its objects are in no namespace
 
 	// Keep is what a snapshot keeps of an object beside its identity, in the notation of
@@ -104,7 +107,7 @@ func (k *Kind) APIVersion() string {
 	return k.Group + "/" + k.Version
 }
 
-// Name is the shortest name that people call the kind by.
+// Name is what help and completion call the kind.
 func (k *Kind) Name() string {
 	if len(k.Names) == 0 {
 		return k.Plural

@@ -122,6 +122,17 @@ func (k *Kinds) Domains() []string {
 	return slices.Compact(domains)
 }
 
+// DryRuns says what a server-side dry run does all the same, a sentence a system.
+func (k *Kinds) DryRuns() []string {
+	var all []string
+	for i := range k.declarations {
+		if text := k.declarations[i].DryRun; text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
 // IsFact reports whether an object is of a kind that only a cluster has.
 func (k *Kinds) IsFact(o *krm.Object) bool {
 	kind, known := k.Find(o.GroupKind())

@@ -27,7 +27,7 @@ func (Shared) Declare() Declaration {
 		Kinds: []Kind{
 			{
 				GroupKind: krm.GroupKind{Kind: "Node"}, Version: "v1", Role: RoleFact,
-				Plural: "nodes", Names: []string{"no"}, Cluster: true, Selected: true,
+				Plural: "nodes", Names: []string{"node", "no"}, Cluster: true, Selected: true,
 				// Why a node is not ready is said with "3m2s ago"; the reason is enough.
 				Keep: "spec{unschedulable taints{key value effect}} status{conditions[type=Ready]{type status reason lastTransitionTime}}",
 			},
