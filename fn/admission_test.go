@@ -5,6 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -72,6 +74,23 @@ func checkPools(t *rapid.T, _ *world, facts []*krm.Object, r Result) int {
 		}
 	}
 	return pools
+}
+
+// checkAdmitted holds that what is rendered for a new cluster can be applied: the review
+// of edits has nothing against it, but that it may take long.
+func checkAdmitted(t *rapid.T, facts []*krm.Object, r Result) {
+	known := inventory.New(facts)
+	state := admission.NewState(known, pool.NewLive(known))
+	for _, o := range r.Objects {
+		if o.Object.Kind != "CStorPoolCluster" {
+			continue
+		}
+		for _, p := range state.Review(nil, pool.DecodeCluster(o.Object)) {
+			if p.Outcome != admission.Late {
+				t.Fatalf("a new %s: %s: %s", o.Object.Ref, p.Outcome, p)
+			}
+		}
+	}
 }
 
 func use(t *rapid.T, used map[string]bool, name string) {

@@ -297,6 +297,7 @@ func TestRules(t *testing.T) {
 			t.Fatalf("rendering twice changes the output:\n%s\n%s", text(second), text(again))
 		}
 		pools += checkPools(t, w, facts, second)
+		checkAdmitted(t, facts, second)
 		checkAddition(t, w, facts, lock, second)
 		checkUnused(t, w, facts, lock, second)
 		checkEdits(t, w, facts, lock, second)

@@ -94,7 +94,11 @@ func warnOfHostnames(in *input, pools []*pool.Pool) {
 	var nodes []string
 	for _, p := range pools {
 		for _, n := range in.facts.Host(p.Hostname) {
-			if n.Name != p.Hostname {
+			if n.Name == p.Hostname {
+				continue
+			}
+			// Of a node that was renamed there is a warning already.
+			if was := in.lock.host(p.Hostname); was == nil || was.node == n.Name || in.facts.Node(was.node) != nil {
 				nodes = append(nodes, fmt.Sprintf("%s (%s)", n.Name, p.Hostname))
 			}
 		}

@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -35,9 +37,12 @@ type assessment struct {
 	*change.Change
 	facts *inventory.Facts
 	// Of a CStorPoolCluster:
-	others map[string]string     // what names each block device that is not for this one
-	hosts  map[string]*pool.Pool // where it is changed, its pools so far
-	disks  []string              // and all block devices in them
+	ledger   *disk.Ledger
+	others   map[string]string              // what names each block device that is not for this one
+	hosts    map[string]*pool.Pool          // where it is changed, its pools so far
+	disks    []string                       // and all block devices in them
+	problems []admission.Problem            // what becomes of it
+	ofDisk   map[string][]admission.Problem // the same, by block device
 }
 
 func (a assessment) judge(risk change.Risk, f *change.Field, format string, args ...any) {
@@ -122,7 +127,11 @@ func (a assessment) attachment() {
 
 // poolCluster judges a CStorPoolCluster.
 func (a assessment) poolCluster() {
-	a.others = map[string]string{}
+	if a.Action == change.Remove {
+		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
+		return
+	}
+	a.ledger, a.others = disk.NewLedger(a.facts), map[string]string{}
 	own := func(cluster inventory.Key) bool {
 		return cluster == inventory.Key{Namespace: a.Ref.Namespace, Name: a.Ref.Name}
 	}
@@ -134,16 +143,18 @@ func (a assessment) poolCluster() {
 			a.others[name] = o.Ref.String()
 		}
 	}
-	switch a.Action {
-	case change.Create:
-		pools := pool.DecodeCluster(a.New).Pools
+	wanted := pool.DecodeCluster(a.New)
+	if a.Action == change.Create {
+		a.review(nil, wanted)
+		pools := wanted.Pools
 		var devices []string
 		for _, p := range pools {
 			devices = append(devices, p.Disks()...)
-			if risk, problem := a.problem(p.Hostname, p.Disks()); problem != "" {
+			if risk, problem := a.problem(p.Disks()); problem != "" {
 				a.Judge(risk, "", problem)
 			}
 		}
+		a.fates()
 		if lost := a.claimedOutside(devices); len(lost) > 0 {
 			a.Judge(change.Destructive, "", finding.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; look at poolwright status first, and see that the inventory has the kind CStorPoolCluster")
 		}
@@ -156,9 +167,6 @@ func (a assessment) poolCluster() {
 		}
 		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", finding.Count(len(pools), "new pool"), a.counted(devices)))
 		return
-	case change.Remove:
-		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
-		return
 	}
 	a.Fields = slices.DeleteFunc(a.Fields, func(f change.Field) bool { return f.Action == change.Remove && isFilledIn(&f) })
 	for i := range a.Fields {
@@ -170,12 +178,11 @@ func (a assessment) poolCluster() {
 			a.restart(f)
 		}
 	}
-	old := pool.DecodeCluster(a.Old).Pools
-	a.hosts = pool.ByHost(old)
-	for _, p := range old {
-		a.disks = append(a.disks, p.Disks()...)
-	}
+	old := pool.DecodeCluster(a.Old)
+	a.hosts, a.disks = pool.ByHost(old.Pools), old.Disks()
+	a.review(old, wanted)
 	a.pools()
+	a.fates()
 }
 
 // restart judges what is part of the pods of the pools.

@@ -1,16 +1,16 @@
 package cstor
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -22,13 +22,13 @@ func (a assessment) pools() {
 	for i := range a.Fields {
 		f := &a.Fields[i]
 		switch {
+		case f.Action == change.Reorder && f.Under("spec.pools") && !f.Under("spec.pools[].poolConfig"):
+			a.judge(change.Safe, f, "the operator ignores the order of pools, groups and disks")
 		case f.Shape == "spec", f.Shape == "spec.pools", f.Shape == "spec.pools[].poolConfig":
 			a.judge(change.Destructive, f, "%s", unheardOf)
 		case !f.Under("spec.pools"), f.Shape == "spec.pools[]", f.Shape == groupDevices, isFilledIn(f):
 		case f.Under("spec.pools[].poolConfig"):
 			a.poolConfig(f)
-		case f.Action == change.Reorder:
-			a.judge(change.Safe, f, "the operator ignores the order of pools, groups and disks")
 		case f.Under("spec.pools[].nodeSelector"):
 			a.judge(change.Disruptive, f, "%s", moves)
 		case f.Under("spec.pools[].writeCacheRaidGroups"):
@@ -59,7 +59,7 @@ func isFilledIn(f *change.Field) bool {
 // groupAdded judges a RAID group that is new in a pool that stays.
 func (a assessment) groupAdded(f *change.Field) {
 	p := a.poolOf(f.Path)
-	risk, problem := a.problem(p.Hostname, pool.DecodeGroup(f.New))
+	risk, problem := a.problem(pool.DecodeGroup(f.New))
 	switch raidType := p.RAIDType; {
 	case problem != "":
 		a.judge(risk, f, "%s", problem)
@@ -72,31 +72,38 @@ func (a assessment) groupAdded(f *change.Field) {
 	}
 }
 
-// problem says why disks cannot be newly in the pool of a host, and what comes of it;
-// "" if they can.
-func (a assessment) problem(hostname string, names []string) (change.Risk, string) {
-	const lost, refused = ": the webhook refuses it, or else what is on it is lost", ": the webhook refuses it, and the sync stops here"
+// problem says why disks cannot be newly in a pool, and what comes of it; "" if they can.
+func (a assessment) problem(names []string) (change.Risk, string) {
+	const refused, passes = ": the webhook refuses it, or else what is on it is lost", ": the webhook lets it pass, and what is on it is lost"
 	if pooled := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(a.disks, name) }); len(pooled) > 0 {
-		return change.Destructive, finding.Names(pooled) + " is in use in the pool cluster already" + lost
+		return change.Destructive, finding.Names(pooled) + " is in use in the pool cluster already" + refused
 	}
 	risk, text := change.Safe, ""
 	for _, name := range names {
-		device, held := a.facts.Device(a.Ref.Namespace, name), ""
+		device, held, lost := a.facts.Device(a.Ref.Namespace, name), "", passes
 		if device != nil {
 			held = a.occupied(device)
+		}
+		problems := a.ofDisk[name]
+		if slices.ContainsFunc(problems, func(p admission.Problem) bool { return p.Outcome == admission.Refused }) {
+			lost = refused
 		}
 		switch {
 		case a.others[name] != "":
 			return change.Destructive, name + " is in " + a.others[name] + lost
-		case device == nil && len(a.facts.Devices) > 0:
-			risk, text = change.Disruptive, name+" is not among the block devices"+refused
-		case device == nil:
 		case held != "":
 			return change.Destructive, name + " " + strings.TrimPrefix(held, "it ") + lost
-		case device.State != "Active":
-			risk, text = change.Disruptive, name+" is "+cmp.Or(device.State, "in an unknown state")+", not Active"+refused
-		case hostname != "" && device.Hostname != "" && device.Hostname != hostname:
-			risk, text = change.Disruptive, name+" is on host "+device.Hostname+", not "+hostname+refused
+		}
+		for _, p := range problems {
+			if p.Rule == "disk-twice" {
+				continue
+			}
+			switch p.Outcome {
+			case admission.Ignored:
+				risk, text = change.Disruptive, name+" "+p.Text+": the webhook lets it pass, and the operator never carries it out"
+			default:
+				risk, text = change.Disruptive, name+" "+p.Text+": the webhook refuses it, and the sync stops here"
+			}
 		}
 	}
 	return risk, text
@@ -105,8 +112,10 @@ func (a assessment) problem(hostname string, names []string) (change.Risk, strin
 // occupied says what a device may hold that a pool cluster which gets it newly would
 // destroy, or "".
 func (a assessment) occupied(d *inventory.BlockDevice) string {
-	others := slices.DeleteFunc(slices.Clone(a.facts.VolumesOn(d)), func(v *inventory.Volume) bool { return a.renders(v.Claim, d.Hostname) })
-	return cmp.Or(isVolume(others), place.NewDisks(a.facts).Occupied(d, place.Wanted{Namespace: a.Ref.Namespace, Cluster: a.Ref.Name}))
+	return a.ledger.Verdict(a.ledger.Device(d.Namespace, d.Name), disk.Want{
+		Namespace: a.Ref.Namespace, PoolCluster: a.Ref.Name,
+		Volumes: func(v *inventory.Volume) bool { return a.renders(v.Claim, d.Hostname) },
+	}).Occupied()
 }
 
 // renders reports whether a claim is one that is rendered for a cloud disk of the pool
@@ -234,7 +243,7 @@ func (a assessment) poolsAddedAndRemoved() {
 		}
 	}
 	for _, p := range added {
-		if risk, problem := a.problem(p.Hostname, p.Disks()); problem != "" {
+		if risk, problem := a.problem(p.Disks()); problem != "" {
 			a.judge(risk, p.field, "%s", problem)
 			continue
 		}
@@ -292,7 +301,7 @@ func (a assessment) groups() {
 
 // group judges the disks that come into a RAID group of a pool and go out of it.
 func (a assessment) group(p *pool.Pool, in, out []string) (change.Risk, string) {
-	risk, problem := a.problem(p.Hostname, in)
+	risk, problem := a.problem(in)
 	switch {
 	case risk == change.Destructive, problem != "" && len(out) == 0:
 		return risk, problem
@@ -310,7 +319,10 @@ func (a assessment) group(p *pool.Pool, in, out []string) (change.Risk, string) 
 		return change.Destructive, "block device " + out[0] + " cannot be taken out of its RAID group, only be replaced with one other"
 	}
 	loss, text := a.replacement(p, out[0])
-	if problem != "" {
+	switch {
+	case problem != "" && loss == change.Disruptive:
+		text = problem // so that nothing is rebuilt
+	case problem != "":
 		text += "; but " + problem
 	}
 	return loss, "block device " + out[0] + " is replaced with " + in[0] + ": " + text

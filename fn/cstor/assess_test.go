@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,9 +67,10 @@ metadata: {name: v-2, namespace: openebs, labels: {cstorpoolinstance.openebs.io/
 `
 
 // pooled are the facts of a pool of n1 and the disks of it that are named, as
-// name=state.
+// name=state, and of two that can take their places.
 func pooled(phase string, disks ...string) string {
 	var b strings.Builder
+	b.WriteString(unclaimed("x1", "x3"))
 	for _, disk := range disks {
 		name, state, _ := strings.Cut(disk, "=")
 		b.WriteString("apiVersion: openebs.io/v1alpha1\nkind: BlockDevice\nmetadata: {name: " + name + ", namespace: openebs}\nstatus: {state: " + state + "}\n---\n")
@@ -84,6 +86,30 @@ func unclaimed(disks ...string) string {
 	var b strings.Builder
 	for _, disk := range disks {
 		b.WriteString("apiVersion: openebs.io/v1alpha1\nkind: BlockDevice\nmetadata: {name: " + disk + ", namespace: openebs}\nstatus: {state: Active, claimState: Unclaimed}\n---\n")
+	}
+	return b.String()
+}
+
+// on relabels disks that nothing claims to a host.
+func on(host string, disks ...string) string {
+	return strings.ReplaceAll(unclaimed(disks...), "namespace: openebs", "namespace: openebs, labels: {kubernetes.io/hostname: "+host+"}")
+}
+
+func node(name, hostname string) string {
+	return "apiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {kubernetes.io/hostname: " + hostname + "}}\n---\n"
+}
+
+// replacing is the claim on a disk that takes the place of another.
+func replacing(disk, predecessor string) string {
+	return "---\napiVersion: openebs.io/v1alpha1\nkind: BlockDeviceClaim\nmetadata: {name: bdc-" + disk + ", namespace: openebs, labels: {openebs.io/cstor-pool-cluster: prod}, annotations: {openebs.io/bd-predecessor: " + predecessor + "}}\nspec: {blockDeviceName: " + disk + "}\n"
+}
+
+// poolsOf is a cluster with pools of two disks on hosts of these numbers, in this order.
+func poolsOf(hosts ...int) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: prod, namespace: openebs}\nspec:\n  pools:\n")
+	for _, i := range hosts {
+		fmt.Fprintf(&b, "  - {nodeSelector: {kubernetes.io/hostname: m%d}, dataRaidGroups: [{blockDevices: [{blockDeviceName: m%d-d0}, {blockDeviceName: m%d-d1}]}], poolConfig: {dataRaidGroupType: mirror, compression: lz4}}\n", i, i, i)
 	}
 	return b.String()
 }
@@ -122,7 +148,7 @@ func TestAssess(t *testing.T) {
 		{"new pools of a disk with partitions", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {partitioned: \"Yes\"}\nstatus:", 1), change.Destructive, "a1 has partitions"},
 		{"new pools of a part of a disk", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {parentDevice: /dev/sda}\nstatus:", 1), change.Destructive, "a1 is a part of /dev/sda"},
 		{"new pools of a disk that is a volume", assessedPools, "", bound("shop", "cart"), change.Destructive, "a1 is PersistentVolume pv-1 of claim shop/cart"},
-		{"new pools of a disk that is a volume of theirs", assessedPools, "", bound("openebs", "prod-n1-0") + unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Safe, "makes 2 new pools"},
+		{"new pools of a disk that is a volume of theirs", assessedPools, "", bound("openebs", "prod-n1-0") + node("n2", "n2") + unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Safe, "makes 2 new pools"},
 		{"new pools of a disk that is a volume of a person's claim", assessedPools, "", bound("openebs", "prod-registry"), change.Destructive, "a1 is PersistentVolume pv-1 of claim openebs/prod-registry"},
 		{"new pools of a disk of a pool that nobody claims", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {filesystem: {fsType: zfs_member}}\nstatus:", 1), change.Destructive, "a1 has a filesystem: zfs_member"},
 		{"new pools beside instances of others", assessedPools, "", assessedFacts + "---\n" + claimed("x1", "prod"), change.Destructive, "x1 is claimed by it and is in none of these pools"},
@@ -138,7 +164,7 @@ func TestAssess(t *testing.T) {
 		{"new pools of a disk that somebody claims", assessedPools, "", strings.Replace(claimed("a1", "x"), "openebs.io/cstor-pool-cluster: x", "a: b", 1), change.Destructive, "a1 is claimed by bdc-a1"},
 		{"new pools of a disk that who knows who claims", assessedPools, "", strings.Replace(unclaimed("a1"), "Unclaimed", "Claimed", 1), change.Destructive, "a1 is claimed, and the claim is not in the inventory"},
 		{"a pool more", assessedPools, onN3, "", change.Safe, "a new pool on n3, of 1 block device; the others go on"},
-		{"a pool more, of a free disk", assessedPools, onN3, unclaimed("c1"), change.Safe, "a new pool on n3, of 1 free block device; the others go on"},
+		{"a pool more, of a free disk", assessedPools, onN3, unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2", "c1"), change.Safe, "a new pool on n3, of 1 free block device; the others go on"},
 		{"a pool more, of a disk of another", assessedPools, onN3, claimed("c1", "other"), change.Destructive, "c1 is claimed by other"},
 		{"a stripe grows by a disk of another", assessedPools, replace("{blockDeviceName: b2}", "{blockDeviceName: b2}, {blockDeviceName: b3}"), claimed("b3", "other"), change.Destructive, "b3 is claimed by other"},
 		{"a disk replaced with one of another", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active", "a2=Active") + "---\n" + claimed("x1", "other"), change.Destructive, "x1 is claimed by other"},
@@ -158,6 +184,22 @@ func TestAssess(t *testing.T) {
 		{"a pool for another", assessedPools, replace("hostname: n2", "hostname: n3", "b1", "c1"), "", change.Destructive, "the operator ignores an edit that removes a pool and adds another"},
 		{"the order of pools and disks", assessedPools, replace("[{blockDeviceName: a1}, {blockDeviceName: a2}]", "[{blockDeviceName: a2}, {blockDeviceName: a1}]"), "", change.Safe, "the operator ignores the order"},
 
+		{"the order of groups", assessedPools, replace("a1}", "a3}", "a2}", "a4}", "a3}", "a1}", "a4}", "a2}"), "", change.Safe, "the operator ignores the order"},
+		{"the order of pools", poolsOf(0, 1, 2), replace(poolsOf(0, 1, 2), poolsOf(2, 0, 1)), "", change.Safe, "the operator ignores the order"},
+		{"the order of all", poolsOf(0, 1, 2), replace(poolsOf(0, 1, 2), strings.NewReplacer("d0}", "d1}", "d1}", "d0}").Replace(poolsOf(2, 1, 0))), "", change.Safe, "the operator ignores the order"},
+		{"a pool moves, its disks not relabelled", assessedPools, replace("hostname: n2", "hostname: n3"), on("n2", "b1", "b2"), change.Disruptive, "the webhook refuses it, and the sync stops here: block device b1 of the pool on n3 is on host n2, not n3 (and 1 more)"},
+
+		{"a disk replaced with a smaller one", assessedPools, replace("a1", "x1"), strings.Replace(pooled("ONLINE", "a1=Active", "a2=Active"), "a1, namespace: openebs}", "a1, namespace: openebs}\nspec: {capacity: {storage: 2Gi}}", 1), change.Disruptive, "x1 cannot take the place of a1: it is smaller, 0 and not 2Gi: the webhook refuses it, and the sync stops here"},
+		{"a disk replaced with a tagged one", assessedPools, replace("a1", "x1"), strings.Replace(pooled("ONLINE", "a1=Active", "a2=Active"), "x1, namespace: openebs", "x1, namespace: openebs, labels: {openebs.io/block-device-tag: fast}", 1), change.Disruptive, "x1 is tagged \"fast\", and its claim is never answered: the webhook lets it pass, and the operator never carries it out"},
+		{"a second disk of a group replaced", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active", "a2=Active") + replacing("a2", "a9"), change.Disruptive, "x1 cannot take the place of a1: a replacement in its RAID group is under way"},
+		{"a disk replaced where the hostname differs", assessedPools, replace("a1", "x1"), node("node-1", "n1") + node("n2", "n2") + pooled("ONLINE", "a1=Active", "a2=Active"), change.Disruptive, "the hostname label of the node is not its name"},
+		{"a group goes where the hostname differs", assessedPools, replace("    - blockDevices: [{blockDeviceName: a3}, {blockDeviceName: a4}]\n", ""), node("node-1", "n1") + node("n2", "n2"), change.Destructive, "the webhook lets it pass, and it goes wrong: pool on n1: the RAID group of a3 is gone"},
+		{"a setting beside a dead disk", assessedPools, replace("lz4", "gzip"), strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Active", "Inactive", 1), change.Disruptive, "the webhook refuses it, and the sync stops here: block device a1 of the pool on n1 is Inactive, not Active"},
+		{"a setting beside a lost node", assessedPools, replace("lz4", "gzip"), node("n2", "n2"), change.Disruptive, "the webhook refuses it, and the sync stops here: pool on n1: its node selector finds 0 nodes"},
+		{"a setting of many disks", poolsOf(0, 1, 2, 3, 4, 5, 6, 7, 8), replace("compression: lz4", "compression: gzip"), "", change.Disruptive, "it may be refused: the cStor webhook needs about 6 seconds for it (36 requests)"},
+		{"a pool goes before it is there", assessedPools, replace(assessedPools[strings.Index(assessedPools, "  - nodeSelector: {kubernetes.io/hostname: n2}"):strings.Index(assessedPools, "  resources")], ""), assessedFacts[:strings.Index(assessedFacts, "---")], change.Destructive, "the webhook refuses it, and the sync stops here: pool on n2: it cannot go yet"},
+		{"a pool more before one is gone", assessedPools, onN3, "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolInstance\nmetadata: {name: prod-x9, namespace: openebs, labels: {kubernetes.io/hostname: n9, openebs.io/cstor-pool-cluster: prod}}\n", change.Destructive, "the webhook lets it pass, and it goes wrong: pool on n9: it was removed, and its CStorPoolInstance prod-x9 is still there"},
+
 		{"a disk replaced", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active", "a2=Active"), change.Disruptive, "block device a1 is replaced with x1: the pool rebuilds it (resilver), and has less redundancy until that is done"},
 		{"a disk replaced, the pool unknown", assessedPools, replace("a1", "x1"), pooled("", "a1=Active", "a2=Active"), change.Disruptive, "the inventory does not tell whether the pool is ONLINE"},
 		{"a disk replaced, all unknown", assessedPools, replace("a1", "x1"), "", change.Destructive, "a2 is not in the inventory"},
@@ -165,7 +207,7 @@ func TestAssess(t *testing.T) {
 		{"the good disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a1=Active", "a2=Inactive"), change.Destructive, "what is on it cannot be rebuilt from the rest of its RAID group: block device a2 is Inactive"},
 		{"the good disk replaced, the pool says ONLINE", assessedPools, replace("a1", "x1"), pooled("ONLINE", "a1=Active", "a2=Inactive"), change.Destructive, "a2 is Inactive"},
 		{"the dead disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a1=Inactive", "a2=Active"), change.Disruptive, "the pool rebuilds it"},
-		{"the lost disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a2=Active"), change.Disruptive, "the pool rebuilds it"},
+		{"the lost disk replaced", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a2=Active"), change.Disruptive, "x1 cannot take the place of a1: that is gone, and the webhook cannot compare their sizes: the webhook refuses it"},
 		{"one dead elsewhere", assessedPools, replace("a1", "x1"), pooled("DEGRADED", "a1=Active", "a2=Active", "a3=Active", "a4=Inactive"), change.Disruptive, "the pool rebuilds it"},
 		{"a disk replaced, degraded by none", assessedPools, replace("a1", "x1"), pooled("Degraded", "a1=Active", "a2=Active", "a3=Active", "a4=Active", "w1=Active"), change.Destructive, "the pool is Degraded, and the inventory does not show which disk it lacks"},
 		{"a disk replaced during a rebuild", assessedPools, replace("a1", "x1"), strings.Replace(pooled("DEGRADED", "a1=Inactive", "a2=Active"), "phase: DEGRADED", "phase: DEGRADED, conditions: [{type: DiskReplacement, status: \"True\"}]", 1), change.Destructive, "the pool is DEGRADED and rebuilds another disk, for which it may need this one; wait until the replacement is done"},
@@ -195,7 +237,7 @@ func TestAssess(t *testing.T) {
 
 		{"a cache more", assessedPools, replace("[{blockDeviceName: w1}]", "[{blockDeviceName: w1}, {blockDeviceName: w2}]"), "", change.Safe, "does not carry this out"},
 		{"no cache", assessedPools, replace("    writeCacheRaidGroups:\n    - blockDevices: [{blockDeviceName: w1}]\n", ""), "", change.Disruptive, "the disks stay in the pool"},
-		{"another cache type", assessedPools, replace("writeCacheGroupType: stripe", "writeCacheGroupType: mirror"), "", change.Safe, "does not carry this out"},
+		{"another cache type", assessedPools, replace("writeCacheGroupType: stripe", "writeCacheGroupType: mirror"), "", change.Disruptive, "the webhook refuses it, and the sync stops here: pool on n1: write cache: 1 disks do not make a mirror group"},
 		{"compression", assessedPools, replace("lz4", "gzip"), "", change.Safe, "compression is for what is written from now on"},
 		{"thick", assessedPools, replace("compression: lz4", "compression: lz4, thickProvision: true"), "", change.Safe, "thickProvision is for volumes"},
 		{"threshold up", assessedPools, replace("roThresholdLimit: 70", "roThresholdLimit: 80"), "", change.Safe, "stay writable for longer"},

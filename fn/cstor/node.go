@@ -193,7 +193,7 @@ func (c *nodeChoice) renamed(name string) *inventory.Node {
 
 func (c *nodeChoice) warnOfName(m *member, now *inventory.Node) {
 	c.report(finding.Warning, "node-renamed", "",
-		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go", m.name, now.Name, m.hostname)
+		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go; while they differ the cStor webhook checks no change of the pool, so never edit the CStorPoolCluster by hand", m.name, now.Name, m.hostname)
 }
 
 func (c *nodeChoice) newMember(name string) *member {

@@ -63,7 +63,7 @@ func (Shared) Declare() Declaration {
 			{
 				GroupKind: krm.GroupKind{Group: admissionGroup, Kind: "ValidatingWebhookConfiguration"}, Version: "v1",
 				Plural: "validatingwebhookconfigurations", Cluster: true,
-				Keep: "webhooks{name timeoutSeconds failurePolicy}",
+				Keep: "webhooks{name rules{resources} timeoutSeconds failurePolicy}",
 			},
 			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,

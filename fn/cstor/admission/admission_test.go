@@ -168,8 +168,8 @@ func TestCreate(t *testing.T) {
 		{"n1 stripe a1 | mirror b1", "refused write-cache-group: pool on n1: write cache: 1 disks do not make a mirror group"},
 		{"n1 stripe a1 | stripe b1 c1", "refused write-cache-group: pool on n1: write cache: a stripe has exactly one RAID group"},
 		{"n1 stripe a1 | stripe", "broken write-cache-type: pool on n1: it has a writeCacheGroupType and no write cache"},
-		{"n1 stripe nope", "refused disk-missing: block device nope of the pool on n1 does not exist"},
-		{"n1 stripe a2", "refused disk-elsewhere: block device a2 of the pool on n1 is on host n2, not on n1"},
+		{"n1 stripe nope", "refused disk-missing: block device nope of the pool on n1 is not among the block devices"},
+		{"n1 stripe a2", "refused disk-elsewhere: block device a2 of the pool on n1 is on host n2, not n1"},
 		{"n1 stripe inactive1", "refused disk-inactive: block device inactive1 of the pool on n1 is Inactive, not Active"},
 		{"n1 stripe ext1", "refused disk-filesystem: block device ext1 of the pool on n1 has a filesystem: ext4"},
 		{"n1 stripe untagged1", "refused disk-tagged: block device untagged1 of the pool on n1 has a block device tag without a value"},
@@ -245,7 +245,7 @@ func TestUpdate(t *testing.T) {
 
 		{"growth beside a dead disk", "", "n1 mirror a1,inactive1; n2 mirror a2,b2", "n1 mirror a1,inactive1; n2 mirror a2,b2 c2,d2", "refused disk-inactive: block device inactive1 of the pool on n1 is Inactive, not Active"},
 		{"growth beside a lost disk", "", "n1 mirror a1,gone; n2 mirror a2,b2", "n1 mirror a1,gone; n2 mirror a2,b2 c2,d2", "refused disk-missing: block device gone of the pool on n1 is gone"},
-		{"growth beside a disk that was moved", "", "n1 mirror a1,b2", "n1 mirror a1,b2 c1,d1", "refused disk-elsewhere: block device b2 of the pool on n1 is on host n2, not on n1"},
+		{"growth beside a disk that was moved", "", "n1 mirror a1,b2", "n1 mirror a1,b2 c1,d1", "refused disk-elsewhere: block device b2 of the pool on n1 is on host n2, not n1"},
 		{"a pool more beside a lost node", "", "n9 mirror a1,b1", "n9 mirror a1,b1; n2 mirror a2,b2", "refused node-gone: pool on n9: its node selector finds 0 nodes, and must find one"},
 		{"the pool of a lost node goes", instance("prod-1", "n1") + instance("prod-9", "n9") + none("cstorvolumereplicas"), "n1 mirror a1,b1; n9 mirror a9,b9", "n1 mirror a1,b1", ""},
 
@@ -263,7 +263,7 @@ func TestUpdate(t *testing.T) {
 		{"one comes back whose instance is there", live, "n1 mirror a1,b1", "n1 mirror a1,b1; n2 mirror a2,b2", ""},
 		{"one comes beside one that was moved", instance("prod-1", "n9", "a1"), "n1 mirror a1,b1", "n1 mirror a1,b1; n3 mirror a3,b3", ""},
 		{"a pool moves, its disks relabelled", live, "n9 mirror a1,b1 c1,d1", "n1 mirror d1,c1 a1,b1", ""},
-		{"a pool moves, its disks not", live, "n1 mirror a1,b1", "n2 mirror a1,b1", "refused disk-elsewhere: block device a1 of the pool on n2 is on host n1, not on n2"},
+		{"a pool moves, its disks not", live, "n1 mirror a1,b1", "n2 mirror a1,b1", "refused disk-elsewhere: block device a1 of the pool on n2 is on host n1, not n2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := newState(t, world()+c.facts).Review(cluster(c.old), cluster(c.wanted))

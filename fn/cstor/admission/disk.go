@@ -38,8 +38,8 @@ func (s State) Disk(cluster *pool.Cluster, hostname, name string, added bool) (P
 		}
 	case d.Filesystem != "" && d.Filesystem != zfs:
 		p.Rule, p.Text = "disk-filesystem", "has a filesystem: "+d.Filesystem
-	case hostname != "" && d.Hostname != hostname:
-		p.Rule, p.Text = "disk-elsewhere", fmt.Sprintf("is on host %s, not on %s", cmp.Or(d.Hostname, `""`), hostname)
+	case hostname != "" && d.Hostname != "" && d.Hostname != hostname:
+		p.Rule, p.Text = "disk-elsewhere", fmt.Sprintf("is on host %s, not %s", d.Hostname, hostname)
 		if !added {
 			p.Remedy = "put the disk back, or move the pool with all its disks"
 		}
@@ -64,7 +64,7 @@ func (s State) Disk(cluster *pool.Cluster, hostname, name string, added bool) (P
 // missing tells a disk that is nowhere from one of another namespace, where the webhook
 // may look and the operators do not.
 func (s State) missing(p Problem, added bool) Problem {
-	p.Rule, p.Text = "disk-missing", "does not exist"
+	p.Rule, p.Text = "disk-missing", "is not among the block devices"
 	if !added {
 		p.Text = "is gone"
 		p.Remedy = "until it is back, or its pool is let go, every other change is refused"
