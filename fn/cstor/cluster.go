@@ -54,7 +54,10 @@ func (r rendering) Choose() []system.Output {
 // cluster is one CStorClusterConfig on its way: what one step hands to the next.
 type cluster struct {
 	*input
-	lost *recovery
+	lost     *recovery
+	nodes    *nodeChoice
+	local    *localDisks
+	released map[krm.ID]bool // claims and attachments that may go
 }
 
 // member is a node of the cluster, its disks, and what they wait for.
@@ -67,6 +70,7 @@ type member struct {
 	volumes  []*volume       // of cloud disks
 	disks
 	waiting bool // its new disks are not all there
+	leaving bool // its removal is allowed, and waits
 }
 
 // disks are the block devices of a member.
@@ -79,9 +83,13 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	n := names{spec.Object.Namespace, spec.Object.Name}
 	in := &input{
 		names: n, collector: &collector{spec: spec}, owner: spec.Object.OwnerKey(),
-		facts: facts, ledger: ledger, live: newLivePools(live, n), state: admission.NewState(facts, live),
+		facts: facts, ledger: ledger, live: newLivePools(live, facts, n), state: admission.NewState(facts, live),
 	}
-	c := &cluster{in, &recovery{in}}
+	c := &cluster{
+		input: in, released: map[krm.ID]bool{},
+		local: &localDisks{&stock{in}}, lost: &recovery{in, map[string]bool{}},
+	}
+	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
@@ -98,11 +106,29 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	return c
 }
 
-// keep takes the devices that the cluster holds, before anyone chooses.
+// keep decides what stays of what was rendered and of what lives, and frees the rest,
+// before anyone chooses.
 func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
+	c.lost.run()
+	c.checkPools()
+	if c.failed() {
+		return
+	}
+	c.check()
+	if c.failed() {
+		return
+	}
+	c.nodes.keep()
+	for _, m := range c.nodes.members {
+		c.local.keepSpares(m)
+	}
+}
+
+// checkPools refuses pools that cannot be kept as they stand.
+func (c *cluster) checkPools() {
 	seen := map[string]bool{}
 	for i, p := range c.lock.pools {
 		switch {
@@ -128,19 +154,6 @@ func (c *cluster) keep() {
 	}
 }
 
-// choose decides about nodes, then disks, and renders what they give.
-func (c *cluster) choose() system.Output {
-	out := system.Output{Released: map[krm.ID]bool{}}
-	if !c.failed() {
-		c.check()
-	}
-	if !c.failed() {
-		out.Objects = c.place(out.Released)
-	}
-	out.Findings, out.Choices = c.findings, c.choices
-	return out
-}
-
 // check refuses what no pool can follow, and selectors that cannot be meant.
 func (c *cluster) check() {
 	checkUnchanged(c.input)
@@ -152,35 +165,42 @@ func (c *cluster) check() {
 	}
 }
 
-// place chooses nodes and disks and renders them. It adds what may go to released.
-func (c *cluster) place(released map[krm.ID]bool) []gitops.Object {
-	stock := &stock{c.input}
-	local := &localDisks{stock}
-	cloud := &cloudDisks{localDisks: local, matched: map[string]string{}}
-	nodes := &nodeChoice{input: c.input, lost: c.lost, cannotSupply: local.cannotSupply, released: released}
-	nodes.place()
+// choose takes what is wanted more, and renders it all.
+func (c *cluster) choose() system.Output {
+	out := system.Output{Released: c.released}
+	if !c.failed() {
+		out.Objects = c.place()
+	}
+	out.Findings, out.Choices = c.findings, c.choices
+	return out
+}
+
+// place chooses nodes and disks and renders them.
+func (c *cluster) place() []gitops.Object {
+	c.nodes.fill()
 	compareLive(c.input)
-	for _, m := range nodes.members {
+	cloud := &cloudDisks{localDisks: c.local, matched: map[string]string{}}
+	for _, m := range c.nodes.members {
 		if !c.cfg.external() {
-			local.place(m)
+			c.local.place(m)
 		}
 		cloud.place(m)
 	}
 	if !c.cfg.external() {
-		local.passOver()
+		c.local.passOver()
 	}
 	if c.failed() {
 		return nil
 	}
-	members := slices.SortedFunc(slices.Values(nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
+	members := slices.SortedFunc(slices.Values(c.nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
 	objects := &manifests{input: c.input}
 	objects.addMembers(members)
-	pools := &poolChoice{input: c.input, members: members, lacking: nodes.lacking}
+	pools := &poolChoice{input: c.input, members: members, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
 	if cluster, pooled := pools.cluster(); cluster != nil {
 		admit(c.input, cluster)
 		objects.addPoolCluster(cluster, pooled)
 	}
-	removal := &removal{input: c.input, members: members, released: released}
+	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.surplus()
 	removal.warnOfIdleConsent()
 	return objects.all

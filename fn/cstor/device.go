@@ -123,44 +123,6 @@ func (l *localDisks) growPool(m *member, s *supply) {
 	}
 }
 
-// placeSpares reserves disks that can replace any data disk of the pool.
-func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.BlockDevice) {
-	count := l.cfg.Spec.PoolConfig.Spare
-	var largest int64
-	types := map[string]bool{}
-	for _, name := range m.data.Disks() {
-		if d := l.facts.Device(l.namespace, name); d != nil {
-			largest = max(largest, d.Capacity)
-			types[d.Type()] = true
-		}
-	}
-	for _, name := range l.lock.reserved(m.name, spare) {
-		missing := l.facts.Device(l.namespace, name) == nil
-		usable := slices.ContainsFunc(reserved, func(d *inventory.BlockDevice) bool { return d.Name == name && d.Capacity >= largest })
-		if len(m.spare) < count && (missing || usable) {
-			m.spare = append(m.spare, name)
-		}
-	}
-	keepDevices(l.input, m.name, spare, m.spare)
-	fitting := slices.DeleteFunc(slices.Clone(s.data), func(d *inventory.BlockDevice) bool { return d.Capacity < largest })
-	slices.SortStableFunc(fitting, func(a, b *inventory.BlockDevice) int {
-		switch {
-		case types[a.Type()] == types[b.Type()]:
-			return place.Smallest(a, b)
-		case types[a.Type()]:
-			return -1
-		}
-		return 1
-	})
-	added := fitting[:min(len(fitting), count-len(m.spare))]
-	m.spare = append(m.spare, l.takeAll(m.name, spare, added)...)
-	s.remove(added)
-	if len(m.spare) < count {
-		l.report(finding.Warning, "awaiting-spare", "spec.poolConfig.spare",
-			"node %s has %s, wanted %d of %s or more; the pool is rendered without", m.name, finding.Count(len(m.spare), "spare disk"), count, quantity.Size(max(largest, l.cfg.minCapacity)))
-	}
-}
-
 // take reserves newly chosen devices.
 func (l *localDisks) takeAll(node string, r role, devices []*inventory.BlockDevice) []string {
 	names := make([]string, len(devices))

@@ -75,6 +75,14 @@ func heldBy(d *disk.Disk, asker func(disk.Holder) bool) string {
 	return ""
 }
 
+// host is the one node that has a host, or nil.
+func (in *input) host(hostname string) *inventory.Node {
+	if nodes := in.facts.Host(hostname); len(nodes) == 1 {
+		return nodes[0]
+	}
+	return nil
+}
+
 // take reserves a disk that was chosen.
 func (in *input) take(d *disk.Disk) { in.ledger.Take(d, in.spec.Object.Ref, in.owner) }
 
@@ -100,12 +108,20 @@ type consent struct {
 // allows reports whether the pool of a node may be removed.
 func (c consent) allows(node string) bool {
 	set := c.allowsSet(node)
-	return c.whole && c.given.Covers(poolClusterKind, c.name) || set
+	return c.allowsWhole() || set
 }
+
+// allowsWhole reports whether the whole cluster may be removed.
+func (c consent) allowsWhole() bool { return c.whole && c.given.Covers(poolClusterKind, c.name) }
 
 // allowsSet reports whether the node itself is named.
 func (c consent) allowsSet(node string) bool {
 	return c.given.Covers(storageSetKind, c.storageSet(node))
+}
+
+// wholeAnnotation is what allows the whole cluster to be removed.
+func (c consent) wholeAnnotation() string {
+	return krm.AnnotationAllowRemoval + ": " + poolClusterKind + "/" + c.name
 }
 
 // annotation is what allows the pool of a node to be removed.

@@ -1,9 +1,11 @@
 package cstor
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -13,14 +15,19 @@ type livePools struct {
 	pools     map[string]*pool.Pool     // of the cluster, by host
 	all       []*pool.Instance          // by name
 	instances map[string]*pool.Instance // by host
+	claimed   map[string][]string       // block devices that are claimed for the cluster, by host
+
+	knows         bool // the facts tell of all kinds that show a pool
+	knowsReplicas bool // and of those on it
 }
 
-func newLivePools(live *pool.Live, n names) *livePools {
+func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
 	l := &livePools{
 		cluster:   live.Cluster(n.namespace, n.name),
 		pools:     map[string]*pool.Pool{},
 		all:       live.Instances(n.namespace, n.name),
 		instances: map[string]*pool.Instance{},
+		claimed:   map[string][]string{},
 	}
 	if l.cluster != nil {
 		l.pools = pool.ByHost(l.cluster.Pools)
@@ -28,6 +35,15 @@ func newLivePools(live *pool.Live, n names) *livePools {
 	for _, i := range l.all {
 		l.instances[i.Hostname] = i
 	}
+	// A disk that waits to take the place of another is in no pool yet.
+	for _, d := range facts.ClaimedBy(n.namespace, n.name) {
+		if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
+			l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+		}
+	}
+	instances := facts.Tells(cstorGroup, poolInstanceKind, n.namespace)
+	l.knows = instances && facts.Tells(cstorGroup, poolClusterKind, n.namespace) && facts.Tells(deviceGroup, blockDeviceClaimKind, n.namespace)
+	l.knowsReplicas = instances && facts.Tells(cstorGroup, cstorVolumeReplicaKind, n.namespace)
 	return l
 }
 
@@ -44,6 +60,47 @@ func (l *livePools) pool(hostname string) *pool.Pool {
 	return i.Pool
 }
 
+// hosts lists the hosts on which pools live, sorted, also those that only claims show.
+func (l *livePools) hosts() []string {
+	hosts := slices.Collect(maps.Keys(l.pools))
+	if l.cluster == nil {
+		hosts = slices.AppendSeq(hosts, maps.Keys(l.instances))
+		hosts = slices.AppendSeq(hosts, maps.Keys(l.claimed))
+	}
+	hosts = slices.DeleteFunc(hosts, func(host string) bool { return host == "" || l.pool(host) == nil && len(l.claimed[host]) == 0 })
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// evidence is the pool that lives on a host, as far as the facts show it. Claims show
+// only its disks: why says what is not known then.
+func (l *livePools) evidence(host string, cfg config) (p *pool.Pool, why string) {
+	if p = l.pool(host); p != nil {
+		return p, ""
+	}
+	disks := l.claimed[host]
+	p = &pool.Pool{Hostname: host, Config: pool.Config{RAIDType: cfg.Spec.PoolConfig.RAIDType}}
+	p.Data = pool.Groups{slices.Clone(disks)}
+	if w := cfg.Spec.PoolConfig.WriteCache; w == nil && (p.RAIDType == stripe || len(disks) == cfg.Spec.DiskConfig.GroupSize) {
+		return p, ""
+	}
+	return p, "of its block devices " + finding.Names(disks) + " only the claims are in the inventory, which do not say how they are grouped; add cstorpoolclusters or cstorpoolinstances to the snapshot"
+}
+
+// lives reports whether anything shows that a pool lives on its host.
+func (l *livePools) lives(p *pool.Pool) bool {
+	claimed := func(name string) bool { return slices.Contains(l.claimed[p.Hostname], name) }
+	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed)
+}
+
+// claimsAll reports whether all disks of a pool are claimed for the cluster.
+func (l *livePools) claimsAll(p *pool.Pool) bool {
+	return !slices.ContainsFunc(p.Disks(), func(name string) bool { return !slices.Contains(l.claimed[p.Hostname], name) })
+}
+
+// knownGone reports whether the facts would show a pool, and do not.
+func (l *livePools) knownGone(p *pool.Pool) bool { return l.knows && !l.lives(p) }
+
 // compareLive warns where the cluster has what the lock does not know. What the
 // lock has more is only not applied yet.
 func compareLive(in *input) {
@@ -54,15 +111,13 @@ func compareLive(in *input) {
 	for _, p := range live.Pools {
 		mine := in.lock.host(p.Hostname)
 		if mine == nil {
-			in.report(finding.Warning, "lock-differs", "",
-				"the live CStorPoolCluster has a pool on %s that the rendered one lacks; the rendered one stands, apply it or restore the pool there", p.Hostname)
-			continue
+			continue // it is let go
 		}
 		known := mine.Disks()
 		for _, name := range p.Disks() {
 			if !slices.Contains(known, name) {
 				in.report(finding.Warning, "lock-differs", "",
-					"the live CStorPoolCluster has block device %s in the pool on %s and the rendered one has not; the rendered one stands, apply it or restore the device there", name, p.Hostname)
+					"the live CStorPoolCluster has block device %s in the pool on %s and the rendered one has another in its place; the rendered one stands: apply it, or restore the device there", name, p.Hostname)
 			}
 		}
 	}

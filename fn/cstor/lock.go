@@ -1,6 +1,8 @@
 package cstor
 
 import (
+	"slices"
+
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -34,6 +36,7 @@ type nodePool struct {
 type storageSet struct {
 	hostname string
 	devices  map[role][]string // block devices, by name
+	known    map[string]disk.Identity
 }
 
 func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
@@ -87,10 +90,15 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), devices: map[role][]string{}}
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), devices: map[role][]string{}, known: map[string]disk.Identity{}}
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))
+		id := disk.Identity{WWN: disk.WWN(d.Str("wwn")), Serial: d.Str("serial")}
+		for _, link := range d.Seq("links") {
+			id.Links = append(id.Links, link.Value)
+		}
+		s.known[d.Str("name")] = id
 	}
 	return o.Node.Str("spec", "node", "name"), s
 }
@@ -100,7 +108,7 @@ func (s storageSet) holds(namespace string) []disk.Hold {
 	var holds []disk.Hold
 	for _, r := range []role{data, cache, spare} {
 		for _, name := range s.devices[r] {
-			holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: namespace, Name: name}, Role: string(r)})
+			holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: namespace, Name: name}, Identity: s.known[name], Role: string(r)})
 		}
 	}
 	return holds
@@ -120,6 +128,44 @@ func (l *lock) addPool(p *nodePool) {
 	for _, name := range p.Disks() {
 		l.pooled[name] = true
 	}
+}
+
+// removePool gives a pool up; its node stays.
+func (l *lock) removePool(p *nodePool) {
+	l.pools = slices.DeleteFunc(l.pools, func(o *nodePool) bool { return o == p })
+	delete(l.poolOf, p.node)
+	for _, name := range p.Disks() {
+		delete(l.pooled, name)
+	}
+}
+
+// giveUp takes disks out of the pool and the storage set of a node.
+func (l *lock) giveUp(node string, disks []string) {
+	for _, name := range disks {
+		delete(l.pooled, name)
+		for r, reserved := range l.sets[node].devices {
+			l.sets[node].devices[r] = slices.DeleteFunc(reserved, func(other string) bool { return other == name })
+		}
+	}
+}
+
+// rename calls a disk of a pool by another name.
+func (l *lock) rename(from, to string) {
+	delete(l.pooled, from)
+	l.pooled[to] = true
+}
+
+// nodeOn is the node that has a host.
+func (l *lock) nodeOn(host string, facts *inventory.Facts) string {
+	for _, name := range l.nodes {
+		if l.sets[name].hostname == host && facts.Node(name) != nil {
+			return name
+		}
+	}
+	if nodes := facts.Host(host); len(nodes) == 1 {
+		return nodes[0].Name
+	}
+	return host
 }
 
 // pool returns the pool of a node, or nil.

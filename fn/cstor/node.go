@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -26,16 +27,19 @@ func nodeRef(name string) finding.Ref {
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
 	*input
-	lost         *recovery
+	back         map[string]bool              // nodes whose pools were taken back
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
-	members  []*member
-	released map[krm.ID]bool // claims and attachments that go with their nodes
-	lacking  bool            // fewer nodes than wanted can supply their disks
+	members    []*member
+	candidates []*inventory.Node // that may hold pools more
+	missing    int               // so many of them are wanted
+	released   map[krm.ID]bool   // claims and attachments that go with their nodes
+	allMissing bool              // no node of the cluster is in the snapshot, and all may go
+	lacking    bool              // fewer nodes than wanted can supply their disks
 }
 
-// place keeps the nodes that hold pools, and fills up to minPoolCount.
-func (c *nodeChoice) place() {
+// keep decides which nodes of earlier runs stay, and frees the disks of the others.
+func (c *nodeChoice) keep() {
 	if len(c.facts.Nodes) == 0 {
 		c.report(finding.Error, "no-inventory", "",
 			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster beside the spec with poolwright inventory")
@@ -66,41 +70,42 @@ func (c *nodeChoice) place() {
 			finding.Count(minimum, "pool"), finding.Count(len(c.members)+len(candidates), "node"), refusals(refused))
 		return
 	}
-	c.fillNodes(candidates, max(want, 0))
+	c.candidates, c.missing = candidates, max(want, 0)
 }
 
 // keepNodes takes over the nodes of earlier runs. It returns those that are let
 // go, which are not chosen again in the same run.
 func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) {
 	dropped = map[string]bool{}
-	present := func(name string) bool { return c.facts.Node(name) != nil || c.renamed(name) != nil }
-	if len(c.lock.nodes) > 0 && !slices.ContainsFunc(c.lock.nodes, present) {
-		c.report(finding.Error, "all-nodes-missing", "",
-			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew", finding.Names(c.lock.nodes))
+	c.allMissing = c.everyMissing()
+	if c.failed() {
 		return dropped
 	}
 	for _, name := range c.lock.nodes {
 		m := c.newMember(name)
-		consent := c.consent.allows(name)
 		switch {
-		case m.node == nil:
-			if consent {
-				c.drop(m, dropped, "it is missing from the inventory, and its removal is allowed")
-				continue
-			}
+		case m.node == nil && c.renamed(name) != nil && !c.consent.allows(name):
 			// Volumes are attached to the name: those of a pool that is there stay.
-			if now := c.renamed(name); now != nil {
-				c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
-				c.warnOfName(m, now)
-				break
-			}
-			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
-		case !selector.MatchesAny(terms, m.node.Object):
-			if consent || c.planOnly(m) {
-				c.drop(m, dropped, "it is no longer selected")
+			now := c.renamed(name)
+			c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
+			c.warnOfName(m, now)
+		case m.node == nil:
+			// Consent for the whole cluster is not meant for one node that a snapshot lacks.
+			consent := c.consent.allowsSet(name) || c.allMissing && (c.consent.allows(name) || c.planOnly(m))
+			if c.letGo(m, dropped, consent, "it is missing from the inventory, and its removal is allowed") {
 				continue
 			}
-			c.hold(m, selectorField, "is no longer selected, but holds a pool")
+			if !consent {
+				c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
+			}
+		case !selector.MatchesAny(terms, m.node.Object):
+			consent := c.consent.allows(name) || c.planOnly(m)
+			if c.letGo(m, dropped, consent, "it is no longer selected") {
+				continue
+			}
+			if !consent {
+				c.hold(m, selectorField, "is no longer selected, but holds a pool")
+			}
 			c.refresh(m)
 		case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
 			c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
@@ -109,10 +114,65 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 			c.choose(nodeRef(m.name), m.name, "", place.Kept, "it is in the plan")
 			c.refresh(m)
 		}
-		c.lost.restore(m)
 		c.members = append(c.members, m)
 	}
 	return dropped
+}
+
+// everyMissing reports whether no node of the cluster is in the snapshot, which is an
+// error where it would lose anything without consent.
+func (c *nodeChoice) everyMissing() bool {
+	present := func(name string) bool { return c.facts.Node(name) != nil || c.renamed(name) != nil }
+	if len(c.lock.nodes) == 0 || slices.ContainsFunc(c.lock.nodes, present) {
+		return false
+	}
+	held := slices.DeleteFunc(slices.Clone(c.lock.nodes), func(name string) bool { return c.planOnly(c.newMember(name)) })
+	allowed := !slices.ContainsFunc(held, func(name string) bool { return !c.consent.allows(name) })
+	names := finding.Names(c.lock.nodes)
+	switch {
+	case len(held) == 0:
+		c.report(finding.Warning, "all-nodes-missing", "",
+			"every node of the plan (%s) is missing from the inventory; nothing is rendered or lives on them, so that others are chosen", names)
+	case allowed:
+		c.report(finding.Warning, "all-nodes-missing", "",
+			"every node of the cluster (%s) is missing from the inventory, and the removal of their pools is allowed", names)
+	default:
+		c.report(finding.Error, "all-nodes-missing", "",
+			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the config with %s",
+			names, c.consent.wholeAnnotation())
+	}
+	return true
+}
+
+// letGo drops a node whose removal is allowed, and reports whether it has. A pool that
+// lives waits for what the operators need for it.
+func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why string) bool {
+	if !consent {
+		return false
+	}
+	if wait := c.cannotGo(m); wait != "" {
+		c.choose(nodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
+		m.leaving = true
+		c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
+		return false
+	}
+	c.drop(m, dropped, why)
+	return true
+}
+
+// cannotGo says what a pool must wait for before it is removed, or "".
+func (c *nodeChoice) cannotGo(m *member) string {
+	if m.before == nil || c.live.knownGone(m.before.Pool) {
+		return ""
+	}
+	instance := c.live.instances[m.hostname]
+	switch {
+	case !c.live.knowsReplicas:
+		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
+	case instance == nil && c.live.pools[m.hostname] != nil:
+		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
+	}
+	return ""
 }
 
 // renamed is the one node that has the host of a missing node's pool now, or nil.
@@ -165,6 +225,11 @@ func (c *nodeChoice) refresh(m *member) {
 }
 
 func (c *nodeChoice) hold(m *member, field, why string) {
+	if c.back[m.name] {
+		c.report(finding.Error, "pool-lost", field,
+			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and the spec does not want: the node %s; want it again, or, to have the pool removed, annotate the config with %s", m.name, why, c.consent.annotation(m.name))
+		return
+	}
 	c.choose(nodeRef(m.name), m.name, "", place.Held, "it "+why)
 	c.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, c.consent.annotation(m.name))
 }
@@ -172,12 +237,25 @@ func (c *nodeChoice) hold(m *member, field, why string) {
 func (c *nodeChoice) drop(m *member, dropped map[string]bool, why string) {
 	dropped[m.name] = true
 	c.choose(nodeRef(m.name), m.name, "", place.Refused, why)
+	c.free(m)
 	for _, o := range c.lock.volumes[m.name] {
 		c.released[o.ID()] = true
 	}
 	if m.before != nil {
 		c.report(finding.Info, "pool-removed", "", "the pool on node %s is removed: %s", m.name, why)
 	}
+}
+
+// free gives up the disks of a node that goes.
+func (c *nodeChoice) free(m *member) {
+	var names []string
+	for _, r := range []role{data, cache, spare} {
+		names = append(names, c.lock.reserved(m.name, r)...)
+	}
+	if m.before != nil {
+		names = append(names, m.before.Disks()...)
+	}
+	c.giveUp(m.name, slices.Clone(names))
 }
 
 // allowedNodes lists the nodes that may newly be chosen, and why others may not.
@@ -190,7 +268,7 @@ func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.lost.refuseHost(n), place.RefusePods(n, c.cfg.tolerations))
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n), place.RefusePods(n, c.cfg.tolerations))
 		if !selector.MatchesAny(terms, n.Object) {
 			reason = "it is not selected by " + selectorField
 		}
@@ -254,14 +332,14 @@ func (c *nodeChoice) limitNodes(maximum int) {
 			c.hold(m, "spec.maxPoolCount", why+", but holds a pool")
 			continue
 		}
-		c.drop(m, gone, "it "+why)
+		c.letGo(m, gone, true, "it "+why)
 	}
 	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
 }
 
-// fillNodes adds count of the candidates, leaving out those that cannot supply
+// fill adds as many candidates as are wanted, leaving out those that cannot supply
 // their disks.
-func (c *nodeChoice) fillNodes(candidates []*inventory.Node, count int) {
+func (c *nodeChoice) fill() {
 	var kept, able []*inventory.Node
 	for _, m := range c.members {
 		if m.node != nil {
@@ -269,33 +347,20 @@ func (c *nodeChoice) fillNodes(candidates []*inventory.Node, count int) {
 		}
 	}
 	var unable []string
-	for _, n := range candidates {
-		if c.cfg.external() || c.live.pool(n.Hostname) != nil {
-			able = append(able, n)
-			continue
-		}
-		if reason := c.cannotSupply(n); reason != "" {
-			unable = append(unable, n.Name+" ("+reason+")")
-			c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
-			continue
+	for _, n := range c.candidates {
+		if !c.cfg.external() {
+			if reason := c.cannotSupply(n); reason != "" {
+				unable = append(unable, n.Name+" ("+reason+")")
+				c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+				continue
+			}
 		}
 		able = append(able, n)
 	}
-	// Where a pool lives, one is there for nothing.
-	live := slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool { return c.live.pool(n.Hostname) == nil })
-	chosen := place.SpreadNodes(kept, live, min(count, len(live)))
-	for _, p := range chosen {
-		kept = append(kept, p.Node)
-		able = slices.DeleteFunc(able, func(n *inventory.Node) bool { return n == p.Node })
-	}
-	chosen = append(chosen, place.SpreadNodes(kept, able, count-len(chosen))...)
 	picked := map[string]bool{}
-	for _, p := range chosen {
+	for _, p := range place.SpreadNodes(kept, able, c.missing) {
 		m := c.newMember(p.Node.Name)
 		m.uid = p.Node.UID
-		if p := c.live.pool(m.hostname); p != nil {
-			c.lost.takeBack(m, p)
-		}
 		c.members = append(c.members, m)
 		picked[m.name] = true
 		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)
@@ -305,18 +370,31 @@ func (c *nodeChoice) fillNodes(candidates []*inventory.Node, count int) {
 			c.choose(nodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
 		}
 	}
-	if len(picked) < count {
+	if len(picked) < c.missing {
 		c.lacking = true
 		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
-			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(count-len(picked), "pool"), strings.Join(limit(unable), ", "))
+			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-len(picked), "pool"), strings.Join(limit(unable), ", "))
 	}
+}
+
+// refuseHost refuses a host for a new pool where one of this cluster is already.
+func (c *nodeChoice) refuseHost(n *inventory.Node) string {
+	switch p, i := c.lock.host(n.Hostname), c.live.instances[n.Hostname]; {
+	case p != nil:
+		return "the pool of node " + p.node + " is on its host"
+	case i != nil:
+		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
+	case c.live.pools[n.Hostname] != nil:
+		return "a pool of the cluster that goes is still on it"
+	}
+	return ""
 }
 
 // planOnly reports whether a node is only planned: it has no pool, neither
 // rendered nor live, and none of its volumes was ever bound, so that nothing is
 // lost with it.
 func (c *nodeChoice) planOnly(m *member) bool {
-	if m.before != nil || c.live.pools[m.hostname] != nil || c.live.instances[m.hostname] != nil {
+	if m.before != nil || c.live.lives(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{c.lock.reserved(m.name, data)}}) {
 		return false
 	}
 	return !slices.ContainsFunc(c.lock.volumes[m.name], c.holdsData)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -15,6 +16,9 @@ type poolChoice struct {
 	*input
 	members []*member
 	lacking bool // fewer nodes than wanted can supply their disks
+
+	everyMissing bool            // no node of the cluster is in the snapshot, and all may go
+	released     map[krm.ID]bool // what may go
 }
 
 // cluster is the CStorPoolCluster once every new pool has its disks; until then the
@@ -26,9 +30,7 @@ func (c *poolChoice) cluster() (*pool.Cluster, []*member) {
 		return nil, nil
 	}
 	if len(members) == 0 {
-		if c.lock.cluster != nil && len(c.lock.pools) > 0 {
-			c.report(finding.Error, "no-pools", "", "the last pool would go before a new one has its disks, and a CStorPoolCluster cannot be empty; keep one node until then")
-		}
+		c.removeAll()
 		return nil, nil
 	}
 	spec := &c.cfg.Spec.PoolConfig
@@ -42,6 +44,30 @@ func (c *poolChoice) cluster() (*pool.Cluster, []*member) {
 		cluster.Pools = append(cluster.Pools, c.pool(m))
 	}
 	return cluster, members
+}
+
+// removeAll lets the CStorPoolCluster go, which cannot be empty, where nothing of it lives
+// or all of it may be lost.
+func (c *poolChoice) removeAll() {
+	if c.lock.cluster == nil {
+		return
+	}
+	gone := c.live.knows && c.live.cluster == nil && len(c.live.all) == 0
+	if !gone && !c.consent.allowsWhole() && !c.everyMissing {
+		if len(c.lock.pools) > 0 {
+			c.report(finding.Error, "no-pools", "", "the last pool would go before a new one has its disks, and a CStorPoolCluster cannot be empty; keep one node until then")
+		}
+		return
+	}
+	for _, i := range c.live.all {
+		if n := c.facts.Replicas(c.namespace, i.Name); n > 0 {
+			c.report(finding.Error, "pool-in-use", "",
+				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", i.Hostname, i.Name, finding.Count(n, "volume replica"))
+		}
+	}
+	if !c.lock.adopted {
+		c.released[c.lock.cluster.Object.ID()] = true
+	}
 }
 
 // keepsPools makes sure that no pool goes without consent.

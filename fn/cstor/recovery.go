@@ -6,37 +6,118 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/disk"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// recovery takes back what lives and the lock has lost.
-type recovery struct{ *input }
+// recovery brings the lock together with what lives: what lives and the lock lacks is
+// taken back, and what is known not to live is chosen anew where it cannot be used.
+type recovery struct {
+	*input
+	back map[string]bool // nodes whose pools were taken back
+}
 
-// refuseHost refuses a host for a new pool where one of this cluster is already that
-// cannot be taken back.
-func (r *recovery) refuseHost(n *inventory.Node) string {
-	if p := r.lock.host(n.Hostname); p != nil {
-		return "the pool of node " + p.node + " is on its host"
+func (r *recovery) run() {
+	r.dropUnapplied()
+	if r.lock.adopted {
+		return
 	}
-	if live := r.live.pool(n.Hostname); live != nil {
-		if why := r.keptOut(n.Name, live); why != "" {
-			return "a pool of the cluster lives on it that the rendered one lacks, and cannot be taken back: " + why
+	for _, host := range r.live.hosts() {
+		p, why := r.live.evidence(host, r.cfg)
+		known := r.lock.host(host)
+		switch {
+		case known == nil:
+			r.restorePool(host, p, why)
+		case r.live.pool(host) == nil && !r.live.claimsAll(known.Pool):
+			// They are no claims of this pool: it is not applied yet.
+		case why != "" && len(p.Disks()) > len(known.Disks()):
+			r.report(finding.Error, "group-lost", "",
+				"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s; restore it in rendered/ from Git", known.node, why)
+		case why == "":
+			r.rename(known, p)
+			r.restoreGroups(known, p)
+			r.checkAdded(known, p)
 		}
-		return ""
 	}
-	if i := r.live.instances[n.Hostname]; i != nil {
-		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
+}
+
+// dropUnapplied gives up pools that are rendered, are known not to live, and have disks
+// that can no longer be used. Their nodes stay in the plan.
+func (r *recovery) dropUnapplied() {
+	for _, p := range slices.Clone(r.lock.pools) {
+		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) {
+			continue
+		}
+		var bad, unusable []string
+		for _, name := range p.Disks() {
+			if why := r.judge(p.Hostname, r.disk(name), r.cfg.minCapacity).Reason(); why != "" {
+				bad = append(bad, name+" ("+strings.TrimPrefix(why, "it ")+")")
+				unusable = append(unusable, name)
+			}
+		}
+		if len(bad) == 0 {
+			continue
+		}
+		r.lock.removePool(p)
+		r.giveUp(p.node, unusable)
+		r.report(finding.Warning, "pool-rechosen", "",
+			"the pool on node %s is rendered and does not live yet, and not all of its disks can be used any more, so that they are chosen anew: %s", p.node, finding.Names(bad))
 	}
-	return ""
+}
+
+// giveUp frees disks of a node that are in no pool.
+func (in *input) giveUp(node string, disks []string) {
+	in.lock.giveUp(node, disks)
+	for _, name := range disks {
+		in.ledger.Release(in.disk(name), in.owner)
+	}
+}
+
+// judge asks of a disk that is not in a live pool what choosing asks.
+func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Verdict {
+	want := r.want(r.host(hostname))
+	if want.MinCapacity = capacity; r.cfg.external() {
+		want.Volumes, want.MinCapacity = r.keep().Volumes, 0
+	}
+	v := r.ledger.Verdict(d, want)
+	if d.Device != nil && d.Device.Hostname != hostname {
+		v = append(v, disk.Objection{Rule: disk.WrongNode, Reason: "it is on host " + d.Device.Hostname})
+	}
+	return v
+}
+
+// restorePool takes back a live pool of a host for which the lock has none. why says what
+// is not known of it.
+func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
+	node := r.lock.nodeOn(host, r.facts)
+	switch {
+	case node == "" || r.consent.allows(node):
+		return
+	case why != "" && len(p.Data.Disks()) < r.cfg.Spec.DiskConfig.GroupSize:
+		r.report(finding.Warning, "claims-left", "",
+			"block devices on node %s are claimed for the cluster, too few for a pool: %s; if a pool lives there, restore it in rendered/ from Git", node, finding.Names(p.Data.Disks()))
+		return
+	}
+	if why == "" {
+		if len(p.Disks()) == 0 || !slices.ContainsFunc(p.Disks(), func(name string) bool { return !r.lock.pooled[name] }) {
+			return // it is that of another host, which has changed its label
+		}
+		why = r.keptOut(node, p)
+	}
+	if why != "" {
+		r.report(finding.Error, "pool-lost", "",
+			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
+		return
+	}
+	r.back[node] = true
+	r.lock.addNode(node)
+	r.lock.addPool(&nodePool{node, p})
+	r.report(finding.Warning, "pool-taken-back", "",
+		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
 }
 
 // keptOut says why a live pool cannot be taken back for a node, or "" if it can: it must
 // be what the spec would have made, of disks that are there and nobody else's.
 func (r *recovery) keptOut(node string, p *pool.Pool) string {
-	if r.consent.allows(node) {
-		return "its removal is allowed"
-	}
 	want := &r.cfg.Spec.DiskConfig
 	unlike := func(group pool.Group) bool { return p.RAIDType != stripe && len(group) != want.GroupSize }
 	if p.RAIDType != r.cfg.Spec.PoolConfig.RAIDType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
@@ -45,10 +126,10 @@ func (r *recovery) keptOut(node string, p *pool.Pool) string {
 	}
 	for _, name := range p.Disks() {
 		switch {
-		case r.disk(name).Missing():
-			return "its block device " + name + " is missing from the inventory"
 		case r.lock.pooled[name]:
 			return "its block device " + name + " is in another pool of the cluster"
+		case r.disk(name).Missing():
+			return "its block device " + name + " is missing from the inventory"
 		}
 		if why := r.ledger.Verdict(r.disk(name), r.keep()).Of(disk.PersistentVolume, disk.Held); why != "" {
 			return "its block device " + name + " " + strings.TrimPrefix(why, "it ")
@@ -77,23 +158,122 @@ func (r *recovery) unclaimed(node string, p *pool.Pool) string {
 	return ""
 }
 
-// takeBack makes a live pool, of which the lock has lost track, that of its node again.
-func (r *recovery) takeBack(m *member, p *pool.Pool) {
-	m.before = &nodePool{m.name, p}
-	r.lock.addPool(m.before)
-	r.report(finding.Warning, "pool-taken-back", "",
-		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", m.name, r.consent.annotation(m.name))
+// rename gives disks of a pool the names that they have in the live one by now.
+func (r *recovery) rename(known *nodePool, p *pool.Pool) {
+	live := p.Disks()
+	for _, groups := range []pool.Groups{known.Data, known.Cache} {
+		for _, group := range groups {
+			for i, name := range group {
+				if slices.Contains(live, name) {
+					continue
+				}
+				for _, other := range r.disk(name).Others() {
+					now := other.Name().Name
+					if other.Name().Namespace != r.namespace || !slices.Contains(live, now) || r.lock.pooled[now] {
+						continue
+					}
+					r.report(finding.Warning, "device-renamed", "",
+						"block device %s of the pool on node %s is back as %s, as the live CStorPoolCluster says; it is called so from now on", name, known.node, now)
+					group[i] = now
+					r.lock.rename(name, now)
+					break
+				}
+			}
+		}
+	}
 }
 
-// restore takes back the live pool of a node of the plan that has none in the lock.
-func (r *recovery) restore(m *member) {
-	p := r.live.pool(m.hostname)
-	if p == nil || m.before != nil || m.node == nil || r.consent.allows(m.name) {
+// restoreGroups takes back the RAID groups, and the disks of a stripe, that a live pool
+// has and the lock lacks.
+func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
+	lost := func(name string) bool { return !r.lock.pooled[name] }
+	var back []string
+	restore := func(groups pool.Groups, raidType string, live pool.Groups) pool.Groups {
+		for _, group := range live {
+			missing := slices.DeleteFunc(slices.Clone(group), func(name string) bool { return !lost(name) })
+			switch {
+			case len(missing) == 0:
+				continue
+			case raidType == stripe && len(groups) == 1:
+				groups[0] = append(slices.Clone(groups[0]), missing...)
+			case len(missing) == len(group) && len(groups) < len(live):
+				groups = append(slices.Clone(groups), group)
+			default:
+				continue // replaced, which is judged elsewhere
+			}
+			back = append(back, missing...)
+		}
+		return groups
+	}
+	known.Data = restore(known.Data, known.RAIDType, p.Data)
+	if len(known.Cache) == 0 {
+		known.CacheType = p.CacheType
+	}
+	known.Cache = restore(known.Cache, known.CacheType, p.Cache)
+	if len(back) == 0 {
 		return
 	}
-	if why := r.keptOut(m.name, p); why != "" {
-		r.report(finding.Error, "pool-lost", "", "a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git", m.name, why)
+	for _, name := range back {
+		r.lock.pooled[name] = true
+	}
+	if len(back) == 1 {
+		r.report(finding.Warning, "group-taken-back", "",
+			"block device %s lives in the pool on node %s and is taken back: the rendered CStorPoolCluster had lost it, and disks cannot be taken out of a pool", back[0], known.node)
 		return
 	}
-	r.takeBack(m, p)
+	r.report(finding.Warning, "group-taken-back", "",
+		"block devices %s live in the pool on node %s and are taken back: the rendered CStorPoolCluster had lost them, and disks cannot be taken out of a pool", finding.Names(back), known.node)
+}
+
+// checkAdded holds the disks of a pool that the live one has not to the rules of choosing:
+// a person may have put them in. Growth that was chosen earlier and cannot be used any
+// more is chosen anew.
+func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
+	if r.live.pools[known.Hostname] == nil {
+		return // an instance may be behind
+	}
+	live := p.Disks()
+	chosen := r.lock.reserved(known.node, data)
+	added := func(name string) bool { return !slices.Contains(live, name) }
+	for i := len(known.Data) - 1; i >= 0; i-- {
+		group := known.Data[i]
+		whole := !slices.ContainsFunc(group, func(name string) bool { return !added(name) || !slices.Contains(chosen, name) })
+		for _, name := range group {
+			if !added(name) {
+				continue
+			}
+			capacity := r.cfg.minCapacity
+			if !whole && known.RAIDType != stripe {
+				capacity = r.smallest(group, name)
+			}
+			d := r.disk(name)
+			why := r.judge(known.Hostname, d, capacity).Reason()
+			switch {
+			case why == "":
+			case whole && i == len(known.Data)-1 && i > 0:
+				r.report(finding.Warning, "group-rechosen", "",
+					"block device %s is rendered as part of the pool on node %s, is not in the live one, and cannot be used any more: %s; its RAID group is chosen anew", name, known.node, why)
+				known.Data = known.Data[:i]
+				r.giveUp(known.node, group)
+			default:
+				r.report(finding.Error, "device-not-usable", "",
+					"block device %s is in the rendered pool on node %s and not in the live one, and cannot come into it: %s; put another in its place in rendered/, or restore what was there", name, known.node, why)
+			}
+			if len(known.Data) == i {
+				break
+			}
+		}
+	}
+}
+
+// smallest is the capacity of the smallest disk of a group besides one, in bytes; a disk
+// that takes the place of another must have as much.
+func (r *recovery) smallest(group pool.Group, besides string) int64 {
+	var least int64
+	for _, name := range group {
+		if size := r.disk(name).Size(); name != besides && size > 0 && (least == 0 || size < least) {
+			least = size
+		}
+	}
+	return least
 }

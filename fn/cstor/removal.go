@@ -36,7 +36,7 @@ func (r *removal) surplus() {
 func (r *removal) warnOfIdleConsent() {
 	for _, m := range r.members {
 		released := func(o *krm.Object) bool { return r.released[o.ID()] }
-		if m.before == nil || !r.consent.allowsSet(m.name) || slices.ContainsFunc(r.lock.volumes[m.name], released) {
+		if m.before == nil || m.leaving || !r.consent.allowsSet(m.name) || slices.ContainsFunc(r.lock.volumes[m.name], released) {
 			continue
 		}
 		r.report(finding.Warning, "consent-idle", "",

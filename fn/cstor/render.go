@@ -69,7 +69,7 @@ func (f *manifests) addStorageSet(m *member) {
 	var devices []d.Node
 	list := func(r role, names []string) {
 		for _, name := range names {
-			devices = append(devices, d.Object(d.F("name", d.Text(name)), d.F("role", d.Text(string(r)))))
+			devices = append(devices, f.device(m.name, r, name))
 		}
 	}
 	if f.cfg.external() {
@@ -90,6 +90,29 @@ func (f *manifests) addStorageSet(m *member) {
 		File: "cstorclusterstorageset.yaml", Intermediate: true,
 		Object: krm.Make(daoVersion, storageSetKind, f.namespace, f.storageSet(m.name), d.F("spec", spec)),
 	})
+}
+
+// device remembers a disk, also by what it is known as wherever it is plugged in.
+func (f *manifests) device(node string, r role, name string) d.Node {
+	n := d.Object(d.F("name", d.Text(name)), d.F("role", d.Text(string(r))))
+	id := f.lock.sets[node].known[name]
+	if now := f.disk(name); !now.Missing() {
+		id = now.Identity
+	}
+	if id.WWN != "" {
+		n.Set("wwn", d.Text(id.WWN))
+	}
+	if id.Serial != "" {
+		n.Set("serial", d.Text(id.Serial))
+	}
+	var links []d.Node
+	for _, link := range id.Links {
+		links = append(links, d.Text(link))
+	}
+	if len(links) > 0 {
+		n.Set("links", d.List(links...))
+	}
+	return n
 }
 
 func (p *provisioner) node() d.Node {

@@ -1,0 +1,78 @@
+package cstor
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// keepSpares frees the spares of a member that are not wanted any more.
+func (l *localDisks) keepSpares(m *member) {
+	if l.cfg.external() || len(l.lock.reserved(m.name, spare)) == 0 {
+		return
+	}
+	var groups pool.Groups
+	if m.before != nil {
+		groups = m.before.Data
+	}
+	largest, _ := l.largest(groups)
+	s := l.offer(m.hostname, m.node)
+	_, rest := l.sortSpares(m, named(s.data, l.lock.reserved(m.name, spare)), largest)
+	l.giveUp(m.name, rest)
+}
+
+// largest is the capacity of the largest disk, in bytes, and the types of all.
+func (l *localDisks) largest(groups pool.Groups) (largest int64, types map[string]bool) {
+	types = map[string]bool{}
+	for _, name := range groups.Disks() {
+		if d := l.facts.Device(l.namespace, name); d != nil {
+			largest = max(largest, d.Capacity)
+			types[d.Type()] = true
+		}
+	}
+	return largest, types
+}
+
+// sortSpares tells the reserved spares that stay from the rest. What is missing is held;
+// usable are those that can be used.
+func (l *localDisks) sortSpares(m *member, usable []*inventory.BlockDevice, largest int64) (kept, rest []string) {
+	for _, name := range l.lock.reserved(m.name, spare) {
+		missing := l.facts.Device(l.namespace, name) == nil
+		fits := slices.ContainsFunc(usable, func(d *inventory.BlockDevice) bool { return d.Name == name && d.Capacity >= largest })
+		if len(kept) < l.cfg.Spec.PoolConfig.Spare && (missing || fits) {
+			kept = append(kept, name)
+		} else {
+			rest = append(rest, name)
+		}
+	}
+	return kept, rest
+}
+
+// placeSpares reserves disks that can replace any data disk of the pool.
+func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.BlockDevice) {
+	count := l.cfg.Spec.PoolConfig.Spare
+	largest, types := l.largest(m.data)
+	m.spare, _ = l.sortSpares(m, reserved, largest)
+	keepDevices(l.input, m.name, spare, m.spare)
+	fitting := slices.DeleteFunc(slices.Clone(s.data), func(d *inventory.BlockDevice) bool { return d.Capacity < largest })
+	slices.SortStableFunc(fitting, func(a, b *inventory.BlockDevice) int {
+		switch {
+		case types[a.Type()] == types[b.Type()]:
+			return place.Smallest(a, b)
+		case types[a.Type()]:
+			return -1
+		}
+		return 1
+	})
+	added := fitting[:min(len(fitting), count-len(m.spare))]
+	m.spare = append(m.spare, l.takeAll(m.name, spare, added)...)
+	s.remove(added)
+	if len(m.spare) < count {
+		l.report(finding.Warning, "awaiting-spare", "spec.poolConfig.spare",
+			"node %s has %s, wanted %d of %s or more; the pool is rendered without", m.name, finding.Count(len(m.spare), "spare disk"), count, quantity.Size(max(largest, l.cfg.minCapacity)))
+	}
+}
