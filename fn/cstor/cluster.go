@@ -9,6 +9,7 @@ package cstor
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -91,6 +92,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		local: &localDisks{&stock{in}}, lost: &recovery{in, map[string]bool{}},
 	}
 	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
+	in.ailing = sync.OnceValue(in.findAiling)
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
@@ -196,12 +198,13 @@ func (c *cluster) place() []gitops.Object {
 	members := slices.SortedFunc(slices.Values(c.nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
 	objects := &manifests{input: c.input}
 	objects.addMembers(members)
+	removal := &removal{input: c.input, members: members, released: c.released}
+	removal.linger(objects)
 	pools := &poolChoice{input: c.input, members: members, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
 	if cluster, pooled := pools.cluster(); cluster != nil {
 		admit(c.input, cluster)
 		objects.addPoolCluster(cluster, pooled)
 	}
-	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.surplus()
 	removal.warnOfIdleConsent()
 	return objects.all

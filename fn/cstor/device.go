@@ -106,6 +106,9 @@ func (l *localDisks) growPool(m *member, s *supply) {
 	case missing < 0:
 		l.report(finding.Warning, "count-lowered", "spec.diskConfig.minCount",
 			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", disk.MinCount, m.name, finding.Count(have, "disk"))
+	case missing > 0 && l.ailing() != "":
+		l.report(finding.Warning, "growth-waits", "spec.diskConfig.minCount",
+			"the pool on node %s does not grow while %s: the cStor webhook refuses every edit of the CStorPoolCluster until then", m.name, l.ailing())
 	case missing > 0:
 		groups, size := missing/disk.GroupSize, disk.GroupSize
 		if l.cfg.Spec.PoolConfig.RAIDType == stripe {
@@ -123,7 +126,7 @@ func (l *localDisks) growPool(m *member, s *supply) {
 	}
 }
 
-// take reserves newly chosen devices.
+// takeAll reserves newly chosen devices.
 func (l *localDisks) takeAll(node string, r role, devices []*inventory.BlockDevice) []string {
 	names := make([]string, len(devices))
 	for i, d := range devices {

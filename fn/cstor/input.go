@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
@@ -24,6 +25,7 @@ type input struct {
 	live    *livePools
 	state   admission.State // what an edit meets
 	consent consent
+	ailing  func() string // see findAiling, once
 }
 
 // disk is the disk of a block device; a missing one if nobody reports it.
@@ -83,6 +85,29 @@ func (in *input) host(hostname string) *inventory.Node {
 	return nil
 }
 
+// findAiling says which live pool has a disk or a node that is not there, or "". Until that is
+// mended the webhook refuses every edit but its removal or the replacement of the disk
+// (reference: cstor.md, section 7).
+func (in *input) findAiling() string {
+	for _, p := range in.lock.pools {
+		if !in.live.lives(p.Pool) {
+			continue
+		}
+		for _, name := range p.Disks() {
+			switch d := in.disk(name); {
+			case d.Missing():
+				return "block device " + name + " of the pool on node " + p.node + " is missing from the inventory"
+			case d.Device != nil && d.Device.State != "Active":
+				return "block device " + name + " of the pool on node " + p.node + " is " + cmp.Or(d.Device.State, "in an unknown state")
+			}
+		}
+		if in.host(p.Hostname) == nil {
+			return "the node of the pool on " + p.Hostname + " is missing from the inventory"
+		}
+	}
+	return ""
+}
+
 // take reserves a disk that was chosen.
 func (in *input) take(d *disk.Disk) { in.ledger.Take(d, in.spec.Object.Ref, in.owner) }
 
@@ -96,6 +121,20 @@ func (in *input) holdsData(o *krm.Object) bool {
 		return true
 	}
 	return in.lock.objects[in.attachmentID(o.Name)] != nil
+}
+
+// lingers reports whether the pool of a node that is let go may still use its volumes.
+func (in *input) lingers(node string) bool {
+	host := in.lock.sets[node].hostname
+	if p := in.lock.pool(node); p != nil {
+		host = p.Hostname
+	}
+	if host == "" {
+		return false
+	}
+	mayLive := in.lock.pool(node) != nil || !in.lock.known[node] // it had a pool, in this run or an earlier one
+	return in.live.pools[host] != nil || in.live.instances[host] != nil ||
+		mayLive && !in.facts.Tells(cstorGroup, poolInstanceKind, in.namespace)
 }
 
 // consent is what a person allows to be lost of one cluster.

@@ -243,7 +243,7 @@ func (c *nodeChoice) drop(m *member, dropped map[string]bool, why string) {
 	c.choose(nodeRef(m.name), m.name, "", place.Refused, why)
 	c.free(m)
 	for _, o := range c.lock.volumes[m.name] {
-		c.released[o.ID()] = true
+		c.released[o.ID()] = !c.lingers(m.name)
 	}
 	if m.before != nil {
 		c.report(finding.Info, "pool-removed", "", "the pool on node %s is removed: %s", m.name, why)

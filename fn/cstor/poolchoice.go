@@ -112,6 +112,11 @@ func (c *poolChoice) pooled() []*member {
 			"new pools wait until %s is gone from the live cluster: the cStor operator ignores an addition until a removal is done; apply, refresh the inventory, render again", removed[0])
 		return old
 	}
+	if why := c.ailing(); why != "" && len(added) > 0 {
+		c.report(finding.Warning, "pools-wait", "",
+			"new pools wait while %s: the cStor webhook refuses every edit of the CStorPoolCluster until then", why)
+		return old
+	}
 	return append(old, added...)
 }
 

@@ -1,8 +1,11 @@
 package cstor
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -13,6 +16,41 @@ type removal struct {
 	*input
 	members  []*member
 	released map[krm.ID]bool
+
+	lingering map[string]bool // nodes that were let go, with volumes that must stay a while
+}
+
+// linger keeps the volumes of nodes that were let go, as they were rendered, while their
+// pools still live: a pool that loses its disks cannot be taken down.
+func (r *removal) linger(objects *manifests) {
+	member := map[string]bool{}
+	for _, m := range r.members {
+		member[m.name] = true
+	}
+	r.lingering = map[string]bool{}
+	for node := range r.lock.volumes {
+		r.lingering[node] = !member[node] && r.lingers(node)
+	}
+	files := map[string]gitops.Object{
+		storageSetKind:       {File: "cstorclusterstorageset.yaml", Intermediate: true},
+		storageKind:          {File: "storage.yaml", Intermediate: true},
+		volumeClaimKind:      {File: "persistentvolumeclaim.yaml", Stateful: true, Stage: claimStage},
+		volumeAttachmentKind: {File: "volumeattachment.yaml", Stateful: true, Stage: attachStage},
+	}
+	var kept []string
+	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
+		object := r.lock.objects[id]
+		node := cmp.Or(nodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
+		if f, found := files[object.Kind]; found && r.lingering[node] {
+			f.Object = object
+			objects.add(f)
+			kept = append(kept, node)
+		}
+	}
+	for _, node := range slices.Compact(slices.Sorted(slices.Values(kept))) {
+		r.report(finding.Warning, "volumes-wait", "",
+			"the claims and attachments of node %s are let go once its pool and CStorPoolInstance are gone from the live cluster; refresh the inventory then, and render again", node)
+	}
 }
 
 // surplus lets go what is in no pool: what was claimed and never became a
@@ -21,7 +59,7 @@ type removal struct {
 func (r *removal) surplus() {
 	pooled := pooledNames(r.names, r.lock)
 	for id, o := range r.lock.objects {
-		if o.Kind != volumeClaimKind || pooled[o.Name] || r.inPool(o) {
+		if o.Kind != volumeClaimKind || pooled[o.Name] || r.inPool(o) || r.lingering[o.Annotation(inventory.AnnotationSelectedNode)] {
 			continue
 		}
 		if !r.holdsData(o) || r.consent.allows(o.Annotation(inventory.AnnotationSelectedNode)) {
@@ -29,6 +67,10 @@ func (r *removal) surplus() {
 			r.released[r.attachmentID(o.Name)] = true
 		}
 	}
+}
+
+func compareIDs(a, b krm.ID) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // warnOfIdleConsent tells of consent to remove what stays: it would do its work later,

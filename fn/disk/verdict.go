@@ -117,7 +117,11 @@ func (l *Ledger) Verdict(d *Disk, want Want) Verdict {
 	if size := d.Size(); size <= 0 {
 		object(NoCapacity, "its capacity cannot be read")
 	} else if size < want.MinCapacity {
-		object(TooSmall, "it is too small: %s, wanted %s", quantity.Size(size), quantity.Size(want.MinCapacity))
+		have, wanted := quantity.Size(size), quantity.Size(want.MinCapacity)
+		if have == wanted {
+			have, wanted = fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d", want.MinCapacity)
+		}
+		object(TooSmall, "it is too small: %s, wanted %s", have, wanted)
 	}
 	if d.Device != nil {
 		l.judgeClaim(d.Device, want, object)
