@@ -50,7 +50,7 @@ func deviceKinds() []system.Kind {
 		},
 		{
 			GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceClaimKind}, Version: "v1alpha1", Role: system.RoleFact,
-			Plural: "blockdeviceclaims", Names: []string{"bdc"}, Holds: true, Health: true,
+			Plural: "blockdeviceclaims", Names: []string{"bdc"}, Reports: true, Health: true,
 			Keep: "spec{blockDeviceName} status{phase}",
 		},
 	}

@@ -90,8 +90,8 @@ type Kind struct {
 	// Selected says that specs select its objects by annotations and fields, which a
 	// snapshot then keeps, too.
 	Selected bool
-	// Reports says that its objects report disks, and Holds that they hold some: every
-	// system has to know of them.
+	// Reports says that its objects tell of disks, and Holds that System.Holds knows which
+	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
 	// Health says that the engines know nothing of its status and are told:

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,57 +190,4 @@ func (k *Kinds) where(holds func(*Kind) bool) []Kind {
 // read lists those of the kinds that a snapshot reads.
 func (k *Kinds) read(holds func(*Kind) bool) []Kind {
 	return k.where(func(kind *Kind) bool { return kind.Keep != "" && holds(kind) })
-}
-
-// Check finds what does not fit in the declarations: mistakes of those who write a
-// system.
-func (k *Kinds) Check() error {
-	var errs []error
-	described := map[krm.GroupKind]string{}
-	specs := map[string]krm.GroupKind{}
-	names := map[string]krm.GroupKind{}
-	for i := range k.declarations {
-		d := &k.declarations[i]
-		for _, kind := range d.Kinds {
-			if kind.described() && described[kind.GroupKind] != "" {
-				errs = append(errs, fmt.Errorf("%s and %s both describe %v", described[kind.GroupKind], d.Name, kind.GroupKind))
-			}
-			if kind.described() {
-				described[kind.GroupKind] = d.Name
-			}
-			if kind.Role == RoleSpec {
-				// The folder of what is rendered is named after the kind alone.
-				if other, twice := specs[strings.ToLower(kind.Kind)]; twice {
-					errs = append(errs, fmt.Errorf("%s: two kinds of spec are called %s: %v and %v", d.Name, kind.Kind, other, kind.GroupKind))
-				}
-				specs[strings.ToLower(kind.Kind)] = kind.GroupKind
-				if kind.Whole == "" {
-					errs = append(errs, fmt.Errorf("%s: no kind stands for the whole of a %s", d.Name, kind.Kind))
-				}
-			}
-		}
-		for _, kind := range append(slices.Clone(d.Facts), d.Roots...) {
-			if found, _ := k.Find(kind); found.Keep == "" {
-				errs = append(errs, fmt.Errorf("%s: %v is looked at, and no snapshot keeps anything of it", d.Name, kind))
-			}
-		}
-	}
-	for i := range k.all {
-		kind := &k.all[i]
-		if !kind.described() {
-			errs = append(errs, fmt.Errorf("nobody describes %v: it has no plural", kind.GroupKind))
-		}
-		if kind.Role >= RoleLock && kind.Group != "" && !kind.Health {
-			errs = append(errs, fmt.Errorf("engines are told nothing of the health of %v", kind.GroupKind))
-		}
-	}
-	for _, kind := range k.Roots() {
-		for _, name := range append([]string{strings.ToLower(kind.Kind), kind.Plural}, kind.Names...) {
-			if other, twice := names[name]; twice && other != kind.GroupKind {
-				errs = append(errs, fmt.Errorf("%v and %v are both called %s", other, kind.GroupKind, name))
-			}
-			names[name] = kind.GroupKind
-		}
-	}
-	return errors.Join(errs...)
 }

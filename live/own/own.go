@@ -119,8 +119,13 @@ func Plain(own []*Object) []*krm.Object {
 // what was rendered for them and applied.
 func Package(kinds *system.Kinds, own []*Object, facts []*krm.Object) fn.Package {
 	p := fn.Package{Objects: kinds.Specs(Plain(own))}
+	seen := map[krm.ID]bool{} // a kind of ours may be a fact, too
+	for _, o := range p.Objects {
+		seen[o.ID()] = true
+	}
 	for _, o := range append(Plain(own), facts...) {
-		if o.Owner() != "" && !slices.Contains(p.Objects, o) {
+		if o.Owner() != "" && !seen[o.ID()] {
+			seen[o.ID()] = true
 			p.Output = append(p.Output, o)
 		}
 	}

@@ -121,6 +121,10 @@ func TestPackage(t *testing.T) {
 	if len(p.Objects) != 1 || p.Objects[0] != objects[0] || len(p.Output) != 2 || p.Output[0] != objects[1] || p.Output[1] != objects[3] {
 		t.Errorf("%d objects, output %v", len(p.Objects), p.Output)
 	}
+	// What is of a kind of ours and a fact, too, is there once.
+	if p = Package(system.NewKinds(systems.All()...), ours, objects[:4]); len(p.Objects) != 1 || len(p.Output) != 2 {
+		t.Errorf("read twice: %d objects, output %v", len(p.Objects), p.Output)
+	}
 }
 
 // TestStalled holds that only the spec that is invalid has failed for good: what

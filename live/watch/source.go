@@ -27,7 +27,7 @@ import (
 type source struct {
 	watcher  *watcher
 	resource cluster.Resource
-	ours     bool // of an own kind
+	following
 	slim     func(object []byte) (string, error)
 	store    cache.Store
 	informer cache.Controller
@@ -42,9 +42,15 @@ type kept struct {
 	text              string
 }
 
-// newSource makes the informer on a kind of fact; on one of our own if kind is nil.
-func newSource(w *watcher, r cluster.Resource, kind *system.Kind) *source {
-	s := &source{watcher: w, resource: r, ours: kind == nil}
+// following is as what a kind is followed: as one of our own, as a fact, or as both.
+type following struct {
+	ours bool         // its objects are kept whole
+	fact *system.Kind // nil if it is none
+}
+
+// newSource makes the informer on a kind.
+func newSource(w *watcher, r cluster.Resource, as following) *source {
+	s := &source{watcher: w, resource: r, following: as}
 	if s.ours {
 		s.slim = func(object []byte) (string, error) {
 			docs, err := document.Parse(&document.Source{Data: object})
@@ -54,7 +60,7 @@ func newSource(w *watcher, r cluster.Resource, kind *system.Kind) *source {
 			return string(own.Slim(&docs[0].Node)), nil
 		}
 	} else {
-		s.slim = w.kept.Slim(kind)
+		s.slim = w.kept.Slim(as.fact)
 	}
 	logger := logr.Discard()
 	s.store, s.informer = cache.NewInformerWithOptions(cache.InformerOptions{

@@ -136,6 +136,9 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 				return fmt.Errorf("an object of %s cannot be read: %w", r, err)
 			}
 			ours = append(ours, o)
+			if s.fact != nil {
+				facts = append(facts, o.Object)
+			}
 		}
 	}
 	if w.options.Own != nil && w.keep(w.options.Own.Specs(own.Plain(ours))) {
@@ -186,14 +189,14 @@ func (w *watcher) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wanted := map[cluster.Resource]*system.Kind{} // nil for our own
+	wanted := map[cluster.Resource]following{}
 	if w.options.Own != nil {
 		ours, err := own.Resources(served, w.options.Own)
 		if err != nil {
 			return err
 		}
 		for _, r := range ours {
-			wanted[r] = nil
+			wanted[r] = following{ours: true}
 		}
 	} else if len(w.sources) == 0 {
 		w.keep(w.options.Specs)
@@ -205,12 +208,12 @@ func (w *watcher) discover(ctx context.Context) error {
 			return err
 		}
 		if found {
-			wanted[r] = kind
+			wanted[r] = following{ours: wanted[r].ours, fact: kind}
 		}
 	}
-	for r, kind := range wanted {
+	for r, as := range wanted {
 		if w.sources[r] == nil {
-			w.sources[r] = newSource(w, r, kind)
+			w.sources[r] = newSource(w, r, as)
 			w.sources[r].start(ctx)
 		}
 	}
@@ -222,7 +225,7 @@ func (w *watcher) discover(ctx context.Context) error {
 // dropMissing drops the kinds that are not wanted the second time in a row: an API server
 // that has just started does not tell of all kinds yet. A kind that is served in another
 // version is dropped at once, or its objects would be there twice.
-func (w *watcher) dropMissing(wanted map[cluster.Resource]*system.Kind) {
+func (w *watcher) dropMissing(wanted map[cluster.Resource]following) {
 	kinds := map[schema.GroupKind]bool{}
 	for r := range wanted {
 		kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = true

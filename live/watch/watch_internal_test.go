@@ -24,7 +24,7 @@ import (
 func TestHalfRead(t *testing.T) {
 	w := &watcher{cluster: nowhere(t), sources: map[cluster.Resource]*source{}}
 	nodes := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
-	w.sources[nodes] = newSource(w, nodes, &system.Kind{Keep: "spec"}) // and not started
+	w.sources[nodes] = newSource(w, nodes, following{fact: &system.Kind{Keep: "spec"}}) // and not started
 	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error {
 		t.Error("looked at nodes that were not read")
 		return nil
@@ -72,6 +72,48 @@ func TestKindsCannotBeTold(t *testing.T) {
 	w.rediscover(t.Context())
 	if notices != 1 {
 		t.Error("told of a server that does not answer")
+	}
+}
+
+// both is a system whose spec is a fact, too.
+type both struct{ system.FactsOnly }
+
+func (both) Declare() system.Declaration {
+	return system.Declaration{Kinds: []system.Kind{
+		{GroupKind: krm.GroupKind{Group: "example.com", Kind: "Volume"}, Role: system.RoleSpec, Plural: "volumes", Holds: true, Keep: "spec"},
+		{GroupKind: krm.GroupKind{Group: "example.com", Kind: "Disk"}, Role: system.RoleFact, Plural: "disks", Reports: true, Keep: "spec"},
+	}}
+}
+
+// TestOwnFact holds that a kind of ours that is a fact, too, is followed once, as both.
+func TestOwnFact(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		groups := ""
+		if r.URL.Path == "/apis" {
+			groups = `{"metadata": {"name": "example.com"}, "versions": [{"version": "v1", "resources": [
+				{"resource": "volumes", "responseKind": {"kind": "Volume"}, "verbs": ["list"]}, {"resource": "disks", "responseKind": {"kind": "Disk"}, "verbs": ["list"]}]}]}`
+		}
+		fmt.Fprintf(w, `{"kind": "APIGroupDiscoveryList", "items": [%s]}`, groups)
+	}))
+	defer server.Close()
+	kinds := system.NewKinds(both{})
+	w := &watcher{
+		cluster: at(t, server.URL), options: Options{Own: kinds, Kinds: kinds.Status(), Notice: func(string) {}},
+		sources: map[cluster.Resource]*source{}, failing: map[*source]bool{}, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer w.running.Wait()
+	defer cancel()
+	if err := w.discover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	followed := map[string]following{}
+	for r, s := range w.sources {
+		followed[r.Kind] = s.following
+	}
+	if v, d := followed["Volume"], followed["Disk"]; len(followed) != 2 || !v.ours || v.fact == nil || d.ours || d.fact == nil {
+		t.Errorf("followed %+v", followed)
 	}
 }
 
@@ -124,7 +166,7 @@ func TestForbidden(t *testing.T) {
 		cluster: nowhere(t), options: Options{Notice: func(string) { notices++ }},
 		failing: map[*source]bool{}, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
-	s := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, &system.Kind{Keep: "spec"})
+	s := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, following{fact: &system.Kind{Keep: "spec"}})
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
 	s.heard(t.Context(), forbidden)
 	if len(w.fatal) != 1 || notices != 0 {
@@ -145,7 +187,7 @@ func TestForbidden(t *testing.T) {
 // TestWakes holds which events a look is taken for.
 func TestWakes(t *testing.T) {
 	w := &watcher{cluster: nowhere(t), changed: make(chan struct{}, 1)}
-	s := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, &system.Kind{Keep: "spec"})
+	s := newSource(w, cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, following{fact: &system.Kind{Keep: "spec"}})
 	wakes := func(what string, want int) {
 		if len(w.changed) != want {
 			t.Errorf("%s: woken %d times instead of %d", what, len(w.changed), want)

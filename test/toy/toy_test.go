@@ -12,6 +12,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema"
@@ -233,5 +234,29 @@ status:
 	trees := function().Tree(facts, id)
 	if len(trees) != 1 || trees[0].State != "Full" || trees[0].Children[0].Object.Name != "sda" {
 		t.Errorf("trees %v", trees)
+	}
+}
+
+// Where two systems want a disk, each says who has it.
+func TestCompete(t *testing.T) {
+	cluster := fmt.Sprintf(cluster, 1)
+	objects := parse(t, specs, cluster, disks("sda", "sdb"))
+	lock, r := render(t, fn.Package{Objects: objects})
+	said := map[string]string{} // who was refused which disk -> why
+	for _, c := range function().Render(fn.Package{Objects: objects, Output: lock}).Choices {
+		if c.Verdict == place.Refused {
+			said[c.Spec.Kind+" "+c.Subject.Name] = c.Reason
+		}
+	}
+	if why := said["Reservoir sda"]; !strings.Contains(why, "CStor") {
+		t.Errorf("the reservoir lacks sda since %q\n%s", why, written(r))
+	}
+	// Now the toy is first, and keeps what it has.
+	lock, _ = render(t, fn.Package{Objects: parse(t, specs, disks("sda", "sdb"))})
+	_, r = render(t, fn.Package{Objects: objects, Output: lock})
+	if !slices.ContainsFunc(r.Choices, func(c place.Choice) bool {
+		return c.Spec.Kind == "CStorClusterConfig" && strings.Contains(c.Reason, "taken by Reservoir large")
+	}) {
+		t.Errorf("choices %v", r.Choices)
 	}
 }
