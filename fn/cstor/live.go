@@ -16,6 +16,7 @@ type livePools struct {
 	all       []*pool.Instance          // by name
 	instances map[string]*pool.Instance // by host
 	claimed   map[string][]string       // block devices that are claimed for the cluster, by host
+	unclear   map[string]bool           // block devices that are claimed, nobody knows for whom
 
 	knows         bool // the facts tell of all kinds that show a pool
 	knowsReplicas bool // and of those on it
@@ -28,6 +29,7 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
 		all:       live.Instances(n.namespace, n.name),
 		instances: map[string]*pool.Instance{},
 		claimed:   map[string][]string{},
+		unclear:   map[string]bool{},
 	}
 	if l.cluster != nil {
 		l.pools = pool.ByHost(l.cluster.Pools)
@@ -39,6 +41,11 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
 	for _, d := range facts.ClaimedBy(n.namespace, n.name) {
 		if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
 			l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+		}
+	}
+	for _, d := range facts.Devices {
+		if d.Namespace == n.namespace && d.ClaimState == "Claimed" && facts.ClaimOf(d) == nil {
+			l.unclear[d.Name] = true
 		}
 	}
 	instances := facts.Tells(cstorGroup, poolInstanceKind, n.namespace)
@@ -87,9 +94,9 @@ func (l *livePools) evidence(host string, cfg config) (p *pool.Pool, why string)
 	return p, "of its block devices " + finding.Names(disks) + " only the claims are in the inventory, which do not say how they are grouped; add cstorpoolclusters or cstorpoolinstances to the snapshot"
 }
 
-// lives reports whether anything shows that a pool lives on its host.
+// lives reports whether anything shows that a pool lives, or may live, on its host.
 func (l *livePools) lives(p *pool.Pool) bool {
-	claimed := func(name string) bool { return slices.Contains(l.claimed[p.Hostname], name) }
+	claimed := func(name string) bool { return l.unclear[name] || slices.Contains(l.claimed[p.Hostname], name) }
 	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed)
 }
 

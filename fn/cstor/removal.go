@@ -76,6 +76,11 @@ func compareIDs(a, b krm.ID) int {
 // warnOfIdleConsent tells of consent to remove what stays: it would do its work later,
 // when nobody thinks of it.
 func (r *removal) warnOfIdleConsent() {
+	pooled := func(m *member) bool { return m.before != nil }
+	if r.consent.allowsWhole() && slices.ContainsFunc(r.members, pooled) {
+		r.report(finding.Warning, "consent-standing", "",
+			"the removal of the whole cluster is allowed: any pool whose node is no longer wanted would go; until that is wanted, take out %s", r.consent.wholeAnnotation())
+	}
 	for _, m := range r.members {
 		released := func(o *krm.Object) bool { return r.released[o.ID()] }
 		if m.before == nil || m.leaving || !r.consent.allowsSet(m.name) || slices.ContainsFunc(r.lock.volumes[m.name], released) {
