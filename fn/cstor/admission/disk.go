@@ -23,7 +23,7 @@ func (s State) Disk(cluster *pool.Cluster, hostname, name string, added bool) (P
 	p := Problem{Outcome: Refused, Host: hostname, Disk: name}
 	d := s.Facts.Device(cluster.Namespace, name)
 	if d == nil {
-		if !s.Facts.Tells(deviceGroup, blockDeviceKind, cluster.Namespace) {
+		if len(s.Facts.Devices) == 0 || !s.Facts.Tells(deviceGroup, blockDeviceKind, cluster.Namespace) {
 			return p, false
 		}
 		return s.missing(p, added), true
