@@ -13,6 +13,11 @@ import (
 	"github.com/poolwright/poolwright/test/toy"
 )
 
+const (
+	module = "github.com/poolwright/poolwright"
+	shared = "fn/system" // declares what no system brings
+)
+
 // TestOwnFolder counts what a system adds outside of its own folder: nothing, but for the
 // line that lists it.
 func TestOwnFolder(t *testing.T) {
@@ -39,16 +44,16 @@ func TestOwnFolder(t *testing.T) {
 
 // TestOneLine holds that the product knows each of its systems in one place: the list.
 func TestOneLine(t *testing.T) {
-	const shared = "github.com/poolwright/poolwright/fn/system"
+	files := product(t)
 	for _, s := range systems.All() {
 		pkg := reflect.TypeOf(s).PkgPath()
-		if pkg == shared {
+		folder := strings.TrimPrefix(pkg, module+"/")
+		if folder == shared {
 			continue
 		}
-		folder := strings.TrimPrefix(pkg, "github.com/poolwright/poolwright/")
 		var importers []string
-		for path, text := range sources(t) {
-			if !strings.HasPrefix(path, folder+"/") && !strings.HasSuffix(path, "_test.go") && strings.Contains(text, `"`+pkg+`"`) {
+		for path, text := range files {
+			if !strings.HasPrefix(path, folder+"/") && strings.Contains(text, `"`+pkg+`"`) {
 				importers = append(importers, path)
 			}
 		}
@@ -56,6 +61,45 @@ func TestOneLine(t *testing.T) {
 			t.Errorf("%s is imported by %q", pkg, importers)
 		}
 	}
+}
+
+// TestKindsNamedOutside holds that no product code outside a system names a kind of it, but
+// for the index of the disks and pools that all share, and what init suggests of them.
+func TestKindsNamedOutside(t *testing.T) {
+	exceptions := []string{"fn/inventory/facts.go", "cmd/internal/scaffold/suggest.go"}
+	files := product(t)
+	for _, s := range systems.All() {
+		folder := strings.TrimPrefix(reflect.TypeOf(s).PkgPath(), module+"/")
+		if folder == shared {
+			continue
+		}
+		for _, kind := range s.Declare().Kinds {
+			if kind.Plural == "" {
+				continue // another system describes it
+			}
+			words := []string{`"` + kind.Kind + `"`, `"` + kind.Group + "/" + kind.Kind + `"`}
+			for path, text := range files {
+				if strings.HasPrefix(path, folder+"/") || slices.Contains(exceptions, path) {
+					continue
+				}
+				if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) }) {
+					t.Errorf("%s names %v", path, kind.GroupKind)
+				}
+			}
+		}
+	}
+}
+
+// product are the sources of what is shipped.
+func product(t *testing.T) map[string]string {
+	t.Helper()
+	files := sources(t)
+	for path := range files {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "test/") || strings.HasPrefix(path, "cmd/internal/bench/") {
+			delete(files, path)
+		}
+	}
+	return files
 }
 
 // sources are the files of the repository in which a kind could be named, by their path.
