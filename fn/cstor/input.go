@@ -112,12 +112,14 @@ func (in *input) findAiling() string {
 func (in *input) take(d *disk.Disk) { in.ledger.Take(d, in.spec.Object.Ref, in.owner) }
 
 // holdsData reports whether a claim is bound, as far as the snapshot or an
-// attachment that was rendered for it tells. An attachment always is.
+// attachment that was rendered for it tells; where the snapshot has no claims, it may
+// be. An attachment always is.
 func (in *input) holdsData(o *krm.Object) bool {
 	if o.Kind == volumeAttachmentKind {
 		return true
 	}
-	if claim := in.facts.VolumeClaim(o.Namespace, o.Name); claim != nil && claim.Bound {
+	claim := in.facts.VolumeClaim(o.Namespace, o.Name)
+	if claim != nil && claim.Bound || claim == nil && !in.facts.Tells("", volumeClaimKind, in.namespace) {
 		return true
 	}
 	return in.lock.objects[in.attachmentID(o.Name)] != nil

@@ -104,7 +104,7 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 				continue
 			}
 			if !consent {
-				c.hold(m, selectorField, "is no longer selected, but holds a pool")
+				c.hold(m, selectorField, "is no longer selected, but "+m.holding())
 			}
 			c.refresh(m)
 		case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
@@ -177,6 +177,14 @@ func (c *nodeChoice) cannotGo(m *member) string {
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
 	}
 	return ""
+}
+
+// holding says what would be lost with a member.
+func (m *member) holding() string {
+	if m.before == nil {
+		return "holds claims that are, or may be, bound"
+	}
+	return "holds a pool"
 }
 
 // renamed is the one node that has the host of a missing node's pool now, or nil.
@@ -333,7 +341,7 @@ func (c *nodeChoice) limitNodes(maximum int) {
 	gone := map[string]bool{}
 	for _, m := range newest[:surplus] {
 		if rank[m] > 0 {
-			c.hold(m, "spec.maxPoolCount", why+", but holds a pool")
+			c.hold(m, "spec.maxPoolCount", why+", but "+m.holding())
 			continue
 		}
 		c.letGo(m, gone, true, "it "+why)

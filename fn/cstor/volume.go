@@ -140,6 +140,7 @@ func (m *member) addVolumes(c *input, r role, count int, capacity string, p *pro
 			pooled := map[role][]string{data: m.before.Data.Disks(), cache: m.before.Cache.Disks()}[r]
 			foreign := storage == nil && c.facts.VolumeClaim(c.namespace, v.name) == nil
 			if i < len(pooled) && foreign {
+				keepDevices(c, m.name, r, pooled[i:i+1])
 				continue
 			}
 			if i < len(pooled) {
