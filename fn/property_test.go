@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,21 +15,21 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// TestMain asks rapid for as many clusters as the rules are to hold on.
+// TestMain asks rapid for a thousand checks a test, of which a short run does a tenth.
+// -rapid.checks on the command line stands.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	checks := "10000"
-	if testing.Short() {
-		checks = "500"
+	checks := "1000"
+	if slices.Contains(os.Args, "-test.short=true") {
+		checks = "500" // rapid itself does a fifth of them
 	}
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
+	flag.Parse()
 	os.Exit(m.Run())
 }
 
@@ -190,20 +191,10 @@ func object(t rapid.TB, content map[string]any) *krm.Object {
 	return krm.NewObject(src, &docs[0].Node)
 }
 
-// renderWorld renders without CUE, which would dominate: that the completed
-// specs are what CUE makes of them is a test of its own.
+// render renders the world. That the completed specs are what CUE makes of them is a test
+// of its own.
 func (w *world) render(facts, before []*krm.Object) Result {
-	pkg := &prepared{
-		function:   poolwright(),
-		classified: classify(Package{Objects: slices.Concat(w.specs, facts), Output: before}, poolwright().kinds, poolwright().schemas.Kinds()),
-	}
-	pkg.policy.Engine, pkg.policy.Protection, pkg.policy.Intermediates = "all", "confirm", "local"
-	for _, o := range pkg.classified.specs {
-		pkg.specs = append(pkg.specs, &system.Spec{
-			Object: o, Completed: w.complete[o.Name], Before: pkg.lock[o.OwnerKey()], Consent: system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)),
-		})
-	}
-	return pkg.render()
+	return renderCompleted(slices.Concat(w.specs, facts), before, w.complete)
 }
 
 // text is the whole output as it would be written.
@@ -271,6 +262,16 @@ func (w *world) grow(t rapid.TB, r Result) []*krm.Object {
 
 // TestRules holds the rules of design, section 4, on generated clusters.
 func TestRules(t *testing.T) {
+	const parts = 10
+	for part := range parts {
+		t.Run(strconv.Itoa(part), func(t *testing.T) {
+			t.Parallel()
+			checkRules(t)
+		})
+	}
+}
+
+func checkRules(t *testing.T) {
 	rendered, pools := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
