@@ -120,6 +120,12 @@ func TestKinds(t *testing.T) {
 			"status":{"phase":"Ready","state":"Created","message":"3m2s","ceph":{"health":"HEALTH_OK","lastChecked":"1","capacity":{"bytesUsed":7}}}}`,
 			`{"spec":{"dataDirHostPath":"/var/lib/rook","storage":{"nodes":[{"devices":[{"name":"sdb"}],"name":"n"}],"useAllNodes":false}},` +
 				`"status":{"ceph":{"health":"HEALTH_OK"},"phase":"Ready","state":"Created"}}`},
+		{"CephCluster", `{"spec":{"storage":{"deviceFilter":"^sd","config":{"metadataDevice":"sdz","key":"hunter2"},"devices":[{"name":"sdb","config":{"metadataDevice":"sdy"}}]}}}`,
+			`{"spec":{"storage":{"config":{"metadataDevice":"sdz"},"deviceFilter":"^sd","devices":[{"config":{"metadataDevice":"sdy"},"name":"sdb"}]}}}`},
+		{"PersistentVolume", `{"spec":{"hostPath":{"path":"/dev/sdb","type":"BlockDevice"},"flexVolume":{"options":{"key":"hunter2"}}}}`,
+			`{"spec":{"hostPath":{"path":"/dev/sdb","type":"BlockDevice"}}}`},
+		{"ValidatingWebhookConfiguration", `{"webhooks":[{"name":"w","timeoutSeconds":5,"failurePolicy":"Fail","clientConfig":{"caBundle":"LS0t","url":"https://user:hunter2@host"}}]}`,
+			`{"webhooks":[{"failurePolicy":"Fail","name":"w","timeoutSeconds":5}]}`},
 		{"CDI", `{"spec":{"config":{"importProxy":{"HTTPSProxy":"http://user:hunter2@proxy:3128"}}},"status":{"phase":"Deployed"}}`, `{"status":{"phase":"Deployed"}}`},
 	} {
 		at := slices.IndexFunc(kinds, func(k system.Kind) bool { return k.Kind == c.kind })
