@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ type reconciler struct {
 	facts    *inventory.Facts
 	wanted   map[krm.ID]wanted
 	findings []finding.Finding
+	text     []byte // of the object that is written
 }
 
 type wanted struct {
@@ -63,7 +65,8 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 			w.changed = true
 		}
 		if w.changed {
-			o.Raw = document.Append(nil, o.Node, 0)
+			r.text = document.Append(r.text[:0], o.Node, 0)
+			o.Raw = bytes.Clone(r.text)
 		}
 		r.wanted[id] = w
 	}

@@ -18,13 +18,14 @@ type Disk struct {
 	name   inventory.Key          // of the BlockDevice, also of one that is missing
 
 	class   *class
+	alone   class    // of a disk whose identity no other report has
 	holders []Holder // of this very report
 }
 
 // class is the reports that share an identity.
 type class struct {
-	disks      []*Disk
-	identities []Identity
+	disks []*Disk
+	more  []Identity // by which they are known beside their own
 }
 
 // Name is the BlockDevice that the disk is known as, if it is known as one.

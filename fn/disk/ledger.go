@@ -30,8 +30,12 @@ func NewLedger(facts *inventory.Facts) *Ledger {
 		bySerial: make(map[string]*class, len(facts.Devices)),
 		byLink:   make(map[string]*class, len(facts.Devices)),
 	}
-	for _, device := range facts.Devices {
-		l.report(&Disk{Identity: identify(device), Device: device, name: inventory.Key{Namespace: device.Namespace, Name: device.Name}})
+	l.disks = make([]*Disk, 0, len(facts.Devices))
+	reports := make([]Disk, len(facts.Devices)) // one allocation for all
+	for i, device := range facts.Devices {
+		d := &reports[i]
+		*d = Disk{Identity: identify(device), Device: device, name: inventory.Key{Namespace: device.Namespace, Name: device.Name}}
+		l.report(d)
 	}
 	for _, o := range facts.Objects("poolwright.io", "NodeInventory") {
 		for _, d := range readEntries(o) {
@@ -58,7 +62,8 @@ func (l *Ledger) report(d *Disk) {
 	if d.name.Name != "" {
 		l.byDevice[d.name] = d
 	}
-	d.class = &class{disks: []*Disk{d}}
+	d.class = &d.alone
+	d.alone.disks = l.disks[len(l.disks)-1 : len(l.disks) : len(l.disks)]
 	l.join(d, d.Identity)
 }
 
@@ -73,7 +78,7 @@ func (l *Ledger) reportEntry(d *Disk) {
 		for _, known := range c.disks {
 			if known.Device != nil && known.Entry == nil && known.Device.Hostname == hostname {
 				known.Entry = d.Entry
-				l.join(known, d.Identity)
+				l.know(known, d.Identity)
 				return
 			}
 		}
@@ -101,6 +106,12 @@ func (l *Ledger) classes(id Identity) []*class {
 	return found
 }
 
+// know adds to what a disk is known by.
+func (l *Ledger) know(d *Disk, id Identity) {
+	l.join(d, id)
+	d.class.more = append(d.class.more, id)
+}
+
 // join puts a disk into the class of an identity; what that connects becomes one.
 func (l *Ledger) join(d *Disk, id Identity) {
 	for _, c := range l.classes(id) {
@@ -111,11 +122,13 @@ func (l *Ledger) join(d *Disk, id Identity) {
 		if len(from.disks) > len(into.disks) {
 			from, into = into, from
 		}
-		for _, known := range from.identities {
+		for _, known := range from.more {
 			l.index(known, into)
 		}
+		into.more = append(into.more, from.more...)
 		for _, moved := range from.disks {
 			moved.class = into
+			l.index(moved.Identity, into)
 		}
 		into.disks = append(into.disks, from.disks...)
 		slices.SortFunc(into.disks, func(a, b *Disk) int { return strings.Compare(a.called(), b.called()) })
@@ -124,10 +137,6 @@ func (l *Ledger) join(d *Disk, id Identity) {
 }
 
 func (l *Ledger) index(id Identity, c *class) {
-	if id.empty() {
-		return
-	}
-	c.identities = append(c.identities, id)
 	if id.WWN != "" {
 		l.byWWN[id.WWN] = c
 	}
@@ -150,7 +159,7 @@ func (l *Ledger) Device(namespace, name string) *Disk {
 
 // miss opens the account of a disk that is named and not reported.
 func (l *Ledger) miss(d *Disk) *Disk {
-	d.class = &class{disks: []*Disk{d}}
+	d.class, d.alone.disks = &d.alone, []*Disk{d}
 	if d.name.Name != "" {
 		l.byDevice[d.name] = d
 	}
@@ -189,7 +198,7 @@ func (l *Ledger) named(hold Hold) []*Disk {
 			if d.Missing() && d.empty() {
 				d.Identity = hold.Identity
 			}
-			l.join(d, hold.Identity)
+			l.know(d, hold.Identity)
 		}
 		return []*Disk{d}
 	}
