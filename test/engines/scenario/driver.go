@@ -16,6 +16,8 @@ var (
 	attachmentKind = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment"}
 	poolKind       = schema.GroupVersionKind{Group: "cstor.openebs.io", Version: "v1", Kind: "CStorPoolCluster"}
 	instanceKind   = schema.GroupVersionKind{Group: "cstor.openebs.io", Version: "v1", Kind: "CStorPoolInstance"}
+	diskKind       = schema.GroupVersionKind{Group: "openebs.io", Version: "v1alpha1", Kind: "BlockDevice"}
+	diskClaimKind  = schema.GroupVersionKind{Group: "openebs.io", Version: "v1alpha1", Kind: "BlockDeviceClaim"}
 )
 
 const hostname = "kubernetes.io/hostname"
@@ -159,6 +161,9 @@ func (d *driver) makePool(ctx context.Context, c *unstructured.Unstructured, poo
 	if err != nil {
 		return err
 	}
+	if err := d.claim(ctx, c, groups); err != nil {
+		return err
+	}
 	instance := &unstructured.Unstructured{Object: map[string]any{
 		"spec": map[string]any{"hostName": host, "nodeSelector": map[string]any{hostname: host}, "dataRaidGroups": groups},
 		"status": map[string]any{
@@ -172,4 +177,36 @@ func (d *driver) makePool(ctx context.Context, c *unstructured.Unstructured, poo
 	instance.SetLabels(map[string]string{hostname: host, "openebs.io/cstor-pool-cluster": c.GetName()})
 	instance.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: c.GetAPIVersion(), Kind: c.GetKind(), Name: c.GetName(), UID: c.GetUID()}})
 	return d.cluster.Apply(ctx, instance)
+}
+
+// claim claims the disks of a pool, and has the claims answered: that comes before the
+// instance.
+func (d *driver) claim(ctx context.Context, c *unstructured.Unstructured, groups []any) error {
+	for _, group := range groups {
+		fields, _ := group.(map[string]any)
+		disks, _, _ := unstructured.NestedSlice(fields, "blockDevices")
+		for _, disk := range disks {
+			fields, _ := disk.(map[string]any)
+			name, _, _ := unstructured.NestedString(fields, "blockDeviceName")
+			claim := &unstructured.Unstructured{Object: map[string]any{
+				"spec":   map[string]any{"blockDeviceName": name, "resources": map[string]any{"requests": map[string]any{"storage": "1"}}},
+				"status": map[string]any{"phase": "Bound"},
+			}}
+			claim.SetGroupVersionKind(diskClaimKind)
+			claim.SetNamespace(d.namespace)
+			claim.SetName("bdc-" + name)
+			claim.SetLabels(map[string]string{"openebs.io/cstor-pool-cluster": c.GetName()})
+			answered := &unstructured.Unstructured{Object: map[string]any{
+				"spec":   map[string]any{"claimRef": map[string]any{"kind": "BlockDeviceClaim", "name": claim.GetName(), "namespace": d.namespace}},
+				"status": map[string]any{"claimState": "Claimed"},
+			}}
+			answered.SetGroupVersionKind(diskKind)
+			answered.SetNamespace(d.namespace)
+			answered.SetName(name)
+			if err := errors.Join(d.cluster.Apply(ctx, claim), d.cluster.Apply(ctx, answered)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
