@@ -110,6 +110,7 @@ func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 	}
 	r.back[node] = true
 	r.lock.addNode(node)
+	r.lock.reasons[node] = reasonAdopted
 	r.lock.addPool(&nodePool{node, p})
 	r.report(finding.Warning, "pool-taken-back", "",
 		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
