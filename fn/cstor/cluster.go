@@ -208,5 +208,6 @@ func (c *cluster) place() []gitops.Object {
 	}
 	removal.surplus()
 	removal.warnOfIdleConsent()
+	warnOfFullPools(c.input, members)
 	return objects.all
 }
