@@ -173,6 +173,8 @@ func (c *nodeChoice) cannotGo(m *member) string {
 	switch {
 	case !c.live.knowsReplicas:
 		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
+	case instance == nil && c.live.cluster == nil && !c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
+		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
 	case instance == nil && c.live.pools[m.hostname] != nil:
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
 	}

@@ -44,8 +44,8 @@ func (r *recovery) run() {
 // that can no longer be used. Their nodes stay in the plan.
 func (r *recovery) dropUnapplied() {
 	for _, p := range slices.Clone(r.lock.pools) {
-		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) {
-			continue
+		if _, found := r.lock.sets[p.node]; !found || r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) {
+			continue // without its storage set nobody knows what was chosen
 		}
 		var bad, unusable []string
 		for _, name := range p.Disks() {
