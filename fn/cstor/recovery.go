@@ -44,8 +44,10 @@ func (r *recovery) run() {
 // that can no longer be used. Their nodes stay in the plan.
 func (r *recovery) dropUnapplied() {
 	for _, p := range slices.Clone(r.lock.pools) {
-		if _, found := r.lock.sets[p.node]; !found || r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) {
-			continue // without its storage set nobody knows what was chosen
+		// A planned node that is missing may be this one, under its old name.
+		renamed := func(name string) bool { return r.lock.pool(name) == nil && r.facts.Node(name) == nil }
+		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) || slices.ContainsFunc(r.lock.nodes, renamed) {
+			continue
 		}
 		var bad, unusable []string
 		for _, name := range p.Disks() {
