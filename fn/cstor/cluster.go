@@ -67,6 +67,7 @@ type member struct {
 	name     string
 	hostname string
 	uid      string
+	reason   string          // why it was chosen, one word
 	node     *inventory.Node // nil if the node is missing from the snapshot
 	before   *nodePool       // nil for a new pool
 	volumes  []*volume       // of cloud disks
@@ -207,5 +208,6 @@ func (c *cluster) place() []gitops.Object {
 	}
 	removal.surplus()
 	removal.warnOfIdleConsent()
+	warnOfFullPools(c.input, members)
 	return objects.all
 }

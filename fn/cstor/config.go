@@ -42,6 +42,7 @@ type config struct {
 			Tolerations       []map[string]any `json:"tolerations"`
 			PriorityClassName string           `json:"priorityClassName"`
 			ROThresholdLimit  *int             `json:"roThresholdLimit"`
+			PoolExpansion     *expansion       `json:"poolExpansion"`
 		} `json:"poolConfig"`
 	} `json:"spec"`
 	minCapacity int64

@@ -16,6 +16,7 @@ type lock struct {
 	nodes   []string          // by name, in order
 	known   map[string]bool   // the same
 	uids    map[string]string // of nodes
+	reasons map[string]string // why nodes were chosen, one word each
 	sets    map[string]storageSet
 	cluster *pool.Cluster // nil if there is none yet
 	pools   []*nodePool   // in order
@@ -37,12 +38,14 @@ type storageSet struct {
 	hostname string
 	devices  map[role][]string // block devices, by name
 	known    map[string]disk.Identity
+	reasons  map[string]string // why devices were chosen, one word each
 }
 
 func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
 	l := &lock{
 		known:   map[string]bool{},
 		uids:    map[string]string{},
+		reasons: map[string]string{},
 		sets:    map[string]storageSet{},
 		poolOf:  map[string]*nodePool{},
 		pooled:  map[string]bool{},
@@ -60,6 +63,7 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 			for _, n := range o.Node.Seq("spec", "nodes") {
 				l.addNode(n.Str("name"))
 				l.uids[n.Str("name")] = n.Str("uid")
+				l.reasons[n.Str("name")] = n.Str("reason")
 			}
 		case storageSetKind:
 			node, set := readStorageSet(o)
@@ -83,6 +87,9 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		if node == "" {
 			node = p.Hostname
 		}
+		if !l.known[node] {
+			l.reasons[node] = reasonAdopted
+		}
 		l.addNode(node)
 		l.addPool(&nodePool{node, p})
 	}
@@ -90,7 +97,7 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), devices: map[role][]string{}, known: map[string]disk.Identity{}}
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), devices: map[role][]string{}, known: map[string]disk.Identity{}, reasons: map[string]string{}}
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))
@@ -99,6 +106,7 @@ func readStorageSet(o *krm.Object) (node string, s storageSet) {
 			id.Links = append(id.Links, link.Value)
 		}
 		s.known[d.Str("name")] = id
+		s.reasons[d.Str("name")] = d.Str("reason")
 	}
 	return o.Node.Str("spec", "node", "name"), s
 }

@@ -173,6 +173,8 @@ func (c *nodeChoice) cannotGo(m *member) string {
 	switch {
 	case !c.live.knowsReplicas:
 		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
+	case instance == nil && c.live.cluster == nil && !c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
+		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
 	case instance == nil && c.live.pools[m.hostname] != nil:
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
 	}
@@ -205,7 +207,7 @@ func (c *nodeChoice) warnOfName(m *member, now *inventory.Node) {
 }
 
 func (c *nodeChoice) newMember(name string) *member {
-	m := &member{name: name, node: c.facts.Node(name), before: c.lock.pool(name), uid: c.lock.uids[name]}
+	m := &member{name: name, node: c.facts.Node(name), before: c.lock.pool(name), uid: c.lock.uids[name], reason: c.lock.reasons[name]}
 	m.hostname = c.lock.sets[name].hostname
 	switch {
 	case m.before != nil:
@@ -338,15 +340,31 @@ func (c *nodeChoice) limitNodes(maximum int) {
 		return -place.Oldest(a.node, b.node)
 	})
 	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(c.members), maximum)
+	chosen := fmt.Sprintf("may go, and maxPoolCount is %d of %d", maximum, len(c.members))
 	gone := map[string]bool{}
 	for _, m := range newest[:surplus] {
 		if rank[m] > 0 {
 			c.hold(m, "spec.maxPoolCount", why+", but "+m.holding())
 			continue
 		}
+		if !c.isNewest(m, surplus) {
+			c.letGo(m, gone, true, "it "+chosen)
+			continue
+		}
 		c.letGo(m, gone, true, "it "+why)
 	}
 	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
+}
+
+// isNewest reports whether a member is one of so many newest ones.
+func (c *nodeChoice) isNewest(m *member, count int) bool {
+	newer := 0
+	for _, other := range c.members {
+		if m.node == nil || other.node != nil && place.Oldest(other.node, m.node) > 0 {
+			newer++
+		}
+	}
+	return newer < count
 }
 
 // fill adds as many candidates as are wanted, leaving out those that cannot supply
@@ -372,7 +390,9 @@ func (c *nodeChoice) fill() {
 	picked := map[string]bool{}
 	for _, p := range place.SpreadNodes(kept, able, c.missing) {
 		m := c.newMember(p.Node.Name)
-		m.uid = p.Node.UID
+		if m.uid, m.reason = p.Node.UID, reasonOldest; p.Spread {
+			m.reason = reasonZone
+		}
 		c.members = append(c.members, m)
 		picked[m.name] = true
 		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)

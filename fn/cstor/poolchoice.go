@@ -49,8 +49,8 @@ func (c *poolChoice) cluster() (*pool.Cluster, []*member) {
 // removeAll lets the CStorPoolCluster go, which cannot be empty, where nothing of it lives
 // or all of it may be lost.
 func (c *poolChoice) removeAll() {
-	if c.lock.cluster == nil {
-		return
+	if c.lock.cluster == nil || c.lock.adopted {
+		return // nothing is rendered that could go
 	}
 	gone := c.live.knows && c.live.cluster == nil && len(c.live.all) == 0
 	if !gone && !c.consent.allowsWhole() && !c.everyMissing {
@@ -65,9 +65,7 @@ func (c *poolChoice) removeAll() {
 				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", i.Hostname, i.Name, finding.Count(n, "volume replica"))
 		}
 	}
-	if !c.lock.adopted {
-		c.released[c.lock.cluster.Object.ID()] = true
-	}
+	c.released[c.lock.cluster.Object.ID()] = true
 }
 
 // keepsPools makes sure that no pool goes without consent.

@@ -44,7 +44,9 @@ func (r *recovery) run() {
 // that can no longer be used. Their nodes stay in the plan.
 func (r *recovery) dropUnapplied() {
 	for _, p := range slices.Clone(r.lock.pools) {
-		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) {
+		// A planned node that is missing may be this one, under its old name.
+		renamed := func(name string) bool { return r.lock.pool(name) == nil && r.facts.Node(name) == nil }
+		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) || slices.ContainsFunc(r.lock.nodes, renamed) {
 			continue
 		}
 		var bad, unusable []string
@@ -110,6 +112,7 @@ func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 	}
 	r.back[node] = true
 	r.lock.addNode(node)
+	r.lock.reasons[node] = reasonAdopted
 	r.lock.addPool(&nodePool{node, p})
 	r.report(finding.Warning, "pool-taken-back", "",
 		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))

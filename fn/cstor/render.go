@@ -1,6 +1,8 @@
 package cstor
 
 import (
+	"slices"
+
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -37,7 +39,11 @@ func (f *manifests) add(o gitops.Object) { f.all = append(f.all, o) }
 func (f *manifests) addPlan(members []*member) {
 	var nodes []d.Node
 	for _, m := range members {
-		nodes = append(nodes, nodeNode(d.F("name", d.Text(m.name)), m))
+		n := nodeNode(d.F("name", d.Text(m.name)), m)
+		if m.reason != "" {
+			n.Set("reason", d.Text(m.reason))
+		}
+		nodes = append(nodes, n)
 	}
 	f.add(gitops.Object{
 		File: "cstorclusterplan.yaml",
@@ -69,7 +75,7 @@ func (f *manifests) addStorageSet(m *member) {
 	var devices []d.Node
 	list := func(r role, names []string) {
 		for _, name := range names {
-			devices = append(devices, f.device(m.name, r, name))
+			devices = append(devices, f.device(m, r, name))
 		}
 	}
 	if f.cfg.external() {
@@ -93,9 +99,12 @@ func (f *manifests) addStorageSet(m *member) {
 }
 
 // device remembers a disk, also by what it is known as wherever it is plugged in.
-func (f *manifests) device(node string, r role, name string) d.Node {
+func (f *manifests) device(m *member, r role, name string) d.Node {
 	n := d.Object(d.F("name", d.Text(name)), d.F("role", d.Text(string(r))))
-	id := f.lock.sets[node].known[name]
+	if reason := f.reason(m, r, name); reason != "" {
+		n.Set("reason", d.Text(reason))
+	}
+	id := f.lock.sets[m.name].known[name]
 	if now := f.disk(name); !now.Missing() {
 		id = now.Identity
 	}
@@ -113,6 +122,22 @@ func (f *manifests) device(node string, r role, name string) d.Node {
 		n.Set("links", d.List(links...))
 	}
 	return n
+}
+
+// reason is why a disk was chosen, one word: it is new, or the lock says so, or it is in
+// a pool without ever having been chosen.
+func (f *manifests) reason(m *member, r role, name string) string {
+	set, known := f.lock.sets[m.name]
+	pooled := m.before != nil && r != spare && slices.Contains(m.before.Disks(), name)
+	switch {
+	case known && slices.Contains(set.devices[r], name):
+		return set.reasons[name]
+	case !pooled:
+		return reasonFit
+	case known && len(set.devices[r]) == len(m.before.Data.Disks()) && r == data:
+		return reasonReplaced
+	}
+	return reasonAdopted
 }
 
 func (p *provisioner) node() d.Node {

@@ -25,6 +25,15 @@ func (l *localDisks) keepSpares(m *member) {
 	l.giveUp(m.name, rest)
 }
 
+// mayBeBack reports whether any disk may be one of the pool that is missing, since the
+// lock does not know that by its identity.
+func (l *localDisks) mayBeBack(m *member) bool {
+	return m.before != nil && slices.ContainsFunc(m.before.Disks(), func(name string) bool {
+		id := l.lock.sets[m.name].known[name]
+		return l.disk(name).Missing() && id.WWN == "" && id.Serial == "" && len(id.Links) == 0
+	})
+}
+
 // largest is the capacity of the largest disk, in bytes, and the types of all.
 func (l *localDisks) largest(groups pool.Groups) (largest int64, types map[string]bool) {
 	types = map[string]bool{}
@@ -68,6 +77,9 @@ func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.Blo
 		}
 		return 1
 	})
+	if l.mayBeBack(m) {
+		fitting = nil
+	}
 	added := fitting[:min(len(fitting), count-len(m.spare))]
 	m.spare = append(m.spare, l.takeAll(m.name, spare, added)...)
 	s.remove(added)

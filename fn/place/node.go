@@ -80,6 +80,7 @@ func Oldest(a, b *inventory.Node) int {
 type Picked struct {
 	Node   *inventory.Node
 	Reason string
+	Spread bool // over several zones, rather than by age alone
 }
 
 // SpreadNodes picks up to count of the candidates, one at a time from the zone
@@ -108,7 +109,7 @@ func SpreadNodes(kept, candidates []*inventory.Node, count int) []Picked {
 	var picked []Picked
 	for len(picked) < count && len(queue) > 0 {
 		z := heap.Pop(&queue).(*zone)
-		picked = append(picked, Picked{z.waiting[0], zoneReason(z.name, z.held)})
+		picked = append(picked, Picked{z.waiting[0], zoneReason(z.name, z.held), len(zones) > 1})
 		z.held, z.waiting = z.held+1, z.waiting[1:]
 		if len(z.waiting) > 0 {
 			heap.Push(&queue, z)
