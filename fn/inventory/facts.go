@@ -63,7 +63,6 @@ type Facts struct {
 	kinds     map[krm.GroupKind][]*krm.Object // by group and kind
 	wholes    map[string][]*krm.Object        // Inventories, by the plural of the kind in them
 	live      bool                            // read from a cluster, not from files
-	twins     func() map[*BlockDevice]*BlockDevice
 	links     func() linkIndex
 	volumesOn func() map[*BlockDevice][]*Volume
 }
@@ -94,7 +93,6 @@ func New(objects []*krm.Object) *Facts {
 		kinds:     map[krm.GroupKind][]*krm.Object{},
 		wholes:    map[string][]*krm.Object{},
 	}
-	f.twins = sync.OnceValue(f.findTwins)
 	f.links = sync.OnceValue(func() linkIndex { return newLinkIndex(f.Devices) })
 	f.volumesOn = sync.OnceValue(f.findVolumes)
 	for _, o := range objects {
@@ -221,10 +219,6 @@ func (f *Facts) Host(hostname string) []*Node { return f.hosts[hostname] }
 
 // Device returns a block device, or nil.
 func (f *Facts) Device(namespace, name string) *BlockDevice { return f.devices[Key{namespace, name}] }
-
-// Twin returns another device with the same identity, or nil. Neither of them can be
-// trusted.
-func (f *Facts) Twin(d *BlockDevice) *BlockDevice { return f.twins()[d] }
 
 // DevicesOn returns the block devices that carry this hostname label.
 func (f *Facts) DevicesOn(hostname string) []*BlockDevice { return f.byHost[hostname] }
