@@ -57,14 +57,12 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		Spec: spec, names: names{spec.Object.Namespace, spec.Object.Name}, facts: facts, out: out,
 		rendered: map[string][]*krm.Object{}, wanted: map[string][]*krm.Object{}, storages: map[string]string{}, down: map[string]bool{},
 	}
-	s.live = facts.PoolCluster(s.namespace, s.name)
-	if s.live != nil {
-		s.current = pool.DecodeCluster(s.live)
+	live := pool.LiveOf(facts)
+	if s.current = live.Cluster(s.namespace, s.name); s.current != nil {
+		s.live = s.current.Object
 	}
 	s.before = readLock(spec.Before, s.current, facts)
-	for _, i := range facts.PoolInstances(s.namespace, s.name) {
-		s.instances = append(s.instances, pool.DecodeInstance(i.Object))
-	}
+	s.instances = live.Instances(s.namespace, s.name)
 	for _, o := range spec.Before {
 		s.rendered[o.Kind] = append(s.rendered[o.Kind], o)
 	}
@@ -217,7 +215,7 @@ func (s *standing) noClass(name string) bool {
 
 // checkAttachments looks at the attachments of cloud disks.
 func (s *standing) checkAttachments() {
-	step := s.report.Step("VolumeAttachment")
+	step := s.report.Step(volumeAttachmentKind)
 	pooled := pooledNames(s.names, s.before)
 	for _, rendered := range s.rendered[volumeAttachmentKind] {
 		step.Count()
@@ -267,11 +265,9 @@ func (s *standing) needsNoAttaching(driver string) bool {
 func (s *standing) checkDevices() {
 	step, spares := s.report.Step("block device"), s.report.Step("spare disk")
 	pooled := map[string]bool{} // by the operator's own knowledge
-	if s.live != nil {
-		for _, p := range pool.DecodeCluster(s.live).Pools {
-			for _, name := range p.Disks() {
-				pooled[name] = true
-			}
+	if s.current != nil {
+		for _, name := range s.current.Disks() {
+			pooled[name] = true
 		}
 	}
 	for _, node := range s.before.nodes {

@@ -63,6 +63,7 @@ type Facts struct {
 	kinds     map[krm.GroupKind][]*krm.Object // by group and kind
 	wholes    map[string][]*krm.Object        // Inventories, by the plural of the kind in them
 	live      bool                            // read from a cluster, not from files
+	read      sync.Map                        // see Once
 	links     func() linkIndex
 	volumesOn func() map[*BlockDevice][]*Volume
 }
@@ -174,6 +175,14 @@ func (f *Facts) add(o *krm.Object) {
 		}
 		f.wholes[name] = append(f.wholes[name], o)
 	}
+}
+
+// Once returns what read makes of the facts, made once for each key, so that what a system
+// decodes is decoded once, whoever asks. As with a context, a key is of a type of the
+// package that asks.
+func Once[T any](f *Facts, key any, read func(*Facts) T) T {
+	made, _ := f.read.LoadOrStore(key, sync.OnceValue(func() any { return read(f) }))
+	return made.(func() any)().(T)
 }
 
 // Object returns the fact with this identity, or nil.
