@@ -12,9 +12,8 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// checkPools is a second reading of the rules of the cStor admission webhook
-// (reference: cstor.md, section 3), written against the objects and not against
-// the renderer. It returns the number of pools that it saw.
+// checkPools is a second reading of the rules of the cStor admission webhook, version
+// 3.6, written against the objects and not against the renderer. It returns the number of pools that it saw.
 func checkPools(t *rapid.T, _ *world, facts []*krm.Object, r Result) int {
 	devices := map[string]*krm.Object{}
 	hosts := map[string]int{}

@@ -226,7 +226,7 @@ func diskInactive(h *history, e event) string {
 	return h.changeDisk(e, "is Inactive", func(d *cluster.Device) { d.Inactive = true })
 }
 
-func diskActive(h *history, e event) string {
+func diskActive(h *history, _ event) string {
 	for i := range h.cluster.Devices {
 		d := &h.cluster.Devices[i]
 		if d.Inactive && h.cluster.Host(d.Host) != nil && !h.twin(d) {

@@ -341,7 +341,7 @@ func (h *history) boundClaim(name string) bool {
 
 // fixedPoint: to render again, with the facts in another order, changes nothing; nor does
 // the order matter the first time.
-func (h *history) fixedPoint(before, after []*krm.Object) error {
+func (h *history) fixedPoint(before, _ []*krm.Object) error {
 	shuffled := h.reader.Read(h.t, &h.snapshot)
 	rand.New(rand.NewPCG(1, uint64(h.turn))).Shuffle(len(shuffled), func(i, j int) {
 		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
@@ -476,7 +476,7 @@ func (h *history) errorsAreUseful(before []*krm.Object, r Result) error {
 func (h *history) settle() error {
 	const rounds = 8
 	for h.turn = range rounds {
-		h.story_ = append(h.story_, "at rest: applied, carried out, read, rendered")
+		h.told = append(h.told, "at rest: applied, carried out, read, rendered")
 		h.apply()
 		h.cluster.ClaimDisks()
 		h.cluster.Reconcile()

@@ -136,7 +136,7 @@ func (s *clusterSpec) content() map[string]any {
 type history struct {
 	t      rapid.TB
 	reader *cluster.Reader
-	story_ []string
+	told   []string
 
 	cluster  cluster.Cluster
 	lost     []cluster.Node     // nodes that may come back
@@ -221,7 +221,7 @@ func (h *history) live(events []event) error {
 		if what == "" {
 			continue
 		}
-		h.story_ = append(h.story_, what)
+		h.told = append(h.told, what)
 		h.know()
 		if err := h.step(); err != nil {
 			return err
@@ -314,7 +314,7 @@ func (h *history) story() string {
 	for _, s := range h.specs {
 		fmt.Fprintf(&b, "spec %+v\n", s)
 	}
-	for i, s := range h.story_ {
+	for i, s := range h.told {
 		fmt.Fprintf(&b, "%2d %s\n", i+1, s)
 	}
 	fmt.Fprintf(&b, "rendered before the last event:\n")

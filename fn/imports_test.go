@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestImports holds the direction of imports (design, section 2), that what
+// TestImports holds the direction of imports (ARCHITECTURE.md, the house), that what
 // renders can reach neither a cluster, nor a program, nor the network, and that
 // the product does not need what only its proofs need.
 func TestImports(t *testing.T) {
@@ -59,7 +59,7 @@ func refuseImport(importer, room, imported string) string {
 }
 
 // TestNoClock: times may be read from facts, but what is now is nobody's
-// business here (design, section 4, rule 1).
+// business here (ARCHITECTURE.md, rule 1).
 func TestNoClock(t *testing.T) {
 	clock := regexp.MustCompile(`\btime\.(Now|Since|Until|Sleep|After|AfterFunc|Tick|NewTimer|NewTicker)\b`)
 	files := 0

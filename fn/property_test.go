@@ -260,7 +260,7 @@ func (w *world) grow(t rapid.TB, r Result) []*krm.Object {
 	return grown
 }
 
-// TestRules holds the rules of design, section 4, on generated clusters.
+// TestRules holds the rules of ARCHITECTURE.md on generated clusters.
 func TestRules(t *testing.T) {
 	const parts = 10
 	for part := range parts {

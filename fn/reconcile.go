@@ -15,9 +15,9 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// reconciler compares what is wanted with what was rendered before, and holds
-// rules 3 and 4 of the design: nothing is lost without consent, and nothing is
-// touched that is not ours.
+// reconciler compares what is wanted with what was rendered before: nothing is lost
+// without consent, and nothing is touched that is not ours (ARCHITECTURE.md, rules 3
+// and 4).
 type reconciler struct {
 	pkg      *classified
 	facts    *inventory.Facts

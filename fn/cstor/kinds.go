@@ -1,12 +1,17 @@
 package cstor
 
+import (
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	csvolume "github.com/poolwright/poolwright/fn/cstor/volume"
+)
+
 // API groups, and the versions of them that are rendered.
 const (
 	daoGroup       = "dao.mayadata.io"
 	daoVersion     = daoGroup + "/v1alpha1"
-	cstorGroup     = "cstor.openebs.io"
+	cstorGroup     = pool.APIGroup
 	cstorVersion   = cstorGroup + "/v1"
-	cstorDriver    = "cstor.csi.openebs.io" // of the CSI driver
+	cstorDriver    = csvolume.Driver
 	deviceGroup    = "openebs.io"
 	deviceVersion  = deviceGroup + "/v1alpha1"
 	admissionGroup = "admissionregistration.k8s.io"
@@ -24,11 +29,11 @@ const (
 
 // Kinds of cStor, and of the node disk manager under it.
 const (
-	poolClusterKind        = "CStorPoolCluster"
-	poolInstanceKind       = "CStorPoolInstance"
-	cstorVolumeConfigKind  = "CStorVolumeConfig"
-	cstorVolumeKind        = "CStorVolume"
-	cstorVolumeReplicaKind = "CStorVolumeReplica"
+	poolClusterKind        = pool.ClusterKind
+	poolInstanceKind       = pool.InstanceKind
+	cstorVolumeConfigKind  = csvolume.ConfigKind
+	cstorVolumeKind        = csvolume.TargetKind
+	cstorVolumeReplicaKind = pool.ReplicaKind
 	blockDeviceKind        = "BlockDevice"
 	blockDeviceClaimKind   = "BlockDeviceClaim"
 )

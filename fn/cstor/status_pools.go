@@ -41,17 +41,18 @@ func (s *standing) checkPoolCluster() {
 	case regrouped(s.before.cluster, s.current) != "":
 		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", s.name, regrouped(s.before.cluster, s.current))
 	case !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
-		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name, differs(rendered, s.live))
+		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name, differs(s.before.cluster, s.current))
 	}
-	if wanted := s.wanted[poolClusterKind]; len(wanted) > 0 {
+	if objects := s.wanted[poolClusterKind]; len(objects) > 0 {
+		wanted := pool.DecodeCluster(objects[0])
 		switch {
 		case rendered == nil:
 			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
-				finding.Count(len(pool.DecodeCluster(wanted[0]).Pools), "pool"))
-		case !within(wanted[0].Node.Get("spec"), rendered.Node.Get("spec")),
-			rendered != s.live && !within(rendered.Node.Get("spec"), wanted[0].Node.Get("spec")):
+				finding.Count(len(wanted.Pools), "pool"))
+		case !within(wanted.Object.Node.Get("spec"), rendered.Node.Get("spec")),
+			rendered != s.live && !within(rendered.Node.Get("spec"), wanted.Object.Node.Get("spec")):
 			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
-				s.name, differs(wanted[0], rendered))
+				s.name, differs(wanted, s.before.cluster))
 		}
 	}
 }
@@ -68,10 +69,9 @@ func awaiting(rule string) string {
 }
 
 // differs says in what one pool cluster is not like another.
-func differs(wanted, have *krm.Object) string {
-	w, h := pool.DecodeCluster(wanted).Pools, pool.DecodeCluster(have).Pools
-	old, now := pool.ByHost(h), pool.ByHost(w)
-	for _, p := range w {
+func differs(wanted, have *pool.Cluster) string {
+	old, now := pool.ByHost(have.Pools), pool.ByHost(wanted.Pools)
+	for _, p := range wanted.Pools {
 		before := old[p.Hostname]
 		switch {
 		case before == nil:
@@ -80,7 +80,7 @@ func differs(wanted, have *krm.Object) string {
 			return "the pool on " + p.Hostname + " has other disks"
 		}
 	}
-	for _, p := range h {
+	for _, p := range have.Pools {
 		if now[p.Hostname] == nil {
 			return "the pool on " + p.Hostname + " goes"
 		}
@@ -114,7 +114,7 @@ func (s *standing) checkPools() {
 		instance := s.instanceOn(p.Hostname)
 		if instance == nil {
 			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(s.live)}
-			if name, gone := vanished(s.facts, s.live, p.Hostname); gone && !told {
+			if name, gone := vanished(s.facts, s.current, p.Hostname); gone && !told {
 				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not told of by the inventory (add cstorpoolinstances to it)", Node: p.node}
 			} else if gone {
 				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.node}
@@ -185,30 +185,29 @@ func (s *standing) replacing(i *pool.Instance) string {
 // on it, which tell its name, or the operator had made all of its cluster. It counts
 // those that are yet to move to another host, too, so while there is one no pool is
 // known to be gone.
-func vanished(facts *inventory.Facts, poolCluster *krm.Object, hostname string) (name string, gone bool) {
-	if poolCluster == nil {
+func vanished(facts *inventory.Facts, cluster *pool.Cluster, hostname string) (name string, gone bool) {
+	if cluster == nil {
 		return "", false
 	}
 	for _, r := range facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
 		name := r.Label(inventory.LabelPoolInstance)
 		instance := krm.ID{Group: cstorGroup, Kind: poolInstanceKind, Namespace: r.Namespace, Name: name}
-		if r.Namespace == poolCluster.Namespace && r.Annotation(inventory.AnnotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, poolCluster.Name+"-") {
+		if r.Namespace == cluster.Namespace && r.Annotation(inventory.AnnotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, cluster.Name+"-") {
 			return name, true
 		}
 	}
-	pools := pool.DecodeCluster(poolCluster).Pools
-	bare := pool.ByHost(pools)
+	bare := pool.ByHost(cluster.Pools)
 	if bare[hostname] == nil {
 		return "", false // it is not in the live cluster yet
 	}
-	for _, i := range facts.PoolInstances(poolCluster.Namespace, poolCluster.Name) {
+	for _, i := range pool.LiveOf(facts).Instances(cluster.Namespace, cluster.Name) {
 		if bare[i.Hostname] == nil {
 			return "", false
 		}
 		delete(bare, i.Hostname)
 	}
-	made, known := field(poolCluster, "status", "provisionedInstances").Int()
-	return "", known && int(made) >= len(pools)
+	made, known := field(cluster.Object, "status", "provisionedInstances").Int()
+	return "", known && int(made) >= len(cluster.Pools)
 }
 
 // checkCounts takes over what the operator counts.

@@ -51,7 +51,7 @@ func deviceKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceClaimKind}, Version: "v1alpha1", Role: system.RoleFact,
 			Plural: "blockdeviceclaims", Names: []string{"bdc"}, Reports: true, Health: true,
-			Keep: "spec{blockDeviceName} status{phase}",
+			Keep: "spec{blockDeviceName} status{phase}", Annotations: []string{inventory.AnnotationPredecessor},
 		},
 	}
 }
@@ -62,7 +62,7 @@ func poolKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Version: "v1", Role: system.RoleRendered, Stateful: true, Release: release,
 			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, Health: true,
-			Keep: "spec status{desiredInstances healthyInstances provisionedInstances}",
+			Keep: "spec status{desiredInstances healthyInstances provisionedInstances}", Annotations: []string{inventory.AnnotationAllowedTag},
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,
@@ -82,7 +82,7 @@ func poolKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumereplicas", Names: []string{"cvr"}, Health: true,
-			Keep: "status{phase}",
+			Keep: "status{phase}", Annotations: []string{inventory.AnnotationReplicaHost},
 		},
 	}
 }

@@ -34,7 +34,7 @@ type plannedPool struct {
 
 func newForest(facts *inventory.Facts) *forest {
 	f := &forest{
-		facts: facts, pools: pool.NewLive(facts),
+		facts: facts, pools: pool.LiveOf(facts),
 		users: map[inventory.Key][]*pool.Instance{}, plans: map[inventory.Key][]plannedPool{},
 	}
 	clusters := map[inventory.Key]bool{}

@@ -107,11 +107,3 @@ func key(o *krm.Object) inventory.Key { return inventory.Key{Namespace: o.Namesp
 func keyOf(d *inventory.BlockDevice) inventory.Key {
 	return inventory.Key{Namespace: d.Namespace, Name: d.Name}
 }
-
-// clusterOf is the pool cluster that the label of a pool or a volume names.
-func clusterOf(o *krm.Object) inventory.Key {
-	if name := o.Label(inventory.LabelPoolCluster); name != "" {
-		return inventory.Key{Namespace: o.Namespace, Name: name}
-	}
-	return inventory.Key{}
-}

@@ -17,7 +17,7 @@ import (
 // disks.
 func (f *forest) missingPool(p plannedPool) *health.Tree {
 	o := p.cluster.Object
-	name, gone := vanished(f.facts, o, p.Hostname)
+	name, gone := vanished(f.facts, p.cluster, p.Hostname)
 	t := &health.Tree{
 		Object: finding.Ref{APIVersion: cstorVersion, Kind: poolInstanceKind, Namespace: o.Namespace, Name: cmp.Or(name, o.Name+health.Unnamed)},
 		Phase:  health.Progressing, State: health.Missing, Note: "not made yet, for host " + p.Hostname,

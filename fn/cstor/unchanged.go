@@ -48,8 +48,8 @@ func pooledVolumes(in *input) int {
 	return n
 }
 
-// checkCacheUnchanged warns of an edit that the operator accepts and never
-// carries out (reference: cstor.md, section 7).
+// checkCacheUnchanged warns of an edit that the operator, version 3.6, accepts and never
+// carries out.
 func checkCacheUnchanged(in *input, m *member) {
 	w, have := in.cfg.Spec.PoolConfig.WriteCache, len(m.before.Cache.Disks())
 	severity, keeps := finding.Warning, "keeps its write cache of "+finding.Count(have, "disk")

@@ -1,7 +1,7 @@
 // Package gitops says to Argo CD, Flux and kpt what no engine may find out for
 // itself: in which order storage is made, and that it must not be pruned. One
-// description of each object, three encodings (reference: the engines' own
-// annotations on objects).
+// description of each object, three encodings: the engines' own annotations
+// on objects.
 package gitops
 
 import (

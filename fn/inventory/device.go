@@ -112,37 +112,6 @@ func bytes(amount string) int64 {
 // number of its disk.
 func (d *BlockDevice) Whole() bool { return d.DeviceType != "partition" && d.Parent == "" }
 
-// findTwins finds devices that share an identity.
-func (f *Facts) findTwins() map[*BlockDevice]*BlockDevice {
-	seen, twins := map[string]*BlockDevice{}, map[*BlockDevice]*BlockDevice{}
-	claim := func(identity string, device *BlockDevice) {
-		first, found := seen[identity]
-		if !found {
-			seen[identity] = device
-			return
-		}
-		if first == device {
-			return
-		}
-		twins[device] = first
-		if twins[first] == nil {
-			twins[first] = device
-		}
-	}
-	for _, device := range f.Devices {
-		if !device.Whole() {
-			continue
-		}
-		if device.Serial != "" {
-			claim("serial "+device.Serial, device)
-		}
-		for _, link := range device.ByID {
-			claim(link, device)
-		}
-	}
-	return twins
-}
-
 // Fast reports whether the device is an SSD or NVMe device.
 func (d *BlockDevice) Fast() bool {
 	return d.DriveType == "SSD" || strings.HasPrefix(d.Path, "/dev/nvme")

@@ -6,14 +6,11 @@ package inventory
 import (
 	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema/document"
 )
 
 // Folder is what the folder of facts in a package is called.
@@ -63,7 +60,7 @@ type Facts struct {
 	kinds     map[krm.GroupKind][]*krm.Object // by group and kind
 	wholes    map[string][]*krm.Object        // Inventories, by the plural of the kind in them
 	live      bool                            // read from a cluster, not from files
-	twins     func() map[*BlockDevice]*BlockDevice
+	read      sync.Map                        // see Once
 	links     func() linkIndex
 	volumesOn func() map[*BlockDevice][]*Volume
 }
@@ -94,7 +91,6 @@ func New(objects []*krm.Object) *Facts {
 		kinds:     map[krm.GroupKind][]*krm.Object{},
 		wholes:    map[string][]*krm.Object{},
 	}
-	f.twins = sync.OnceValue(f.findTwins)
 	f.links = sync.OnceValue(func() linkIndex { return newLinkIndex(f.Devices) })
 	f.volumesOn = sync.OnceValue(f.findVolumes)
 	for _, o := range objects {
@@ -178,6 +174,14 @@ func (f *Facts) add(o *krm.Object) {
 	}
 }
 
+// Once returns what read makes of the facts, made once for each key, so that what a system
+// decodes is decoded once, whoever asks. As with a context, a key is of a type of the
+// package that asks.
+func Once[T any](f *Facts, key any, read func(*Facts) T) T {
+	made, _ := f.read.LoadOrStore(key, sync.OnceValue(func() any { return read(f) }))
+	return made.(func() any)().(T)
+}
+
 // Object returns the fact with this identity, or nil.
 func (f *Facts) Object(id krm.ID) *krm.Object { return f.objects[id] }
 
@@ -221,10 +225,6 @@ func (f *Facts) Host(hostname string) []*Node { return f.hosts[hostname] }
 
 // Device returns a block device, or nil.
 func (f *Facts) Device(namespace, name string) *BlockDevice { return f.devices[Key{namespace, name}] }
-
-// Twin returns another device with the same identity, or nil. Neither of them can be
-// trusted.
-func (f *Facts) Twin(d *BlockDevice) *BlockDevice { return f.twins()[d] }
 
 // DevicesOn returns the block devices that carry this hostname label.
 func (f *Facts) DevicesOn(hostname string) []*BlockDevice { return f.byHost[hostname] }
@@ -323,143 +323,8 @@ func (f *Facts) Replicas(namespace, instance string) int { return f.replicas[Key
 // is the block device that the claimed one takes, or was to take, the place of.
 type Claim struct{ Name, PoolCluster, Predecessor string }
 
-// VolumeClaim is what matters of a PersistentVolumeClaim.
-type VolumeClaim struct {
-	Bound      bool
-	VolumeName string
-}
-
-// Volume is what matters of a PersistentVolume. Driver and Handle are those of its CSI
-// source, or of the one that took over from a plugin of Kubernetes' own; Path is that of
-// a local or hostPath volume, which is Pinned to some nodes, as far as they are told by
-// Hosts.
-type Volume struct {
-	Name, Driver, Handle, Path string
-	Pinned                     bool
-	Hosts                      []string
-	Claim                      Key // that it is bound to, or bound to be
-}
-
-func newVolume(o *krm.Object) *Volume {
-	spec := o.Node.Get("spec")
-	v := &Volume{
-		Name:   o.Name,
-		Driver: spec.Str("csi", "driver"),
-		Handle: spec.Str("csi", "volumeHandle"),
-		Claim:  Key{spec.Str("claimRef", "namespace"), spec.Str("claimRef", "name")},
-	}
-	for _, of := range []struct{ source, field, driver string }{
-		{"gcePersistentDisk", "pdName", "pd.csi.storage.gke.io"},
-		{"awsElasticBlockStore", "volumeID", "ebs.csi.aws.com"},
-		{"cinder", "volumeID", "cinder.csi.openstack.org"},
-		{"azureDisk", "diskURI", "disk.csi.azure.com"},
-	} {
-		if handle := spec.Str(of.source, of.field); handle != "" {
-			v.Driver, v.Handle = of.driver, handle[strings.LastIndexByte(handle, '/')+1:]
-		}
-	}
-	if local := cmp.Or(spec.Str("local", "path"), spec.Str("hostPath", "path")); local != "" {
-		v.Path = path.Clean(local)
-	}
-	v.Pinned = spec.Get("nodeAffinity", "required") != nil
-	for _, term := range spec.Get("nodeAffinity", "required").Seq("nodeSelectorTerms") {
-		for _, e := range term.Seq("matchExpressions") {
-			if e.Str("key") != LabelHostname || e.Str("operator") != "In" {
-				continue
-			}
-			for _, host := range e.Seq("values") {
-				v.Hosts = append(v.Hosts, host.Value)
-			}
-		}
-	}
-	return v
-}
-
-// Attachment is what matters of a VolumeAttachment.
-type Attachment struct {
-	Name     string
-	Detached bool // the attacher says that it is not attached
-	metadata *document.Node
-}
-
-func newAttachment(o *krm.Object) *Attachment {
-	return &Attachment{Name: o.Name, Detached: o.Node.Str("status", "attached") == "false", metadata: o.Node.Get("status", "attachmentMetadata")}
-}
-
-// before orders attachments of one volume to one node: the one that knows more,
-// then the first by name.
-func (a *Attachment) before(b *Attachment) bool {
-	switch {
-	case a == nil:
-		return false
-	case (a.metadata != nil) != (b.metadata != nil):
-		return a.metadata != nil
-	}
-	return a.Name < b.Name
-}
-
-// Metadata returns what the attacher said under this key, in any case.
-func (a *Attachment) Metadata(key string) string {
-	if a == nil || a.metadata == nil {
-		return ""
-	}
-	for i := range a.metadata.Fields {
-		if f := &a.metadata.Fields[i]; strings.EqualFold(f.Key, key) {
-			return f.Value.Value
-		}
-	}
-	return ""
-}
-
 // PoolInstance is a CStorPoolInstance.
 type PoolInstance struct {
 	Name, Hostname string
 	Object         *krm.Object
-}
-
-// Node is a Kubernetes node.
-type Node struct {
-	Name, UID     string
-	Fault         string // why what is said of it cannot be used, or ""
-	Hostname      string // its hostname label
-	Zone          string
-	Created       time.Time // zero when not known
-	Unschedulable bool
-	Taints        []Taint
-	Object        *krm.Object
-}
-
-// Taint is a taint of a node.
-type Taint struct{ Key, Value, Effect string }
-
-// String gives key=value:effect as kubectl does.
-func (t Taint) String() string {
-	s := t.Key
-	if t.Value != "" {
-		s += "=" + t.Value
-	}
-	return s + ":" + t.Effect
-}
-
-func newNode(o *krm.Object) *Node {
-	n := &Node{
-		Name:     o.Name,
-		UID:      o.Node.Str("metadata", "uid"),
-		Hostname: o.Label(LabelHostname),
-		Zone:     o.Label(LabelZone),
-		Object:   o,
-	}
-	switch {
-	case !isSubdomain(n.Name):
-		n.Fault = "its name is not one that Kubernetes allows: " + nameRule
-	case n.Hostname != "" && !isLabelValue(n.Hostname):
-		n.Fault = "its label " + LabelHostname + " is not one that Kubernetes allows: " + labelRule
-	}
-	n.Created, _ = time.Parse(time.RFC3339, o.Node.Str("metadata", "creationTimestamp"))
-	n.Unschedulable, _ = o.Node.Get("spec", "unschedulable").Bool()
-	for i := range o.Node.Seq("spec", "taints") {
-		t := &o.Node.Seq("spec", "taints")[i]
-		n.Taints = append(n.Taints, Taint{t.Str("key"), t.Str("value"), t.Str("effect")})
-	}
-	return n
 }

@@ -3,7 +3,7 @@ package system
 import "strings"
 
 // Consent is the annotation poolwright.io/allow-removal: what a person allows
-// to be lost (design, section 4, rule 3).
+// to be lost (ARCHITECTURE.md, rule 3).
 type Consent struct {
 	entries map[string]bool // <kind>/<name> -> whether it names anything that exists
 	order   []string

@@ -84,6 +84,8 @@ type Kind struct {
 	// Keep is what a snapshot keeps of an object beside its identity, in the notation of
 	// live/snapshot; "" where the kind is not read.
 	Keep string
+	// Annotations of its objects are kept, too, beside those of Poolwright.
+	Annotations []string
 	// Node is where an object names its node: paths of which the first that is set
 	// counts. A snapshot of some nodes leaves out what belongs to others.
 	Node [][]string

@@ -39,7 +39,8 @@ func (Shared) Declare() Declaration {
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolumeClaim"}, Version: "v1",
 				Plural: "persistentvolumeclaims", Names: []string{"pvc"},
-				Keep: "spec{accessModes volumeMode storageClassName resources volumeName} status{phase capacity}",
+				Keep:        "spec{accessModes volumeMode storageClassName resources volumeName} status{phase capacity}",
+				Annotations: []string{inventory.AnnotationSelectedNode},
 			},
 			{
 				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "VolumeAttachment"}, Version: "v1",

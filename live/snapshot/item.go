@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -22,9 +21,9 @@ type slimmer struct {
 
 // slimmer is the one for a kind.
 func (o Options) slimmer(kind *system.Kind) *slimmer {
-	s := &slimmer{mask: parseMask(kind.Keep)}
+	s := &slimmer{mask: parseMask(kind.Keep), annotations: kind.Annotations}
 	if kind.Selected {
-		s.annotations = o.Annotations
+		s.annotations = slices.Concat(s.annotations, o.Annotations)
 		for _, path := range o.Fields {
 			s.mask = s.mask.with(strings.Split(path, "."))
 		}
@@ -79,9 +78,5 @@ func (s *slimmer) metadata(meta *document.Node) document.Node {
 }
 
 func (s *slimmer) keepsAnnotation(key string) bool {
-	switch key {
-	case inventory.AnnotationAllowedTag, inventory.AnnotationReplicaHost, inventory.AnnotationSelectedNode, inventory.AnnotationPredecessor:
-		return true
-	}
 	return strings.HasPrefix(key, "poolwright.io/") || slices.Contains(s.annotations, key)
 }

@@ -1,5 +1,5 @@
 // Package pool holds a CStorPoolCluster and what the operators make of it as typed
-// values (cstor.openebs.io/v1; reference: the CRDs of OpenEBS cStor 3.6). An object
+// values (cstor.openebs.io/v1, as the CRDs of OpenEBS cStor 3.6 have it). An object
 // is decoded once, when it is read, judged as a value, and encoded once, at the end.
 package pool
 

@@ -2,7 +2,7 @@ package pool
 
 import "github.com/poolwright/poolwright/fn/inventory"
 
-// Live is what the facts show of all cStor pools, decoded once.
+// Live is what the facts show of all cStor pools.
 type Live struct {
 	Clusters  []*Cluster // by namespace and name
 	all       []*Instance
@@ -11,6 +11,11 @@ type Live struct {
 	instances map[inventory.Key][]*Instance // by cluster
 	replicas  map[inventory.Key]int         // by instance
 }
+
+type liveKey struct{}
+
+// LiveOf is what some facts show of all cStor pools.
+func LiveOf(facts *inventory.Facts) *Live { return inventory.Once(facts, liveKey{}, NewLive) }
 
 // NewLive decodes the pools among the facts.
 func NewLive(facts *inventory.Facts) *Live {

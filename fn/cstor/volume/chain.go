@@ -1,6 +1,5 @@
 // Package volume is what one claim becomes on cStor: the PersistentVolume, the
-// CStorVolumeConfig, the CStorVolume, and its replicas on the pools (seeds: the chain
-// of objects of a volume).
+// CStorVolumeConfig, the CStorVolume, and its replicas on the pools.
 package volume
 
 import (
@@ -14,11 +13,9 @@ import (
 
 // Kinds of the chain, and what cStor's CSI driver is called.
 const (
-	APIGroup    = "cstor.openebs.io"
-	ConfigKind  = "CStorVolumeConfig"
-	TargetKind  = "CStorVolume"
-	ReplicaKind = "CStorVolumeReplica"
-	Driver      = "cstor.csi.openebs.io"
+	ConfigKind = "CStorVolumeConfig"
+	TargetKind = "CStorVolume"
+	Driver     = "cstor.csi.openebs.io"
 
 	labelVolume = "cstorvolume.openebs.io/name" // on a replica
 )

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 )
@@ -95,20 +96,20 @@ func (x *Index) chain(namespace, handle string) *Chain {
 }
 
 func (x *Index) addConfigs(facts *inventory.Facts) {
-	for _, o := range facts.Objects(APIGroup, ConfigKind) {
+	for _, o := range facts.Objects(pool.APIGroup, ConfigKind) {
 		c := x.chain(o.Namespace, o.Name)
 		c.Config = o
 		if name := o.Label(inventory.LabelPoolCluster); name != "" {
 			c.Cluster = inventory.Key{Namespace: o.Namespace, Name: name}
 		}
 	}
-	for _, o := range facts.Objects(APIGroup, TargetKind) {
+	for _, o := range facts.Objects(pool.APIGroup, TargetKind) {
 		x.chain(o.Namespace, o.Name).Target = o
 	}
 }
 
 func (x *Index) addReplicas(facts *inventory.Facts, clusterOf func(inventory.Key) inventory.Key) {
-	for _, o := range facts.Objects(APIGroup, ReplicaKind) {
+	for _, o := range facts.Objects(pool.APIGroup, pool.ReplicaKind) {
 		c := x.chain(o.Namespace, o.Label(labelVolume))
 		c.Replicas = append(c.Replicas, o)
 		instance := inventory.Key{Namespace: o.Namespace, Name: InstanceOf(o)}
