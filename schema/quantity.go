@@ -34,7 +34,7 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must not be below 0, not " + n.Value})
 	case s.positive && q.IsZero():
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must be above 0; write " + s.wanted()})
-	case s.positive && q.CmpInt64(math.MaxInt64) > 0:
+	case s.positive && (q.CmpInt64(math.MaxInt64) > 0 || isCapped(q)):
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is too large; the largest is %d bytes, 8Ei less one", shown(n.Value), int64(math.MaxInt64))})
 	case s.positive && q.CmpInt64(q.Value()) != 0:
 		f := finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is no whole number of bytes", shown(n.Value))}
@@ -46,6 +46,12 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 		}
 		p.wrong(at, f)
 	}
+}
+
+// isCapped reports whether a quantity is what ParseQuantity makes, without an error, of
+// one with a binary unit that is too large: no such unit divides the largest number.
+func isCapped(q resource.Quantity) bool {
+	return q.Format == resource.BinarySI && q.CmpInt64(math.MaxInt64) == 0
 }
 
 // maxQuantity is the most characters of a quantity.

@@ -3,6 +3,7 @@ package cstor
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -173,7 +174,8 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 		p.Reason, p.What, p.Note = "DeviceClaimedByOther", "claimed for something else", "by BlockDeviceClaim "+claim.Name
 	case pooled && s.lostClaim(dev, claim):
 		p.Reason, p.What = "DeviceClaimGone", "in a pool without a claim"
-		p.Note += ": the operator does not make it again, and the disk is free to others"
+		gone := "the operator does not make it again, and the disk is free to others"
+		p.Note = strings.TrimPrefix(p.Note+": "+gone, ": ")
 	case pooled && dev.ClaimState != "Claimed":
 		p.Phase, p.Reason, p.What = health.Progressing, "DeviceUnclaimed", "not claimed yet"
 	default:

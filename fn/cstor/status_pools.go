@@ -29,8 +29,12 @@ func (s *standing) checkPoolCluster() {
 		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
 			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0):
-		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; apply the rendered one again",
-			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
+		remedy := "apply the rendered one again"
+		if s.isStale(rendered) {
+			remedy = "run poolwright render, commit, and apply that"
+		}
+		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; %s",
+			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"), remedy)
 	case s.live == nil && rendered != nil:
 		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", s.name)
 	case s.live == nil:
@@ -40,6 +44,8 @@ func (s *standing) checkPoolCluster() {
 		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name, s.live.Owner())
 	case regrouped(s.before.cluster, s.current) != "":
 		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", s.name, regrouped(s.before.cluster, s.current))
+	case finding.Failed(s.out.Findings) || s.isStale(rendered):
+		// What is rendered is not what should be applied: it may have lost a pool.
 	case !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
 		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name, differs(s.before.cluster, s.current))
 	}
@@ -49,12 +55,32 @@ func (s *standing) checkPoolCluster() {
 		case rendered == nil:
 			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
 				finding.Count(len(wanted.Pools), "pool"))
-		case !within(wanted.Object.Node.Get("spec"), rendered.Node.Get("spec")),
-			rendered != s.live && !within(rendered.Node.Get("spec"), wanted.Object.Node.Get("spec")):
+		case s.isStale(rendered):
 			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
-				s.name, differs(wanted, s.before.cluster))
+				s.name, s.behind(wanted))
 		}
 	}
+}
+
+// isStale reports whether the CStorPoolCluster would be rendered otherwise by now. Of
+// a live one that is not rendered yet only the fields that are rendered count.
+func (s *standing) isStale(rendered *krm.Object) bool {
+	wanted := s.wanted[poolClusterKind]
+	if len(wanted) == 0 || rendered == nil {
+		return false
+	}
+	now, before := wanted[0].Node.Get("spec"), rendered.Node.Get("spec")
+	return !within(now, before) || rendered != s.live && !within(before, now)
+}
+
+// behind says in what the rendered pool cluster is not like the wanted one.
+func (s *standing) behind(wanted *pool.Cluster) string {
+	for _, p := range wanted.Pools {
+		if s.before.cluster.Host(p.Hostname) == nil && s.current.Host(p.Hostname) != nil {
+			return "the pool on " + p.Hostname + " lives and is not rendered"
+		}
+	}
+	return differs(wanted, s.before.cluster)
 }
 
 // awaiting names what the renderer awaits, by the rules of its findings.

@@ -213,6 +213,7 @@ func (b *builder) call(f *function, dir, name string, before *types.Kustomizatio
 	list := &krm.ResourceList{Items: slices.Concat(items, lock), FunctionConfig: f.config}
 	b.findings = append(b.findings, b.process(list)...)
 	if finding.Failed(b.findings) {
+		b.disk.readings.failed = dir
 		return "", nil
 	}
 	effect, added := difference(items, list.Items, last)

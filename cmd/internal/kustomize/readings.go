@@ -21,6 +21,7 @@ import (
 type readings struct {
 	files    map[string]bool
 	editions map[string]folder.Edition
+	failed   string            // the kustomization whose specs were refused, or ""; no other was read as a whole
 	onFile   func(path string) // called after each file, for tests; nil for none
 }
 
@@ -54,7 +55,8 @@ func (r *readings) exchanged() string {
 }
 
 // unlisted warns of input beside the kustomizations that were read, which none of them
-// lists, by the name of the first: kustomize passes it over.
+// lists, by the name of the first: kustomize passes it over. It may be just what is
+// missed, so that it is named where specs were refused, too.
 func (r *readings) unlisted(top string, hasSpec func([]*krm.Object) bool) []finding.Finding {
 	var findings []finding.Finding
 	real, _, err := filesys.MakeFsOnDisk().CleanedAbs(top)
@@ -63,11 +65,20 @@ func (r *readings) unlisted(top string, hasSpec func([]*krm.Object) bool) []find
 	}
 	for _, path := range slices.Sorted(maps.Keys(r.files)) {
 		dir := filepath.Dir(path)
-		if slices.Contains(kustomizationNames(), filepath.Base(path)) && filepath.Base(dir) != fn.RenderedFolder {
+		if !slices.Contains(kustomizationNames(), filepath.Base(path)) || filepath.Base(dir) == fn.RenderedFolder {
+			continue
+		}
+		if r.failed == "" || within(r.failed, dir) {
 			findings = append(findings, folder.Unlisted(dir, shownAs(real.String(), top, dir), r.files, hasSpec)...)
 		}
 	}
 	return findings
+}
+
+// within reports whether a folder is another or lies in it.
+func within(parent, dir string) bool {
+	rel, err := filepath.Rel(parent, dir)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // rebuilds is how often a package is built whose inventory is exchanged all the time.
@@ -83,7 +94,7 @@ func atRest(dir string, o Options, build func(Options) ([]byte, []finding.Findin
 		if r.exchanged() != "" {
 			continue
 		}
-		if err == nil && o.HasSpec != nil && !finding.Failed(fs) {
+		if err == nil && o.HasSpec != nil && (!finding.Failed(fs) || r.failed != "") {
 			fs = finding.Sort(append(fs, r.unlisted(dir, o.HasSpec)...))
 		}
 		return out, fs, err
