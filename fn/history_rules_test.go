@@ -438,7 +438,7 @@ func (h *history) planIsNotCalm(before, after []*krm.Object) error {
 	for _, u := range h.uses(after) {
 		kept[u.cluster+"/"+u.serial] = true
 	}
-	for _, c := range poolwright().Assess(h.last.Facts, change.Between(before, after)) {
+	for _, c := range poolwright().Assess(Package{Output: before}, h.last.Facts, change.Between(before, after)) {
 		if c.Ref.Kind != pool.ClusterKind || c.Old == nil || c.Risk != change.Safe {
 			continue
 		}

@@ -5,29 +5,31 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Assess says what each change risks and why, with what the facts tell, and sorts
-// the riskiest first. The rules lie beside the system that renders the object;
-// what no rule knows is never safe. It leaves out the changes of what only
-// operators fill in.
-func (f *Function) Assess(facts *inventory.Facts, changes []*change.Change) []*change.Change {
+// Assess says what each change risks and why, and sorts the riskiest first. The rules lie
+// beside the system that renders the object; what no rule knows is never safe. It leaves
+// out the changes of what only operators fill in. The package says which disks its lock
+// and what people wrote hold; the facts are its own, or those of a cluster.
+func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.Change) []*change.Change {
+	a := assessor{function: f, facts: facts, disks: f.ledger(classify(p, f.kinds, nil), facts)}
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
 		var live *krm.Object
 		if c.New != nil && !c.GitOnly() {
 			live = facts.Object(c.New.ID())
 		}
 		if c.Action == change.Create && live != nil {
-			f.takeOver(facts, c, live)
-		} else if f.assess(facts, c); c.Action == change.Modify && len(c.Fields) == 0 {
+			a.takeOver(c, live)
+		} else if a.assess(c); c.Action == change.Modify && len(c.Fields) == 0 {
 			return true
 		}
 		if live != nil && live.Deleting() {
-			f.dying(facts, c, live)
+			a.dying(c, live)
 		}
 		return false
 	})
@@ -35,11 +37,23 @@ func (f *Function) Assess(facts *inventory.Facts, changes []*change.Change) []*c
 	return changes
 }
 
-func (f *Function) assess(facts *inventory.Facts, c *change.Change) {
-	if s := f.of(c.Owner()); s != nil {
-		s.Assess(facts, c)
+// assessor judges changes by what is known.
+type assessor struct {
+	function *Function
+	facts    *inventory.Facts
+	disks    *disk.Ledger
+}
+
+// bySystem has the system of an owner judge a change.
+func (a assessor) bySystem(owner string, c *change.Change) {
+	if s := a.function.of(owner); s != nil {
+		s.Assess(a.facts, a.disks, c)
 	}
-	f.assessRest(c)
+	a.function.assessRest(c)
+}
+
+func (a assessor) assess(c *change.Change) {
+	a.bySystem(c.Owner(), c)
 	if c.Action == change.Remove && !c.Old.Deleting() {
 		if keepers := gitops.Keepers(c.Old); len(keepers) > 0 {
 			c.Judge(change.Safe, "", "it carries the protection of "+finding.Names(keepers)+": it stays in the cluster until that is lifted")
@@ -49,7 +63,7 @@ func (f *Function) assess(facts *inventory.Facts, c *change.Change) {
 
 // takeOver judges an object that is new among what is rendered and lives already.
 // What counts is how its spec changes; a snapshot has little of the rest.
-func (f *Function) takeOver(facts *inventory.Facts, c *change.Change, live *krm.Object) {
+func (a assessor) takeOver(c *change.Change, live *krm.Object) {
 	edit := &change.Change{Ref: c.Ref, Action: change.Modify, Old: live, New: c.New}
 	for _, field := range change.Fields(live.Node, c.New.Node) {
 		// What is only there stays as it is, but in lists, which are applied as a whole.
@@ -58,7 +72,7 @@ func (f *Function) takeOver(facts *inventory.Facts, c *change.Change, live *krm.
 		}
 	}
 	if len(edit.Fields) > 0 {
-		f.assess(facts, edit)
+		a.assess(edit)
 	}
 	switch owner := live.Owner(); owner {
 	case "":
@@ -73,12 +87,9 @@ func (f *Function) takeOver(facts *inventory.Facts, c *change.Change, live *krm.
 
 // dying judges what is applied over a live object that is being deleted, and goes
 // all the same.
-func (f *Function) dying(facts *inventory.Facts, c *change.Change, live *krm.Object) {
+func (a assessor) dying(c *change.Change, live *krm.Object) {
 	gone := &change.Change{Ref: c.Ref, Action: change.Remove, Old: live}
-	if s := f.of(c.Owner()); s != nil {
-		s.Assess(facts, gone)
-	}
-	f.assessRest(gone)
+	a.bySystem(c.Owner(), gone)
 	for _, r := range gone.Reasons {
 		c.Judge(r.Risk, "", "the live "+c.Ref.String()+" is being deleted, which applying does not stop: "+r.Text)
 	}

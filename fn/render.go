@@ -143,7 +143,7 @@ type output struct {
 // the specs that stay as they are.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	systems := pkg.function.systems
-	in := system.Input{Facts: facts, Disks: pkg.ledger(facts), Held: pkg.held(left)}
+	in := system.Input{Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Held: pkg.held(left)}
 	renderings := make([]system.Rendering, len(systems))
 	for i := range systems {
 		renderings[i] = systems[i].Start(in, systems[i].of(selected))
@@ -163,20 +163,20 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 
 // ledger is the account of disks before anybody chooses: who holds them by what lives,
 // what was rendered before, and what people wrote.
-func (pkg *prepared) ledger(facts *inventory.Facts) *disk.Ledger {
+func (f *Function) ledger(pkg *classified, facts *inventory.Facts) *disk.Ledger {
 	ledger := disk.NewLedger(facts)
 	for _, owner := range pkg.owners {
 		for _, o := range pkg.lock[owner] {
-			pkg.function.hold(ledger, o, disk.Lock)
+			f.hold(ledger, o, disk.Lock)
 		}
 	}
-	for _, kind := range pkg.function.holding() {
+	for _, kind := range f.holding() {
 		for _, o := range facts.Objects(kind.Group, kind.Kind) {
-			pkg.function.hold(ledger, o, disk.Live)
+			f.hold(ledger, o, disk.Live)
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(pkg.others), krm.ID.Compare) {
-		pkg.function.hold(ledger, pkg.others[id], disk.Manifest)
+		f.hold(ledger, pkg.others[id], disk.Manifest)
 	}
 	return ledger
 }

@@ -175,7 +175,7 @@ func risks(t *testing.T, facts *inventory.Facts, p folder.Package, r fn.Result) 
 	var b strings.Builder
 	old, wanted := ours(p.Lock), rendered(r)
 	for _, changes := range [][]*change.Change{change.Between(old, wanted), change.Between(wanted, nil), change.Between(smaller(t, wanted), wanted)} {
-		for _, c := range poolwright().Assess(facts, changes) {
+		for _, c := range poolwright().Assess(fn.Package{Objects: p.Objects, Output: p.Lock}, facts, changes) {
 			b.WriteString(asLines(t, c.Reasons))
 		}
 	}

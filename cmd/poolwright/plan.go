@@ -136,6 +136,7 @@ func newPlan(s program) *cobra.Command {
 // plan is what would change, and what else there is to say.
 type plan struct {
 	function *fn.Function
+	pkg      fn.Package // who holds which disk
 	against  string
 	changes  []*change.Change
 	files    int // of the output that would be written although no object in them changes
@@ -154,7 +155,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	p := plan{function: s.function, against: f.against, findings: result.Findings, facts: result.Facts, verbose: *s.verbose}
+	p := plan{function: s.function, pkg: l.pkg(), against: f.against, findings: result.Findings, facts: result.Facts, verbose: *s.verbose}
 	if !finding.Failed(result.Findings) {
 		if err := p.compare(ctx, s, f, base, l, rendered(result)); err != nil {
 			return err
@@ -164,7 +165,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 				return err
 			}
 		}
-		p.changes = p.function.Assess(p.facts, p.changes)
+		p.changes = p.function.Assess(p.pkg, p.facts, p.changes)
 	}
 	if f.against == againstRendered {
 		p.findings = l.withoutSpec(s.function, p.findings, finding.Warning) // elsewhere a spec that was deleted is seen
@@ -265,6 +266,7 @@ func (p *plan) folder(dir string, wanted []*krm.Object) error {
 		seen[o.ID()] = true
 	}
 	if !finding.Failed(p.findings) {
+		p.pkg.Output = old
 		p.changes = change.Between(old, wanted)
 	}
 	return nil

@@ -84,7 +84,7 @@ func (p *plan) judge(l loaded, facts, wanted []*krm.Object) {
 // something lives. It may be another package's, or was deleted: that is an error if
 // what would be lost is as risky as the limit.
 func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Finding {
-	removals := p.function.Assess(p.facts, change.Between(objects, nil)) // the riskiest first
+	removals := p.function.Assess(p.pkg, p.facts, change.Between(objects, nil)) // the riskiest first
 	byOwner := map[string][]*change.Change{}
 	for _, c := range removals {
 		byOwner[c.Owner()] = append(byOwner[c.Owner()], c)

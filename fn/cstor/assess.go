@@ -18,8 +18,8 @@ import (
 
 // Assess implements system.Assessor. What the operator and its admission webhook
 // make of an edit is what version 3.6.0 of them was seen to do.
-func (System) Assess(facts *inventory.Facts, c *change.Change) {
-	a := assessment{facts: facts, Change: c}
+func (System) Assess(facts *inventory.Facts, disks *disk.Ledger, c *change.Change) {
+	a := assessment{facts: facts, ledger: disks, Change: c}
 	switch {
 	case c.Ref.Kind == poolClusterKind:
 		a.poolCluster()
@@ -35,10 +35,9 @@ func (System) Assess(facts *inventory.Facts, c *change.Change) {
 // assessment is one change under judgement.
 type assessment struct {
 	*change.Change
-	facts *inventory.Facts
+	facts  *inventory.Facts
+	ledger *disk.Ledger
 	// Of a CStorPoolCluster:
-	ledger   *disk.Ledger
-	others   map[string]string              // what names each block device that is not for this one
 	hosts    map[string]*pool.Pool          // where it is changed, its pools so far
 	disks    []string                       // and all block devices in them
 	problems []admission.Problem            // what becomes of it
@@ -131,18 +130,6 @@ func (a assessment) poolCluster() {
 		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
 		return
 	}
-	a.ledger, a.others = disk.NewLedger(a.facts), map[string]string{}
-	own := func(cluster inventory.Key) bool {
-		return cluster == inventory.Key{Namespace: a.Ref.Namespace, Name: a.Ref.Name}
-	}
-	for _, o := range otherPools(a.facts, own) {
-		if o.Namespace != a.Ref.Namespace {
-			continue
-		}
-		for _, name := range disksOf(o) {
-			a.others[name] = o.Ref.String()
-		}
-	}
 	wanted := pool.DecodeCluster(a.New)
 	if a.Action == change.Create {
 		a.review(nil, wanted)
@@ -161,7 +148,7 @@ func (a assessment) poolCluster() {
 		if len(a.Reasons) > 0 {
 			return
 		}
-		if left := len(a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name)); left > 0 {
+		if left := len(a.instances()); left > 0 {
 			a.Judge(change.Disruptive, "", finding.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
 			return
 		}
@@ -198,10 +185,10 @@ func (a assessment) restart(f *change.Field) {
 // a host, or on all pools of the cluster.
 func (a assessment) replicasOn(hostname string) string {
 	instances, replicas := 0, 0
-	for _, i := range a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name) {
+	for _, i := range a.instances() {
 		if hostname == "" || i.Hostname == hostname {
 			instances++
-			replicas += a.facts.Replicas(i.Object.Namespace, i.Name)
+			replicas += pool.LiveOf(a.facts).Replicas(i.Object.Namespace, i.Name)
 		}
 	}
 	switch {
@@ -213,12 +200,7 @@ func (a assessment) replicasOn(hostname string) string {
 	return "the inventory knows of no volume replica on it"
 }
 
-// otherPools lists the live CStorPoolClusters that are not our own, and the instances of
-// such.
-func otherPools(facts *inventory.Facts, own func(inventory.Key) bool) []*krm.Object {
-	others := slices.DeleteFunc(facts.PoolClusters(), func(o *krm.Object) bool { return own(key(o)) })
-	for _, i := range facts.OtherPoolInstances(own) {
-		others = append(others, i.Object)
-	}
-	return others
+// instances are the live pools of the cluster.
+func (a assessment) instances() []*pool.Instance {
+	return pool.LiveOf(a.facts).Instances(a.Ref.Namespace, a.Ref.Name)
 }

@@ -35,7 +35,7 @@ func (a assessment) replacement(p *pool.Pool, out string) (change.Risk, string) 
 // phase is the state of the pool on a host, "" if it is not known, and whether it
 // rebuilds a disk.
 func (a assessment) phase(hostname string) (phase string, rebuilding bool) {
-	for _, i := range a.facts.PoolInstances(a.Ref.Namespace, a.Ref.Name) {
+	for _, i := range a.instances() {
 		if i.Hostname == hostname {
 			return i.Object.Node.Str("status", "phase"), rebuilds(i.Object)
 		}

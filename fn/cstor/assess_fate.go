@@ -11,7 +11,7 @@ import (
 
 // review asks what becomes of an edit when it is applied.
 func (a *assessment) review(old, wanted *pool.Cluster) {
-	a.problems = admission.NewState(a.facts, pool.NewLive(a.facts)).Review(old, wanted)
+	a.problems = admission.NewState(a.facts, pool.LiveOf(a.facts)).Review(old, wanted)
 	a.ofDisk = map[string][]admission.Problem{}
 	for _, p := range a.problems {
 		if p.Disk != "" {

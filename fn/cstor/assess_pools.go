@@ -80,18 +80,12 @@ func (a assessment) problem(names []string) (change.Risk, string) {
 	}
 	risk, text := change.Safe, ""
 	for _, name := range names {
-		device, held, lost := a.facts.Device(a.Ref.Namespace, name), "", passes
-		if device != nil {
-			held = a.occupied(device)
-		}
+		held, lost := a.occupied(name), passes
 		problems := a.ofDisk[name]
 		if slices.ContainsFunc(problems, func(p admission.Problem) bool { return p.Outcome == admission.Refused }) {
 			lost = refused
 		}
-		switch {
-		case a.others[name] != "":
-			return change.Destructive, name + " is in " + a.others[name] + lost
-		case held != "":
+		if held != "" {
 			return change.Destructive, name + " " + strings.TrimPrefix(held, "it ") + lost
 		}
 		for _, p := range problems {
@@ -111,11 +105,27 @@ func (a assessment) problem(names []string) (change.Risk, string) {
 
 // occupied says what a device may hold that a pool cluster which gets it newly would
 // destroy, or "".
-func (a assessment) occupied(d *inventory.BlockDevice) string {
-	return a.ledger.Verdict(a.ledger.Device(d.Namespace, d.Name), disk.Want{
-		Namespace: a.Ref.Namespace, PoolCluster: a.Ref.Name,
-		Volumes: func(v *inventory.Volume) bool { return a.renders(v.Claim, d.Hostname) },
+func (a assessment) occupied(name string) string {
+	d := a.ledger.Device(a.Ref.Namespace, name)
+	return a.ledger.Verdict(d, disk.Want{
+		Mine: a.mine, Namespace: a.Ref.Namespace, PoolCluster: a.Ref.Name,
+		Volumes: func(v *inventory.Volume) bool { return a.renders(v.Claim, d.Node) },
 	}).Occupied()
+}
+
+// mine reports whether a hold is one of the pool cluster, or one that loses nothing: what
+// a storage set in the lock only reserves, as a spare disk, has nothing on it.
+func (a assessment) mine(h disk.Holder) bool {
+	reserved := h.Source == disk.Lock && h.Object.Kind == clusterConfigKind && h.Role != ""
+	switch {
+	case h.Owner != "" && h.Owner == a.Owner(), reserved:
+		return true
+	case h.Object.Namespace != a.Ref.Namespace:
+		return false
+	case h.Object.Kind == poolInstanceKind:
+		return slices.ContainsFunc(a.instances(), func(i *pool.Instance) bool { return i.Name == h.Object.Name })
+	}
+	return h.Object.Kind == poolClusterKind && h.Object.Name == a.Ref.Name
 }
 
 // renders reports whether a claim is one that is rendered for a cloud disk of the pool

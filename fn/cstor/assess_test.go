@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -156,10 +157,10 @@ func TestAssess(t *testing.T) {
 		{"new pools of a dead disk", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Active", "Inactive", 1), change.Disruptive, "a1 is Inactive, not Active: the webhook refuses it"},
 		{"new pools of a disk of another host", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "namespace: openebs", "namespace: openebs, labels: {kubernetes.io/hostname: n9}", 1), change.Disruptive, "a1 is on host n9, not n1: the webhook refuses it"},
 		{"new pools of disks of another", assessedPools, "", claimed("a1", "other"), change.Destructive, "a1 is claimed by other: the webhook refuses it, or else what is on it is lost"},
-		{"new pools of disks that another names", assessedPools, "", unclaimed("a1") + strings.Replace(assessedPools, "name: prod", "name: other", 1), change.Destructive, "is in CStorPoolCluster openebs/other: the webhook refuses it"},
+		{"new pools of disks that another names", assessedPools, "", unclaimed("a1") + strings.Replace(assessedPools, "name: prod", "name: other", 1), change.Destructive, "is taken by the live CStorPoolCluster openebs/other: the webhook refuses it"},
 		{"new pools of disks that another of another namespace names", assessedPools, "", strings.Replace(assessedPools, "namespace: openebs", "namespace: elsewhere", 1), change.Safe, "makes 2 new pools"},
-		{"a pool more, of a disk that another names", assessedPools, onN3, strings.NewReplacer("name: prod", "name: other", "a1", "c1").Replace(assessedPools), change.Destructive, "c1 is in CStorPoolCluster openebs/other"},
-		{"a pool more, of a disk that a pool of another has", assessedPools, onN3, "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolInstance\nmetadata: {name: other-x, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: other}}\nspec: {dataRaidGroups: [{blockDevices: [{blockDeviceName: c1}]}]}\n", change.Destructive, "c1 is in CStorPoolInstance openebs/other-x"},
+		{"a pool more, of a disk that another names", assessedPools, onN3, strings.NewReplacer("name: prod", "name: other", "a1", "c1").Replace(assessedPools), change.Destructive, "c1 is taken by the live CStorPoolCluster openebs/other"},
+		{"a pool more, of a disk that a pool of another has", assessedPools, onN3, "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolInstance\nmetadata: {name: other-x, namespace: openebs, labels: {openebs.io/cstor-pool-cluster: other}}\nspec: {dataRaidGroups: [{blockDevices: [{blockDeviceName: c1}]}]}\n", change.Destructive, "c1 is taken by the live CStorPoolInstance openebs/other-x"},
 		{"new pools of disks of another, where some are left", assessedPools, "", assessedFacts + "---\n" + claimed("a1", "other"), change.Destructive, "a1 is claimed by other"},
 		{"new pools of a disk that somebody claims", assessedPools, "", strings.Replace(claimed("a1", "x"), "openebs.io/cstor-pool-cluster: x", "a: b", 1), change.Destructive, "a1 is claimed by bdc-a1"},
 		{"new pools of a disk that who knows who claims", assessedPools, "", strings.Replace(unclaimed("a1"), "Unclaimed", "Claimed", 1), change.Destructive, "a1 is claimed, and the claim is not in the inventory"},
@@ -289,7 +290,7 @@ func TestAssess(t *testing.T) {
 				t.Fatalf("%d changes", len(changes))
 			}
 			got := changes[0]
-			System{}.Assess(inventory.New(parse(t, c.facts)), got)
+			assess(inventory.New(parse(t, c.facts)), got)
 			if got.Risk != c.risk {
 				t.Errorf("is %s, not %s", got.Risk, c.risk)
 			}
@@ -316,14 +317,14 @@ func TestAssessSelector(t *testing.T) {
 	pools := strings.Replace(assessedPools, "hostname: n2}", "hostname: n2, zone: z}", 1)
 	for _, edit := range [][2]string{{"{blockDeviceName: b2}", "{blockDeviceName: x2}"}, {"dataRaidGroupType: stripe", "dataRaidGroupType: raidz"}} {
 		changes := change.Between(parse(t, pools), parse(t, strings.Replace(pools, edit[0], edit[1], 1)))
-		System{}.Assess(inventory.New(parse(t, pooled("", "b1=Active", "b2=Active"))), changes[0])
+		assess(inventory.New(parse(t, pooled("", "b1=Active", "b2=Active"))), changes[0])
 		if changes[0].Risk != change.Destructive {
 			t.Errorf("%s: %+v", edit[1], changes[0].Reasons)
 		}
 	}
 	grown := strings.Replace(pools, "{blockDeviceName: b2}]\n", "{blockDeviceName: b2}]\n    - blockDevices: [{blockDeviceName: b3}]\n", 1)
 	changes := change.Between(parse(t, pools), parse(t, grown))
-	System{}.Assess(inventory.New(nil), changes[0])
+	assess(inventory.New(nil), changes[0])
 	if changes[0].Risk != change.Disruptive {
 		t.Errorf("%+v", changes[0].Reasons)
 	}
@@ -333,13 +334,24 @@ func TestAssessSelector(t *testing.T) {
 func TestAssessUnknown(t *testing.T) {
 	for _, edit := range [][2]string{{"compression: lz4", "brandNew: x"}, {"spec:\n", "spec:\n  brandNew: x\n"}, {"dataRaidGroupType: stripe", "dataRaidGroupType: stripe, resourcesNew: x"}} {
 		changes := change.Between(parse(t, assessedPools), parse(t, strings.Replace(assessedPools, edit[0], edit[1], 1)))
-		System{}.Assess(inventory.New(nil), changes[0])
+		assess(inventory.New(nil), changes[0])
 		for _, r := range changes[0].Reasons {
 			if strings.Contains(r.Field, "New") {
 				t.Errorf("%+v", r)
 			}
 		}
 	}
+}
+
+// assess is System.Assess with nothing held but by what lives.
+func assess(facts *inventory.Facts, c *change.Change) {
+	ledger := disk.NewLedger(facts)
+	for _, kind := range []string{poolClusterKind, poolInstanceKind} {
+		for _, o := range facts.Objects(cstorGroup, kind) {
+			ledger.Add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: disk.Live}, System{}.Holds(o))
+		}
+	}
+	System{}.Assess(facts, ledger, c)
 }
 
 func parse(t *testing.T, text string) []*krm.Object {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -108,7 +109,7 @@ func TestAssessUnknownKind(t *testing.T) {
 func assessed(t *testing.T, old, new string) *change.Change {
 	t.Helper()
 	changes := change.Between(manifests(t, old), manifests(t, new))
-	if changes = poolwright().Assess(inventory.New(nil), changes); len(changes) != 1 {
+	if changes = poolwright().Assess(fn.Package{}, inventory.New(nil), changes); len(changes) != 1 {
 		t.Fatalf("%d changes", len(changes))
 	}
 	return changes[0]
@@ -159,7 +160,7 @@ func TestAssessFilledIn(t *testing.T) {
 	live, applied := manifests(t, owned(text))[0], manifests(t, owned(text))[0]
 	applied.Node.Get("spec").Set("pools", *manifests(t, rendered)[0].Node.Get("spec", "pools"))
 	changes := change.Between([]*krm.Object{live}, []*krm.Object{applied})
-	if changes = poolwright().Assess(inventory.New(nil), changes); len(changes) > 0 {
+	if changes = poolwright().Assess(fn.Package{}, inventory.New(nil), changes); len(changes) > 0 {
 		t.Errorf("%s %s", texts(changes[0]), changes[0].Fields[0].Path)
 	}
 	// The other way round it is nobody's doing.
@@ -174,7 +175,7 @@ func TestAssessFilledIn(t *testing.T) {
 func TestAssessDying(t *testing.T) {
 	dying := strings.Replace(plannedPools, "metadata:\n", "metadata:\n  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", 1)
 	grown := strings.Replace(plannedPools, "labels: {", "labels: {a: b, ", 1)
-	changes := poolwright().Assess(inventory.New(manifests(t, dying)), change.Between(manifests(t, plannedPools), manifests(t, grown)))
+	changes := poolwright().Assess(fn.Package{}, inventory.New(manifests(t, dying)), change.Between(manifests(t, plannedPools), manifests(t, grown)))
 	if got := changes[0]; got.Risk != change.Destructive || !strings.Contains(texts(got), "the live CStorPoolCluster openebs/prod is being deleted") || !strings.Contains(texts(got), "labels and annotations of others") {
 		t.Errorf("%s: %s", got.Risk, texts(got))
 	}
@@ -220,7 +221,7 @@ spec: {attacher: csi.example.com, nodeName: n1}
 		{"an attachment to another node", attachment, strange(attachment, "n1", "n2"), change.Disruptive, "an attachment cannot change spec.nodeName", "spec.nodeName"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			changes := poolwright().Assess(inventory.New(manifests(t, c.live)), change.Between(nil, manifests(t, c.object)))
+			changes := poolwright().Assess(fn.Package{}, inventory.New(manifests(t, c.live)), change.Between(nil, manifests(t, c.object)))
 			if len(changes) != 1 || changes[0].Action != change.Create {
 				t.Fatalf("%+v", changes)
 			}
@@ -232,5 +233,34 @@ spec: {attacher: csi.example.com, nodeName: n1}
 				t.Errorf("%+v", got.Fields)
 			}
 		})
+	}
+}
+
+// A plan asks the ledger that a render asks: what the lock of another spec and what a
+// person's manifest hold is not free, whatever the facts tell.
+func TestAssessHeld(t *testing.T) {
+	pools := func(name, owner string) string {
+		return strings.NewReplacer("name: prod", "name: "+name, "openebs/prod", "openebs/"+owner, "spec: {pools: []}",
+			"spec:\n  pools:\n  - nodeSelector: {kubernetes.io/hostname: n1}\n    dataRaidGroups:\n    - blockDevices: [{blockDeviceName: b1}]\n    poolConfig: {dataRaidGroupType: stripe}").Replace(plannedPools)
+	}
+	const device = "apiVersion: openebs.io/v1alpha1\nkind: BlockDevice\nmetadata:\n  name: b1\n  namespace: openebs\n  labels: {kubernetes.io/hostname: n1}\n" +
+		"spec: {path: /dev/sdb, capacity: {storage: 4000000000000}, details: {deviceType: disk}}\nstatus: {claimState: Unclaimed, state: Active}\n"
+	byHand := strings.Replace(pools("hand", "hand"), "    poolwright.io/owner: dao.mayadata.io/CStorClusterConfig/openebs/hand\n", "", 1)
+	for _, c := range []struct {
+		name string
+		pkg  fn.Package
+		risk change.Risk
+		want string
+	}{
+		{"nobody holds it", fn.Package{}, change.Safe, "1 free block device"},
+		{"its own lock does", fn.Package{Output: manifests(t, pools("prod", "prod"))}, change.Safe, "1 free block device"},
+		{"the lock of another does", fn.Package{Output: manifests(t, pools("other", "other"))}, change.Destructive, "b1 is taken by CStorClusterConfig openebs/other"},
+		{"a manifest does", fn.Package{Objects: manifests(t, byHand)}, change.Destructive, "b1 is taken by CStorPoolCluster openebs/hand"},
+		{"a DiskPool by hand does", fn.Package{Objects: manifests(t, "apiVersion: openebs.io/v1beta2\nkind: DiskPool\nmetadata: {name: p, namespace: mayastor}\nspec: {node: n1, disks: [/dev/sdb]}\n")}, change.Destructive, "b1 is taken by DiskPool mayastor/p"},
+	} {
+		changes := poolwright().Assess(c.pkg, inventory.New(manifests(t, device)), change.Between(nil, manifests(t, pools("prod", "prod"))))
+		if len(changes) != 1 || changes[0].Risk != c.risk || !strings.Contains(texts(changes[0]), c.want) {
+			t.Errorf("%s: %s %s", c.name, changes[0].Risk, texts(changes[0]))
+		}
 	}
 }

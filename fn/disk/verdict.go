@@ -93,18 +93,14 @@ func (l *Ledger) Verdict(d *Disk, want Want) Verdict {
 	}
 	if d.Missing() {
 		object(NotActive, "it is missing from the inventory")
+		judgeHolders(d, want, object)
 		return v
 	}
 	if d.Device != nil {
 		l.judgeNode(d.Device, want, object)
 	}
 	l.judgeVolumes(d, want, object)
-	for _, h := range d.Holders() {
-		if want.Mine == nil || !want.Mine(h) {
-			object(Held, "it is taken by %s", h)
-			break
-		}
-	}
+	judgeHolders(d, want, object)
 	if d.Device != nil && want.Namespace != "" && d.Device.Namespace != want.Namespace {
 		object(WrongNamespace, "it is in namespace %s", d.Device.Namespace)
 	}
@@ -141,6 +137,16 @@ func (l *Ledger) judgeNode(b *inventory.BlockDevice, want Want, object objector)
 		return
 	}
 	object(WrongNode, "its hostname label says node %s and spec.nodeAttributes.nodeName says %s", n.Name, b.NodeName)
+}
+
+// judgeHolders names the first holder that is not the asker.
+func judgeHolders(d *Disk, want Want, object objector) {
+	for _, h := range d.Holders() {
+		if want.Mine == nil || !want.Mine(h) {
+			object(Held, "it is taken by %s", h)
+			return
+		}
+	}
 }
 
 // judgeVolumes looks for a PersistentVolume that the disk is: what is on it is

@@ -87,7 +87,7 @@ func (FactsOnly) Holds(*krm.Object) []disk.Hold { return nil }
 func (FactsOnly) Start(Input, []*Spec) Rendering { return nothing{} }
 
 // Assess implements Assessor.
-func (FactsOnly) Assess(*inventory.Facts, *change.Change) {}
+func (FactsOnly) Assess(*inventory.Facts, *disk.Ledger, *change.Change) {}
 
 // Status implements Reporter.
 func (FactsOnly) Status(_ *inventory.Facts, spec *Spec, _ Output) health.Status {

@@ -68,8 +68,9 @@ type Assessor interface {
 	// It may take out fields that are no change to the system; a changed object
 	// that has none left is unchanged. Fields that it says nothing about are taken
 	// for disruptive, but for those that all systems share: labels, and
-	// annotations of the engines.
-	Assess(facts *inventory.Facts, c *change.Change)
+	// annotations of the engines. disks has what the lock, what lives and what people
+	// wrote hold.
+	Assess(facts *inventory.Facts, disks *disk.Ledger, c *change.Change)
 }
 
 // DryRunner is an Assessor whose objects meet an admission webhook that acts even

@@ -396,7 +396,7 @@ func TestTakeOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := fn.New(definitions.Load(), systems.All()...).Assess(inventory.New(nil), change.Between(result.Old, result.New))
+	changes := fn.New(definitions.Load(), systems.All()...).Assess(fn.Package{}, inventory.New(nil), change.Between(result.Old, result.New))
 	got := told(changes, result.Findings)
 	if !strings.HasPrefix(got, "change CStorPoolCluster taken/prod\n  change metadata.annotations[poolwright.io/owner]\n") || len(result.Findings) != 1 ||
 		!strings.HasSuffix(got, "warning: CStorPoolCluster taken/prod: lives as output of dao.mayadata.io/CStorClusterConfig/other/prod: is that another package's? Two that apply one object undo each other, and one that prunes deletes it\n") {

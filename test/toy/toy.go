@@ -77,7 +77,7 @@ func device(o *krm.Object) inventory.Key {
 }
 
 // Assess implements system.Assessor.
-func (System) Assess(_ *inventory.Facts, c *change.Change) {
+func (System) Assess(_ *inventory.Facts, _ *disk.Ledger, c *change.Change) {
 	switch {
 	case c.Ref.Kind != "Basin":
 		c.Judge(change.Safe, "", "holds no data")

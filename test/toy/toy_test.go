@@ -178,7 +178,7 @@ func TestPlan(t *testing.T) {
 	more, r := render(t, fn.Package{Objects: parse(t, strings.Replace(specs, "disks: 2", "disks: 3", 1), facts), Output: lock})
 	risks := func(old, new []*krm.Object) map[change.Risk]int {
 		count := map[change.Risk]int{}
-		for _, c := range function().Assess(r.Facts, change.Between(old, new)) {
+		for _, c := range function().Assess(fn.Package{Output: old}, r.Facts, change.Between(old, new)) {
 			count[c.Risk]++
 		}
 		return count
