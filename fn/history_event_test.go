@@ -10,6 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/test/cluster"
 )
 
@@ -36,7 +37,7 @@ func happenings() []func(*history, event) string {
 		diskInactive, diskActive, diskGone, diskRenamed, diskRenamed, diskMoved, diskTagged, diskPartitioned, diskVolume, diskClaimed, diskHeld,
 		claimDeleted, replicaMade, replicaGone,
 		countsEdited, selectorEdited, nodeConsent, clusterConsent, consentWithdrawn, spareEdited, grown,
-		reverted, merged, swappedByHand, poolDroppedByHand, setDroppedByHand, setDroppedByHand,
+		repaired, repaired, repaired, repaired, reverted, merged, swappedByHand, poolDroppedByHand, setDroppedByHand, setDroppedByHand,
 	}
 }
 
@@ -414,6 +415,19 @@ func reverted(h *history, e event) string {
 	}
 	h.rendered = *old
 	return fmt.Sprintf("rendered/ is that of commit %d", e.A%len(h.commits))
+}
+
+// repaired is what a person does where rendering fails: the last content of rendered/ that
+// it gave, or a fresh snapshot.
+func repaired(h *history, e event) string {
+	if len(h.commits) == 0 || !finding.Failed(h.last.Findings) {
+		return ""
+	}
+	if e.A%2 == 0 {
+		h.refresh()
+	}
+	h.rendered = h.commits[len(h.commits)-1]
+	return "since it fails, rendered/ is that of the last commit, and the snapshot is " + []string{"taken anew", "as it was"}[e.A%2]
 }
 
 // merged takes the files of one spec from an earlier commit.

@@ -177,7 +177,7 @@ type livePool struct {
 
 // evidence lists the pools of a cluster that the snapshot shows to live.
 func (h *history) evidence(name string) []*livePool {
-	s, pools := &h.snapshot, map[string]*livePool{}
+	s, pools, shown := &h.snapshot, map[string]*livePool{}, map[string]bool{}
 	show := func(by, host string, groups pool.Groups) {
 		p := pools[host]
 		if p == nil {
@@ -187,9 +187,12 @@ func (h *history) evidence(name string) []*livePool {
 		if p.by != by {
 			return // it is shown better
 		}
-		p.serials = append(p.serials, h.serialsOf(groups.Disks())...)
 		for _, group := range groups {
 			p.groups = append(p.groups, h.serialsOf(group))
+		}
+		for _, serial := range h.serialsOf(groups.Disks()) {
+			p.serials = append(p.serials, serial)
+			shown[serial] = true
 		}
 	}
 	if c := s.PoolCluster(name); c != nil && s.Knows(cluster.Clusters) {
@@ -204,7 +207,7 @@ func (h *history) evidence(name string) []*livePool {
 	}
 	for _, claim := range s.Claims {
 		d := s.Device(claim.Device)
-		if claim.Cluster == name && claim.Bound && claim.Predecessor == "" && d != nil && s.Knows(cluster.Claims) && s.Knows(cluster.Devices) {
+		if claim.Cluster == name && claim.Bound && claim.Predecessor == "" && d != nil && !shown[h.serial(d.Name)] && s.Knows(cluster.Claims) && s.Knows(cluster.Devices) {
 			show("BlockDeviceClaim", d.Host, pool.Groups{{d.Name}})
 		}
 	}
@@ -342,7 +345,7 @@ func (h *history) boundClaim(name string) bool {
 // fixedPoint: to render again, with the facts in another order, changes nothing; nor does
 // the order matter the first time.
 func (h *history) fixedPoint(before, after []*krm.Object) error {
-	shuffled := h.reader.Read(h.t, &h.snapshot)
+	shuffled := slices.Clone(h.facts())
 	rand.New(rand.NewPCG(1, uint64(h.turn))).Shuffle(len(shuffled), func(i, j int) {
 		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
 	})
@@ -367,7 +370,7 @@ func (h *history) lessFactsLoseNothing(before, after []*krm.Object) error {
 	if !h.snapshot.Knows(kind) {
 		return nil
 	}
-	less := h.render(h.snapshot.Without(kind), before)
+	less := h.renderFacts(h.read.Without(kind), before)
 	if finding.Failed(less.Findings) {
 		return nil
 	}
@@ -460,7 +463,7 @@ func (h *history) errorsAreUseful(before []*krm.Object, r Result) error {
 	for _, s := range h.specs {
 		named[s.Name] = true
 	}
-	for _, o := range slices.Concat(before, h.reader.Read(h.t, &h.snapshot)) {
+	for _, o := range slices.Concat(before, h.facts()) {
 		named[o.Name] = true
 	}
 	for _, f := range r.Findings {
