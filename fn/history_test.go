@@ -150,6 +150,7 @@ type history struct {
 	serials map[string]string   // of each block device that there ever was
 	hosts   map[string][]string // names that the node of a host has had
 	going   map[string]bool     // pools whose removal was allowed, by cluster/host
+	read    cluster.Facts       // the snapshot
 	last    Result
 	turn    int // which of the rules that take turns is asked
 	tally
@@ -233,7 +234,8 @@ func (h *history) live(events []event) error {
 // step renders, holds the rules, and commits what was rendered.
 func (h *history) step() error {
 	before := h.rendered
-	result := h.render(h.snapshot, before)
+	h.read = h.reader.Read(h.t, &h.snapshot)
+	result := h.renderFacts(h.facts(), before)
 	h.last = result
 	if err := h.check(before, result); err != nil {
 		return fmt.Errorf("%w\n%s", err, findings(result))
@@ -248,11 +250,10 @@ func (h *history) step() error {
 	return nil
 }
 
-// render renders all specs from a snapshot and a content of rendered/.
-func (h *history) render(s cluster.Snapshot, before []*krm.Object) Result {
-	return h.renderFacts(h.reader.Read(h.t, &s), before)
-}
+// facts are the objects of the snapshot.
+func (h *history) facts() []*krm.Object { return h.read.Objects() }
 
+// renderFacts renders all specs from facts and a content of rendered/.
 func (h *history) renderFacts(facts, before []*krm.Object) Result {
 	objects := slices.Clone(facts)
 	completed := map[string][]byte{}

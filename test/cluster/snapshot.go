@@ -75,25 +75,41 @@ func (r *Reader) Object(t rapid.TB, content map[string]any) *krm.Object {
 	return o
 }
 
-// Read lists the facts of a snapshot, as poolwright inventory writes them: an empty list
+// Facts are the objects of a snapshot, by the plural of their kind.
+type Facts map[string][]*krm.Object
+
+// Read makes the facts of a snapshot, as poolwright inventory writes them: an empty list
 // of a kind that was read says that there is none.
-func (r *Reader) Read(t rapid.TB, s *Snapshot) []*krm.Object {
-	var facts []*krm.Object
+func (r *Reader) Read(t rapid.TB, s *Snapshot) Facts {
+	facts := Facts{}
 	for _, kind := range Kinds() {
 		if !s.Knows(kind) {
 			continue
 		}
-		objects := s.objects(kind)
-		for _, content := range objects {
-			facts = append(facts, r.Object(t, content))
+		for _, content := range s.objects(kind) {
+			facts[kind] = append(facts[kind], r.Object(t, content))
 		}
-		if len(objects) == 0 {
-			facts = append(facts, r.Object(t, map[string]any{
+		if len(facts[kind]) == 0 {
+			facts[kind] = []*krm.Object{r.Object(t, map[string]any{
 				"apiVersion": "poolwright.io/v1alpha1", "kind": "Inventory", "metadata": map[string]any{"name": kind}, "items": []any{},
-			}))
+			})}
 		}
 	}
 	return facts
+}
+
+// Objects lists the facts, by kind.
+func (f Facts) Objects() []*krm.Object { return f.Without("") }
+
+// Without lists the facts as if a kind had not been read.
+func (f Facts) Without(kind string) []*krm.Object {
+	var objects []*krm.Object
+	for _, other := range Kinds() {
+		if other != kind {
+			objects = append(objects, f[other]...)
+		}
+	}
+	return objects
 }
 
 func (s *Snapshot) objects(kind string) []map[string]any {
