@@ -15,8 +15,12 @@ import (
 // Assess says what each change risks and why, and sorts the riskiest first. The rules lie
 // beside the system that renders the object; what no rule knows is never safe. It leaves
 // out the changes of what only operators fill in. The package says which disks its lock
-// and what people wrote hold; the facts are its own, or those of a cluster.
+// and what people wrote hold; the facts are its own, or those of a cluster, or nil where
+// nothing is known.
 func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.Change) []*change.Change {
+	if facts == nil {
+		facts = inventory.New(nil)
+	}
 	a := assessor{function: f, facts: facts, disks: f.ledger(classify(p, f.kinds, nil), facts)}
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
 		var live *krm.Object
