@@ -85,7 +85,7 @@ type disks struct {
 func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger) *cluster {
 	n := names{spec.Object.Namespace, spec.Object.Name}
 	in := &input{
-		names: n, collector: &collector{spec: spec}, owner: spec.Object.OwnerKey(),
+		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: spec.Object.OwnerKey(),
 		facts: facts, ledger: ledger, live: newLivePools(live, facts, n), state: admission.NewState(facts, live),
 	}
 	c := &cluster{

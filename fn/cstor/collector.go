@@ -15,6 +15,11 @@ type collector struct {
 	choices  []place.Choice
 }
 
+// newCollector expects a choice about each of some candidates.
+func newCollector(spec *system.Spec, candidates int) *collector {
+	return &collector{spec: spec, choices: make([]place.Choice, 0, candidates)}
+}
+
 // report adds a finding on a field of the spec.
 func (c *collector) report(severity finding.Severity, rule, field, format string, args ...any) {
 	c.collect(c.spec.Finding(severity, rule, field, fmt.Sprintf(format, args...)))

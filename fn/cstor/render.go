@@ -100,28 +100,25 @@ func (f *manifests) addStorageSet(m *member) {
 
 // device remembers a disk, also by what it is known as wherever it is plugged in.
 func (f *manifests) device(m *member, r role, name string) d.Node {
-	n := d.Object(d.F("name", d.Text(name)), d.F("role", d.Text(string(r))))
-	if reason := f.reason(m, r, name); reason != "" {
-		n.Set("reason", d.Text(reason))
-	}
 	id := f.lock.sets[m.name].known[name]
 	if now := f.disk(name); !now.Missing() {
 		id = now.Identity
 	}
-	if id.WWN != "" {
-		n.Set("wwn", d.Text(id.WWN))
+	fields := make([]d.Field, 2, 6) // a large cluster has many
+	fields[0], fields[1] = d.F("name", d.Text(name)), d.F("role", d.Text(string(r)))
+	for _, known := range []struct{ key, value string }{{"reason", f.reason(m, r, name)}, {"wwn", id.WWN}, {"serial", id.Serial}} {
+		if known.value != "" {
+			fields = append(fields, d.F(known.key, d.Text(known.value)))
+		}
 	}
-	if id.Serial != "" {
-		n.Set("serial", d.Text(id.Serial))
+	if len(id.Links) > 0 {
+		links := make([]d.Node, len(id.Links))
+		for i, link := range id.Links {
+			links[i] = d.Text(link)
+		}
+		fields = append(fields, d.F("links", d.List(links...)))
 	}
-	var links []d.Node
-	for _, link := range id.Links {
-		links = append(links, d.Text(link))
-	}
-	if len(links) > 0 {
-		n.Set("links", d.List(links...))
-	}
-	return n
+	return d.Object(fields...)
 }
 
 // reason is why a disk was chosen, one word: it is new, or the lock says so, or it is in
