@@ -123,15 +123,19 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 	return dropped
 }
 
-// everyMissing reports whether no node of the cluster is in the snapshot, which is an
-// error where it would lose anything without consent.
+// everyMissing reports whether no node of the cluster that holds anything is in the
+// snapshot, so that consent for the whole cluster is meant. That no node of it is there
+// at all is an error where anything would be lost without consent.
 func (c *nodeChoice) everyMissing() bool {
 	present := func(name string) bool { return c.facts.Node(name) != nil || c.renamed(name) != nil }
-	if len(c.lock.nodes) == 0 || slices.ContainsFunc(c.lock.nodes, present) {
-		return false
-	}
 	held := slices.DeleteFunc(slices.Clone(c.lock.nodes), func(name string) bool { return c.planOnly(c.newMember(name)) })
 	allowed := !slices.ContainsFunc(held, func(name string) bool { return !c.consent.allows(name) })
+	switch {
+	case len(c.lock.nodes) == 0 || slices.ContainsFunc(held, present):
+		return false
+	case slices.ContainsFunc(c.lock.nodes, present):
+		return len(held) > 0 && allowed // others were chosen in their place, in an earlier run
+	}
 	names := finding.Names(c.lock.nodes)
 	switch {
 	case len(held) == 0:
