@@ -79,7 +79,7 @@ func checkPools(t *rapid.T, _ *world, facts []*krm.Object, r Result) int {
 // of edits has nothing against it, but that it may take long.
 func checkAdmitted(t *rapid.T, facts []*krm.Object, r Result) {
 	known := inventory.New(facts)
-	state := admission.NewState(known, pool.NewLive(known))
+	state := admission.NewState(known, pool.LiveOf(known))
 	for _, o := range r.Objects {
 		if o.Object.Kind != "CStorPoolCluster" {
 			continue

@@ -38,7 +38,7 @@ func newTestInput(t *testing.T, more string) *input {
 		Completed: []byte(`{"spec":{"diskConfig":{"minCapacity":"1","local":{}}}}`),
 		Consent:   system.NewConsent(""),
 	}
-	return newCluster(spec, facts, pool.NewLive(facts), disk.NewLedger(facts)).input
+	return newCluster(spec, facts, pool.LiveOf(facts), disk.NewLedger(facts)).input
 }
 
 // poolCluster writes a CStorPoolCluster in short: "n1 mirror a1,b1 c1,d1 | stripe e1; ..."

@@ -159,7 +159,7 @@ func (a assessment) poolCluster() {
 	for i := range a.Fields {
 		f := &a.Fields[i]
 		switch {
-		case f.Under("metadata.annotations[" + inventory.AnnotationAllowedTag + "]"):
+		case f.Under("metadata.annotations[" + pool.AnnotationAllowedTags + "]"):
 			a.judge(change.Safe, f, "matters only when a block device is claimed")
 		case f.Under("spec.resources"), f.Under("spec.auxResources"), f.Under("spec.tolerations"), f.Under("spec.priorityClassName"):
 			a.restart(f)

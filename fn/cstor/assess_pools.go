@@ -152,7 +152,7 @@ func (a assessment) renders(claim inventory.Key, hostname string) bool {
 // among these.
 func (a assessment) claimedOutside(names []string) []string {
 	var outside []string
-	for _, d := range a.facts.ClaimedBy(a.Ref.Namespace, a.Ref.Name) {
+	for _, d := range pool.LiveOf(a.facts).ClaimedBy(a.Ref.Namespace, a.Ref.Name) {
 		if !slices.Contains(names, d.Name) {
 			outside = append(outside, d.Name)
 		}

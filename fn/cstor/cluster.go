@@ -23,7 +23,7 @@ import (
 
 // Start implements system.Renderer. The specs come in order of namespace and name.
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
-	live := pool.NewLive(in.Facts)
+	live := pool.LiveOf(in.Facts)
 	r := make(rendering, len(specs))
 	for i, spec := range specs {
 		r[i] = newCluster(spec, in.Facts, live, in.Disks)
@@ -70,7 +70,7 @@ type member struct {
 	reason   string          // why it was chosen, one word
 	node     *inventory.Node // nil if the node is missing from the snapshot
 	before   *nodePool       // nil for a new pool
-	volumes  []*volume       // of cloud disks
+	cloud    []*cloudDisk    // those of its disks that a cloud provides
 	disks
 	waiting bool // its new disks are not all there
 	leaving bool // its removal is allowed, and waits
@@ -103,7 +103,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	if in.failed() || in.lock.cluster != nil {
 		return c
 	}
-	if claimed := len(facts.ClaimedBy(n.namespace, n.name)); claimed > 0 {
+	if claimed := len(pool.LiveOf(facts).ClaimedBy(n.namespace, n.name)); claimed > 0 {
 		in.report(finding.Warning, "pools-unknown", "",
 			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if it lives, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", finding.Count(claimed, "block device"))
 	}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
@@ -108,7 +107,7 @@ func readConfig(spec *system.Spec) (config, error) {
 			Key: text("key"), Operator: text("operator"), Value: text("value"), Effect: text("effect"),
 		})
 	}
-	for tag := range strings.SplitSeq(spec.Object.Annotation(inventory.AnnotationAllowedTag), ",") {
+	for tag := range strings.SplitSeq(spec.Object.Annotation(pool.AnnotationAllowedTags), ",") {
 		// The operator does not trim the entries; an entry with a space never matches there.
 		if tag != "" && !slices.Contains(c.allowedTags, tag) {
 			c.allowedTags = append(c.allowedTags, tag)

@@ -2,7 +2,7 @@ package cstor
 
 import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
-	csvolume "github.com/poolwright/poolwright/fn/cstor/volume"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
 )
 
 // API groups, and the versions of them that are rendered.
@@ -11,7 +11,7 @@ const (
 	daoVersion     = daoGroup + "/v1alpha1"
 	cstorGroup     = pool.APIGroup
 	cstorVersion   = cstorGroup + "/v1"
-	cstorDriver    = csvolume.Driver
+	cstorDriver    = volume.Driver
 	deviceGroup    = "openebs.io"
 	deviceVersion  = deviceGroup + "/v1alpha1"
 	admissionGroup = "admissionregistration.k8s.io"
@@ -31,8 +31,8 @@ const (
 const (
 	poolClusterKind        = pool.ClusterKind
 	poolInstanceKind       = pool.InstanceKind
-	cstorVolumeConfigKind  = csvolume.ConfigKind
-	cstorVolumeKind        = csvolume.TargetKind
+	cstorVolumeConfigKind  = volume.ConfigKind
+	cstorVolumeKind        = volume.TargetKind
 	cstorVolumeReplicaKind = pool.ReplicaKind
 	blockDeviceKind        = "BlockDevice"
 	blockDeviceClaimKind   = "BlockDeviceClaim"

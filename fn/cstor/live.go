@@ -38,7 +38,7 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
 		l.instances[i.Hostname] = i
 	}
 	// A disk that waits to take the place of another is in no pool yet.
-	for _, d := range facts.ClaimedBy(n.namespace, n.name) {
+	for _, d := range pool.LiveOf(facts).ClaimedBy(n.namespace, n.name) {
 		if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
 			l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
 		}

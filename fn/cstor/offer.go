@@ -101,27 +101,6 @@ func checkFields(in *input, field string, terms []selector.Term) {
 	}
 }
 
-// elsewhere refuses a device whose two statements of its node disagree.
-func elsewhere(d *inventory.BlockDevice, node *inventory.Node) string {
-	if node == nil || d.NodeName == "" || d.NodeName == node.Name || d.NodeName == node.Hostname {
-		return ""
-	}
-	return fmt.Sprintf("its hostname label says node %s and spec.nodeAttributes.nodeName says %s", node.Name, d.NodeName)
-}
-
-// isVolume refuses a device that is a PersistentVolume: what is on it is somebody's, or
-// will be. Of several, the first is named.
-func isVolume(volumes []*inventory.Volume) string {
-	if len(volumes) == 0 {
-		return ""
-	}
-	v := volumes[0]
-	if v.Claim.Name == "" {
-		return "it is PersistentVolume " + v.Name
-	}
-	return fmt.Sprintf("it is PersistentVolume %s of claim %s/%s", v.Name, v.Claim.Namespace, v.Claim.Name)
-}
-
 // cacheSelects reports whether the write cache asks for such a device.
 func (st *stock) cacheSelects(d *inventory.BlockDevice) bool {
 	switch w := st.cfg.Spec.PoolConfig.WriteCache; {

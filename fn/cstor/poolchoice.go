@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -36,7 +35,7 @@ func (c *poolChoice) cluster() (*pool.Cluster, []*member) {
 	spec := &c.cfg.Spec.PoolConfig
 	cluster := &pool.Cluster{
 		Namespace: c.namespace, Name: c.name,
-		AllowedTags: c.spec.Object.Annotation(inventory.AnnotationAllowedTag),
+		AllowedTags: c.spec.Object.Annotation(pool.AnnotationAllowedTags),
 		Resources:   c.cfg.resources, AuxResources: c.cfg.auxResources, Tolerations: c.cfg.podTolerations,
 		PriorityClassName: spec.PriorityClassName,
 	}
@@ -60,7 +59,7 @@ func (c *poolChoice) removeAll() {
 		return
 	}
 	for _, i := range c.live.all {
-		if n := c.facts.Replicas(c.namespace, i.Name); n > 0 {
+		if n := c.state.Live.Replicas(c.namespace, i.Name); n > 0 {
 			c.report(finding.Error, "pool-in-use", "",
 				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", i.Hostname, i.Name, finding.Count(n, "volume replica"))
 		}

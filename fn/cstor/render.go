@@ -28,7 +28,7 @@ func (f *manifests) addMembers(members []*member) {
 	f.addPlan(members)
 	for _, m := range members {
 		f.addStorageSet(m)
-		for _, v := range m.volumes {
+		for _, v := range m.cloud {
 			f.addVolume(m, v)
 		}
 	}
@@ -145,7 +145,7 @@ func (p *provisioner) node() d.Node {
 }
 
 // addVolume adds the Storage, its claim, and its attachment once it is bound.
-func (f *manifests) addVolume(m *member, v *volume) {
+func (f *manifests) addVolume(m *member, v *cloudDisk) {
 	storage := krm.Make(daoVersion, storageKind, f.namespace, v.name, d.F("spec", d.Object(
 		d.F("capacity", d.Text(v.capacity)),
 		d.F("nodeName", d.Text(m.name)),
@@ -194,7 +194,7 @@ func (f *manifests) addPoolCluster(cluster *pool.Cluster, members []*member) {
 func (f *manifests) attachments(members []*member) []krm.ID {
 	var needs []krm.ID
 	for _, m := range members {
-		for _, v := range m.volumes {
+		for _, v := range m.cloud {
 			if v.pvName != "" {
 				needs = append(needs, krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: attachmentName(f.namespace, v.name)})
 				break

@@ -100,7 +100,7 @@ func (s *standing) checkRendered() {
 		return
 	}
 	// Its pools and claims tell of what was applied, too.
-	rendered, applied := 0, len(s.instances)+len(s.facts.ClaimedBy(s.namespace, s.name))
+	rendered, applied := 0, len(s.instances)+len(pool.LiveOf(s.facts).ClaimedBy(s.namespace, s.name))
 	for _, o := range s.Before {
 		if o.Group() == daoGroup {
 			continue

@@ -24,7 +24,7 @@ func (s *standing) checkPoolCluster() {
 	if s.before.cluster != nil {
 		rendered = s.before.cluster.Object
 	}
-	switch claimed := len(s.facts.ClaimedBy(s.namespace, s.name)); {
+	switch claimed := len(pool.LiveOf(s.facts).ClaimedBy(s.namespace, s.name)); {
 	case s.live == nil && (len(s.instances) > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace):
 		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
 			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
@@ -216,9 +216,9 @@ func vanished(facts *inventory.Facts, cluster *pool.Cluster, hostname string) (n
 		return "", false
 	}
 	for _, r := range facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
-		name := r.Label(inventory.LabelPoolInstance)
+		name := r.Label(pool.LabelInstance)
 		instance := krm.ID{Group: cstorGroup, Kind: poolInstanceKind, Namespace: r.Namespace, Name: name}
-		if r.Namespace == cluster.Namespace && r.Annotation(inventory.AnnotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, cluster.Name+"-") {
+		if r.Namespace == cluster.Namespace && r.Annotation(pool.AnnotationReplicaHost) == hostname && facts.Object(instance) == nil && strings.HasPrefix(name, cluster.Name+"-") {
 			return name, true
 		}
 	}

@@ -3,6 +3,7 @@ package cstor
 import (
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -62,7 +63,7 @@ func poolKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Version: "v1", Role: system.RoleRendered, Stateful: true, Release: release,
 			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, Health: true,
-			Keep: "spec status{desiredInstances healthyInstances provisionedInstances}", Annotations: []string{inventory.AnnotationAllowedTag},
+			Keep: "spec status{desiredInstances healthyInstances provisionedInstances}", Annotations: []string{pool.AnnotationAllowedTags},
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,
@@ -82,7 +83,7 @@ func poolKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumereplicas", Names: []string{"cvr"}, Health: true,
-			Keep: "status{phase}", Annotations: []string{inventory.AnnotationReplicaHost},
+			Keep: "status{phase}", Annotations: []string{pool.AnnotationReplicaHost},
 		},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
-	csvolume "github.com/poolwright/poolwright/fn/cstor/volume"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -18,7 +18,7 @@ import (
 type forest struct {
 	facts    *inventory.Facts
 	pools    *pool.Live
-	volumes  *csvolume.Index
+	volumes  *volume.Index
 	clusters []inventory.Key                    // those that are there, or that pools or volumes name
 	users    map[inventory.Key][]*pool.Instance // of a block device
 	planned  []plannedPool                      // by pool clusters
@@ -51,7 +51,7 @@ func newForest(facts *inventory.Facts) *forest {
 			f.users[disk] = append(f.users[disk], i)
 		}
 	}
-	f.volumes = csvolume.NewIndex(facts, slices.Collect(maps.Keys(clusters)), func(instance inventory.Key) inventory.Key {
+	f.volumes = volume.NewIndex(facts, slices.Collect(maps.Keys(clusters)), func(instance inventory.Key) inventory.Key {
 		if i := f.pools.Instance(instance); i != nil {
 			return i.Cluster()
 		}

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	csvolume "github.com/poolwright/poolwright/fn/cstor/volume"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -31,7 +32,7 @@ func (f *forest) volumesOf(cluster inventory.Key) []*health.Tree {
 }
 
 // volume is a volume from its claim, or from as far up as there is anything.
-func (f *forest) volume(v *csvolume.Chain) *health.Tree {
+func (f *forest) volume(v *volume.Chain) *health.Tree {
 	switch pv := v.Volume; {
 	case v.Claim != nil:
 		return f.claim(v.Claim)
@@ -104,7 +105,7 @@ func (f *forest) persistentVolume(o *krm.Object) *health.Tree {
 }
 
 // config is a CStorVolumeConfig and what is below it.
-func (f *forest) config(v *csvolume.Chain) *health.Tree {
+func (f *forest) config(v *volume.Chain) *health.Tree {
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeConfigKind, Namespace: v.Namespace, Name: v.Name}
 	if v.Config == nil {
 		t := health.Absent(ref, "")
@@ -131,7 +132,7 @@ func (f *forest) config(v *csvolume.Chain) *health.Tree {
 }
 
 // target is a CStorVolume with its replicas.
-func (f *forest) target(v *csvolume.Chain) *health.Tree {
+func (f *forest) target(v *volume.Chain) *health.Tree {
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeKind, Namespace: v.Namespace, Name: v.Name}
 	t := health.Absent(ref, "")
 	if v.Target != nil {
@@ -150,23 +151,23 @@ func (f *forest) target(v *csvolume.Chain) *health.Tree {
 // replica is a replica with its pool and disks.
 func (f *forest) replica(o *krm.Object) *health.Tree {
 	t := f.replicaAlone(o)
-	instance := inventory.Key{Namespace: o.Namespace, Name: csvolume.InstanceOf(o)}
+	instance := inventory.Key{Namespace: o.Namespace, Name: volume.InstanceOf(o)}
 	if i := f.pools.Instance(instance); i != nil {
 		return under(t, f.pool(i))
 	}
 	why := "the replica names it"
-	if host := o.Annotation(inventory.AnnotationReplicaHost); host != "" {
+	if host := o.Annotation(pool.AnnotationReplicaHost); host != "" {
 		why += ", on host " + host
 	}
 	return under(t, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: poolInstanceKind, Namespace: instance.Namespace, Name: instance.Name}, why))
 }
 
 func (f *forest) replicaAlone(o *krm.Object) *health.Tree {
-	return &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: csvolume.ReplicaPhase(o)}
+	return &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: volume.ReplicaPhase(o)}
 }
 
 // hit is a volume upwards, with what the loss of some replicas means to it.
-func (f *forest) hit(v *csvolume.Chain, lost []*krm.Object, ifWhat string) *health.Tree {
+func (f *forest) hit(v *volume.Chain, lost []*krm.Object, ifWhat string) *health.Tree {
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeKind, Namespace: v.Namespace, Name: v.Name}
 	t := health.Absent(ref, "")
 	if v.Target != nil {
@@ -175,7 +176,7 @@ func (f *forest) hit(v *csvolume.Chain, lost []*krm.Object, ifWhat string) *heal
 	if ifWhat != "" {
 		var pools []string
 		for _, r := range lost {
-			pools = append(pools, csvolume.InstanceOf(r))
+			pools = append(pools, volume.InstanceOf(r))
 		}
 		left, fate := v.Healthy(pools), "goes on"
 		if left < v.Quorum() {

@@ -18,16 +18,13 @@ const Folder = "inventory"
 
 // Labels and annotations that other systems put on facts.
 const (
-	LabelHostname        = "kubernetes.io/hostname"
-	LabelZone            = "topology.kubernetes.io/zone"
-	LabelPoolCluster     = "openebs.io/cstor-pool-cluster"
-	LabelPoolInstance    = "cstorpoolinstance.openebs.io/name"
-	LabelBlockDeviceTag  = "openebs.io/block-device-tag"
-	AnnotationAllowedTag = "openebs.io/allowed-bd-tags"
+	LabelHostname       = "kubernetes.io/hostname"
+	LabelZone           = "topology.kubernetes.io/zone"
+	LabelPoolCluster    = "openebs.io/cstor-pool-cluster"
+	LabelBlockDeviceTag = "openebs.io/block-device-tag"
 	// On a block device claim, the block device that is replaced.
 	AnnotationPredecessor = "openebs.io/bd-predecessor"
-	// On a volume replica, the host of its pool; on a claim, the node that it is for.
-	AnnotationReplicaHost  = "cstorpoolinstance.openebs.io/hostname"
+	// On a claim, the node that it is for.
 	AnnotationSelectedNode = "volume.kubernetes.io/selected-node"
 )
 
@@ -53,9 +50,6 @@ type Facts struct {
 	pvcs      map[Key]*VolumeClaim
 	volumes   map[string]*Volume
 	attached  map[string]map[string]*Attachment // by volume and node
-	pools     map[Key]*krm.Object
-	instances map[Key][]*PoolInstance // by pool cluster
-	replicas  map[Key]int             // by pool instance
 	objects   map[krm.ID]*krm.Object
 	kinds     map[krm.GroupKind][]*krm.Object // by group and kind
 	wholes    map[string][]*krm.Object        // Inventories, by the plural of the kind in them
@@ -75,21 +69,18 @@ func NewLive(objects []*krm.Object) *Facts {
 // New indexes facts.
 func New(objects []*krm.Object) *Facts {
 	f := &Facts{
-		nodes:     map[string]*Node{},
-		hosts:     map[string][]*Node{},
-		devices:   map[Key]*BlockDevice{},
-		byHost:    map[string][]*BlockDevice{},
-		claims:    map[Key]*Claim{},
-		claimsOf:  map[Key][]*Claim{},
-		pvcs:      map[Key]*VolumeClaim{},
-		volumes:   map[string]*Volume{},
-		attached:  map[string]map[string]*Attachment{},
-		pools:     map[Key]*krm.Object{},
-		instances: map[Key][]*PoolInstance{},
-		replicas:  map[Key]int{},
-		objects:   make(map[krm.ID]*krm.Object, len(objects)),
-		kinds:     map[krm.GroupKind][]*krm.Object{},
-		wholes:    map[string][]*krm.Object{},
+		nodes:    map[string]*Node{},
+		hosts:    map[string][]*Node{},
+		devices:  map[Key]*BlockDevice{},
+		byHost:   map[string][]*BlockDevice{},
+		claims:   map[Key]*Claim{},
+		claimsOf: map[Key][]*Claim{},
+		pvcs:     map[Key]*VolumeClaim{},
+		volumes:  map[string]*Volume{},
+		attached: map[string]map[string]*Attachment{},
+		objects:  make(map[krm.ID]*krm.Object, len(objects)),
+		kinds:    map[krm.GroupKind][]*krm.Object{},
+		wholes:   map[string][]*krm.Object{},
 	}
 	f.links = sync.OnceValue(func() linkIndex { return newLinkIndex(f.Devices) })
 	f.volumesOn = sync.OnceValue(f.findVolumes)
@@ -107,9 +98,6 @@ func New(objects []*krm.Object) *Facts {
 	slices.SortFunc(f.Devices, byName)
 	for _, devices := range f.byHost {
 		slices.SortFunc(devices, byName)
-	}
-	for _, instances := range f.instances {
-		slices.SortFunc(instances, func(a, b *PoolInstance) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return f
 }
@@ -157,14 +145,6 @@ func (f *Facts) add(o *krm.Object) {
 			return // the controller may have made one, too
 		}
 		f.attached[volume][node] = a
-	case "cstor.openebs.io/CStorPoolCluster":
-		f.pools[key] = o
-	case "cstor.openebs.io/CStorPoolInstance":
-		i := &PoolInstance{Object: o, Name: o.Name, Hostname: PoolHost(o)}
-		cluster := Key{o.Namespace, o.Label(LabelPoolCluster)}
-		f.instances[cluster] = append(f.instances[cluster], i)
-	case "cstor.openebs.io/CStorVolumeReplica":
-		f.replicas[Key{o.Namespace, o.Label(LabelPoolInstance)}]++
 	case "poolwright.io/Inventory":
 		name := o.Name
 		if items := o.Node.Seq("items"); len(items) > 0 {
@@ -270,61 +250,6 @@ func (f *Facts) AttachedTo(volume string) []string {
 	return slices.Sorted(maps.Keys(f.attached[volume]))
 }
 
-// PoolCluster returns the live CStorPoolCluster, or nil.
-func (f *Facts) PoolCluster(namespace, name string) *krm.Object { return f.pools[Key{namespace, name}] }
-
-// PoolClusters lists all live CStorPoolClusters, by namespace and name.
-func (f *Facts) PoolClusters() []*krm.Object {
-	return slices.SortedFunc(maps.Values(f.pools), func(a, b *krm.Object) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-}
-
-// OtherPoolInstances lists the instances of the pool clusters that are not the
-// caller's, by namespace and name.
-func (f *Facts) OtherPoolInstances(own func(Key) bool) []*PoolInstance {
-	var others []*PoolInstance
-	for cluster, instances := range f.instances {
-		if !own(cluster) {
-			others = append(others, instances...)
-		}
-	}
-	slices.SortFunc(others, func(a, b *PoolInstance) int {
-		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	return others
-}
-
-// PoolHost is the hostname of the node that a CStorPoolInstance is on.
-func PoolHost(o *krm.Object) string {
-	return cmp.Or(o.Label(LabelHostname), o.Node.Str("spec", "hostName"))
-}
-
-// ClaimedBy lists the devices that are claimed by a pool cluster.
-func (f *Facts) ClaimedBy(namespace, cluster string) []*BlockDevice {
-	var claimed []*BlockDevice
-	for _, d := range f.Devices {
-		if claim := f.ClaimOf(d); claim != nil && d.Namespace == namespace && claim.PoolCluster == cluster {
-			claimed = append(claimed, d)
-		}
-	}
-	return claimed
-}
-
-// PoolInstances returns the instances of a CStorPoolCluster, by name.
-func (f *Facts) PoolInstances(namespace, cluster string) []*PoolInstance {
-	return f.instances[Key{namespace, cluster}]
-}
-
-// Replicas counts the volume replicas on a pool instance.
-func (f *Facts) Replicas(namespace, instance string) int { return f.replicas[Key{namespace, instance}] }
-
 // Claim is a BlockDeviceClaim. PoolCluster is empty when it is not for one. Predecessor
 // is the block device that the claimed one takes, or was to take, the place of.
 type Claim struct{ Name, PoolCluster, Predecessor string }
-
-// PoolInstance is a CStorPoolInstance.
-type PoolInstance struct {
-	Name, Hostname string
-	Object         *krm.Object
-}

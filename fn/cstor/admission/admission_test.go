@@ -85,7 +85,7 @@ func newState(t testing.TB, facts string) State {
 		t.Fatal(err)
 	}
 	f := inventory.New(objects)
-	return NewState(f, pool.NewLive(f))
+	return NewState(f, pool.LiveOf(f))
 }
 
 // cluster reads pools in short: "n1 mirror a1,b1 c1,d1 | stripe e1; ..." is a pool on n1

@@ -54,7 +54,7 @@ func (s State) Disk(cluster *pool.Cluster, hostname, name string, added bool) (P
 	case d.Tagged && !slices.Contains(strings.Split(cluster.AllowedTags, ","), d.Tag):
 		p.Outcome, p.Rule = Ignored, "disk-tag"
 		p.Text = fmt.Sprintf("is tagged %q, and its claim is never answered", d.Tag)
-		p.Remedy = "allow the tag with the annotation " + inventory.AnnotationAllowedTag
+		p.Remedy = "allow the tag with the annotation " + pool.AnnotationAllowedTags
 	default:
 		return p, false
 	}

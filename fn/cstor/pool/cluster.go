@@ -48,7 +48,7 @@ func DecodeCluster(o *krm.Object) *Cluster {
 	spec := o.Node.Get("spec")
 	c := &Cluster{
 		Object: o, Namespace: o.Namespace, Name: o.Name,
-		AllowedTags:       o.Annotation(inventory.AnnotationAllowedTag),
+		AllowedTags:       o.Annotation(AnnotationAllowedTags),
 		Resources:         spec.Get("resources"),
 		AuxResources:      spec.Get("auxResources"),
 		Tolerations:       spec.Get("tolerations"),
@@ -142,7 +142,7 @@ func (c *Cluster) Encode() *krm.Object {
 	}
 	o := krm.Make(apiVersion, ClusterKind, c.Namespace, c.Name, document.F("spec", spec))
 	if c.AllowedTags != "" {
-		o.SetAnnotation(inventory.AnnotationAllowedTag, c.AllowedTags)
+		o.SetAnnotation(AnnotationAllowedTags, c.AllowedTags)
 	}
 	return o
 }

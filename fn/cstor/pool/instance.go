@@ -16,6 +16,13 @@ const (
 	ReplicaKind  = "CStorVolumeReplica"
 )
 
+// Labels and annotations that cStor puts on its objects, and reads.
+const (
+	LabelInstance         = "cstorpoolinstance.openebs.io/name"     // on a volume replica
+	AnnotationReplicaHost = "cstorpoolinstance.openebs.io/hostname" // on a volume replica, the host of its pool
+	AnnotationAllowedTags = "openebs.io/allowed-bd-tags"            // on a CStorPoolCluster
+)
+
 // Instance is a CStorPoolInstance: one pool as the operators run it.
 type Instance struct {
 	Object   *krm.Object

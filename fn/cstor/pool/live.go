@@ -8,22 +8,24 @@ type Live struct {
 	all       []*Instance
 	clusters  map[inventory.Key]*Cluster
 	instance  map[inventory.Key]*Instance
-	instances map[inventory.Key][]*Instance // by cluster
-	replicas  map[inventory.Key]int         // by instance
+	instances map[inventory.Key][]*Instance              // by cluster
+	replicas  map[inventory.Key]int                      // by instance
+	claimed   map[inventory.Key][]*inventory.BlockDevice // by cluster
 }
 
 type liveKey struct{}
 
-// LiveOf is what some facts show of all cStor pools.
-func LiveOf(facts *inventory.Facts) *Live { return inventory.Once(facts, liveKey{}, NewLive) }
+// LiveOf is what some facts show of all cStor pools, decoded once. Nobody changes it.
+func LiveOf(facts *inventory.Facts) *Live { return inventory.Once(facts, liveKey{}, readLive) }
 
-// NewLive decodes the pools among the facts.
-func NewLive(facts *inventory.Facts) *Live {
+// readLive decodes the pools among the facts.
+func readLive(facts *inventory.Facts) *Live {
 	l := &Live{
 		clusters:  map[inventory.Key]*Cluster{},
 		instance:  map[inventory.Key]*Instance{},
 		instances: map[inventory.Key][]*Instance{},
 		replicas:  map[inventory.Key]int{},
+		claimed:   map[inventory.Key][]*inventory.BlockDevice{},
 	}
 	for _, o := range facts.Objects(APIGroup, ClusterKind) {
 		c := DecodeCluster(o)
@@ -37,7 +39,13 @@ func NewLive(facts *inventory.Facts) *Live {
 		l.instances[i.Cluster()] = append(l.instances[i.Cluster()], i)
 	}
 	for _, o := range facts.Objects(APIGroup, ReplicaKind) {
-		l.replicas[inventory.Key{Namespace: o.Namespace, Name: o.Label(inventory.LabelPoolInstance)}]++
+		l.replicas[inventory.Key{Namespace: o.Namespace, Name: o.Label(LabelInstance)}]++
+	}
+	for _, d := range facts.Devices {
+		if claim := facts.ClaimOf(d); claim != nil && claim.PoolCluster != "" {
+			cluster := inventory.Key{Namespace: d.Namespace, Name: claim.PoolCluster}
+			l.claimed[cluster] = append(l.claimed[cluster], d)
+		}
 	}
 	return l
 }
@@ -61,4 +69,9 @@ func (l *Live) Instance(key inventory.Key) *Instance { return l.instance[key] }
 // Replicas counts the volume replicas on an instance.
 func (l *Live) Replicas(namespace, instance string) int {
 	return l.replicas[inventory.Key{Namespace: namespace, Name: instance}]
+}
+
+// ClaimedBy lists the block devices that are claimed for a cluster, by name.
+func (l *Live) ClaimedBy(namespace, cluster string) []*inventory.BlockDevice {
+	return l.claimed[inventory.Key{Namespace: namespace, Name: cluster}]
 }

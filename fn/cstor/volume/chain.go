@@ -5,6 +5,7 @@ package volume
 import (
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -111,4 +112,4 @@ func ReplicaPhase(replica *krm.Object) health.Phase {
 }
 
 // InstanceOf names the pool instance that a replica is on.
-func InstanceOf(replica *krm.Object) string { return replica.Label(inventory.LabelPoolInstance) }
+func InstanceOf(replica *krm.Object) string { return replica.Label(pool.LabelInstance) }

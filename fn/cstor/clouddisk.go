@@ -14,8 +14,8 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// volume is one cloud disk of a member, from its Storage to its block device.
-type volume struct {
+// cloudDisk is one disk of a member that a cloud provides, from its Storage to its block device.
+type cloudDisk struct {
 	name     string // of the Storage and of the claim
 	role     role
 	capacity string
@@ -67,8 +67,8 @@ type cloudDisks struct {
 func (c *cloudDisks) place(m *member) {
 	disk, w := &c.cfg.Spec.DiskConfig, c.cfg.Spec.PoolConfig.WriteCache
 	if c.cfg.external() {
-		m.addVolumes(c.input, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
-		m.addVolumes(c.input, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
+		m.addCloudDisks(c.input, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
+		m.addCloudDisks(c.input, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
 	}
 	if c.cfg.cacheExternal() {
 		count := w.Count
@@ -76,11 +76,11 @@ func (c *cloudDisks) place(m *member) {
 			// No pool gets another write cache than it has, so none is bought for it.
 			count = min(count, len(m.before.Cache.Disks()))
 		}
-		m.addVolumes(c.input, cache, count, w.Capacity, w.ExternalProvisioner)
+		m.addCloudDisks(c.input, cache, count, w.Capacity, w.ExternalProvisioner)
 	}
 
 	var unbound, unseen, unchanged []string
-	for _, v := range m.volumes {
+	for _, v := range m.cloud {
 		if c.keepClaim(v) {
 			unchanged = append(unchanged, v.name)
 		}
@@ -110,7 +110,7 @@ func (c *cloudDisks) place(m *member) {
 
 // keepClaim keeps the size and the class of a claim that is bound. It reports
 // whether the spec asks for others.
-func (c *cloudDisks) keepClaim(v *volume) bool {
+func (c *cloudDisks) keepClaim(v *cloudDisk) bool {
 	claim := c.lock.objects[c.claimID(v.name)]
 	if claim == nil || !c.holdsData(claim) {
 		return false
@@ -127,11 +127,11 @@ func (c *cloudDisks) keepClaim(v *volume) bool {
 	return true
 }
 
-// addVolumes adds the volumes of one role. A disk of an earlier pool that
+// addCloudDisks adds the cloud disks of one role. A disk of an earlier pool that
 // Poolwright did not provision is left as it is.
-func (m *member) addVolumes(c *input, r role, count int, capacity string, p *provisioner) {
+func (m *member) addCloudDisks(c *input, r role, count int, capacity string, p *provisioner) {
 	for i := range count {
-		v := &volume{name: c.storage(m.name, r, i), role: r, capacity: capacity, provisioner: p}
+		v := &cloudDisk{name: c.storage(m.name, r, i), role: r, capacity: capacity, provisioner: p}
 		storage := c.lock.objects[c.storageID(v.name)]
 		if storage != nil {
 			v.override = storage.Annotation(krm.AnnotationBlockDevice)
@@ -147,13 +147,13 @@ func (m *member) addVolumes(c *input, r role, count int, capacity string, p *pro
 				v.device = pooled[i]
 			}
 		}
-		m.volumes = append(m.volumes, v)
+		m.cloud = append(m.cloud, v)
 	}
 }
 
 // bind finds the volume that the claim is bound to: in the snapshot, or in the
 // attachment that was rendered when an earlier snapshot showed it.
-func (c *cloudDisks) bind(m *member, v *volume) {
+func (c *cloudDisks) bind(m *member, v *cloudDisk) {
 	if claim := c.facts.VolumeClaim(c.namespace, v.name); claim != nil && claim.Bound {
 		v.pvName = claim.VolumeName
 	}
@@ -172,7 +172,7 @@ func (c *cloudDisks) bind(m *member, v *volume) {
 }
 
 // see finds the block device that a volume became on its node.
-func (c *cloudDisks) see(m *member, v *volume) {
+func (c *cloudDisks) see(m *member, v *cloudDisk) {
 	d := c.match(m, v)
 	kept := v.device
 	switch {
@@ -217,7 +217,7 @@ func (c *cloudDisks) see(m *member, v *volume) {
 }
 
 // verdict says whether a volume may be used as the block device that shows it.
-func (c *cloudDisks) verdict(v *volume, d *inventory.BlockDevice) disk.Verdict {
+func (c *cloudDisks) verdict(v *cloudDisk, d *inventory.BlockDevice) disk.Verdict {
 	want := c.want(nil)
 	want.Mine = c.mine
 	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
@@ -226,7 +226,7 @@ func (c *cloudDisks) verdict(v *volume, d *inventory.BlockDevice) disk.Verdict {
 	return c.ledger.Verdict(c.disk(d.Name), want)
 }
 
-func awaited(v *volume) string {
+func awaited(v *cloudDisk) string {
 	if v.pvName == "" {
 		return "its claim is not bound yet"
 	}
@@ -235,7 +235,7 @@ func awaited(v *volume) string {
 
 // match finds the one device of a volume; more than one, or one on another node,
 // is an error.
-func (c *cloudDisks) match(m *member, v *volume) *inventory.BlockDevice {
+func (c *cloudDisks) match(m *member, v *cloudDisk) *inventory.BlockDevice {
 	var found []*inventory.BlockDevice
 	switch {
 	case v.override != "":
@@ -271,7 +271,7 @@ func (c *cloudDisks) match(m *member, v *volume) *inventory.BlockDevice {
 }
 
 // driver is the one that made the volume; it knows best how it names disks.
-func (v *volume) driver(pv *inventory.Volume) string {
+func (v *cloudDisk) driver(pv *inventory.Volume) string {
 	if pv.Driver != "" {
 		return pv.Driver
 	}
@@ -280,7 +280,7 @@ func (v *volume) driver(pv *inventory.Volume) string {
 
 // storageError reports on a Storage, at its place in the output folder if it
 // was rendered already.
-func (c *cloudDisks) storageError(v *volume, rule, format string, args ...any) {
+func (c *cloudDisks) storageError(v *cloudDisk, rule, format string, args ...any) {
 	f := finding.Finding{
 		Severity: finding.Error, Rule: rule, Object: c.storageRef(v.name), Message: fmt.Sprintf(format, args...),
 		Pos: c.spec.Object.At(),
@@ -293,12 +293,12 @@ func (c *cloudDisks) storageError(v *volume, rule, format string, args ...any) {
 
 // assemble makes the pool of a member from the cloud disks that are there.
 func (c *cloudDisks) assemble(m *member) {
-	if len(m.volumes) == 0 && !c.cfg.external() {
+	if len(m.cloud) == 0 && !c.cfg.external() {
 		return
 	}
 	var devices, cached []string
 	complete := true
-	for _, v := range m.volumes {
+	for _, v := range m.cloud {
 		switch {
 		case v.role == spare:
 		case v.device == "":
