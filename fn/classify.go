@@ -33,8 +33,8 @@ type classified struct {
 
 	kinds     *system.Kinds
 	known     []schema.Kind
-	items     map[krm.ID]*krm.Object
-	factItems map[krm.ID]*krm.Object
+	items     identities
+	factItems identities
 }
 
 // classify tells specs, facts, the lock and everything else apart.
@@ -44,8 +44,8 @@ func classify(p Package, kinds *system.Kinds, known []schema.Kind) *classified {
 		others:    map[krm.ID]*krm.Object{},
 		kinds:     kinds,
 		known:     known,
-		items:     map[krm.ID]*krm.Object{},
-		factItems: make(map[krm.ID]*krm.Object, len(p.Objects)),
+		items:     identities{},
+		factItems: identities{},
 	}
 	for _, o := range p.Objects {
 		c.add(o, false)
@@ -84,11 +84,10 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		index = c.factItems
 	}
 	if o.Name != "" {
-		if first := index[o.ID()]; first != nil {
+		if first := index.first(o); first != o {
 			c.report(o, "duplicate", "", "is here twice, the first is %s; remove one", whereIs(first))
 			return
 		}
-		index[o.ID()] = o
 	}
 	switch {
 	case fact:
@@ -105,6 +104,25 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		c.others[o.ID()] = o
 		c.checkKind(o)
 	}
+}
+
+// identities are the objects that were seen, kind by kind: nearly all of a large package
+// are of two or three.
+type identities map[krm.GroupKind]map[inventory.Key]*krm.Object
+
+// first returns the first object of an identity, which o is if there was none.
+func (s identities) first(o *krm.Object) *krm.Object {
+	seen := s[o.GroupKind()]
+	if seen == nil {
+		seen = map[inventory.Key]*krm.Object{}
+		s[o.GroupKind()] = seen
+	}
+	key := inventory.Key{Namespace: o.Namespace, Name: o.Name}
+	if first := seen[key]; first != nil {
+		return first
+	}
+	seen[key] = o
+	return o
 }
 
 // isList reports whether an object is a List, or one of a kind, such as a NodeList.
@@ -176,7 +194,7 @@ func (c *classified) addConfig(config *krm.Object) {
 		c.config = config
 	case c.isSpec(config):
 		c.partial = true
-		if c.items[config.ID()] == nil {
+		if c.items.first(config) == config {
 			c.specs = append(c.specs, config)
 		}
 	default:

@@ -43,18 +43,17 @@ type Facts struct {
 
 	nodes     map[string]*Node
 	hosts     map[string][]*Node
-	devices   map[Key]*BlockDevice
+	devices   func() map[Key]*BlockDevice
 	byHost    map[string][]*BlockDevice
 	claims    map[Key]*Claim
 	claimsOf  map[Key][]*Claim // by block device
 	pvcs      map[Key]*VolumeClaim
 	volumes   map[string]*Volume
 	attached  map[string]map[string]*Attachment // by volume and node
-	objects   map[krm.ID]*krm.Object
-	kinds     map[krm.GroupKind][]*krm.Object // by group and kind
-	wholes    map[string][]*krm.Object        // Inventories, by the plural of the kind in them
-	live      bool                            // read from a cluster, not from files
-	read      sync.Map                        // see Once
+	kinds     map[krm.GroupKind]*ofKind
+	wholes    map[string][]*krm.Object // Inventories, by the plural of the kind in them
+	live      bool                     // read from a cluster, not from files
+	read      sync.Map                 // see Once
 	links     func() linkIndex
 	volumesOn func() map[*BlockDevice][]*Volume
 }
@@ -71,20 +70,30 @@ func New(objects []*krm.Object) *Facts {
 	f := &Facts{
 		nodes:    map[string]*Node{},
 		hosts:    map[string][]*Node{},
-		devices:  map[Key]*BlockDevice{},
 		byHost:   map[string][]*BlockDevice{},
 		claims:   map[Key]*Claim{},
 		claimsOf: map[Key][]*Claim{},
 		pvcs:     map[Key]*VolumeClaim{},
 		volumes:  map[string]*Volume{},
 		attached: map[string]map[string]*Attachment{},
-		objects:  make(map[krm.ID]*krm.Object, len(objects)),
-		kinds:    map[krm.GroupKind][]*krm.Object{},
+		kinds:    map[krm.GroupKind]*ofKind{},
 		wholes:   map[string][]*krm.Object{},
 	}
+	f.devices = sync.OnceValue(func() map[Key]*BlockDevice {
+		index := make(map[Key]*BlockDevice, len(f.Devices))
+		for _, d := range f.Devices {
+			index[Key{d.Namespace, d.Name}] = d
+		}
+		return index
+	})
 	f.links = sync.OnceValue(func() linkIndex { return newLinkIndex(f.Devices) })
 	f.volumesOn = sync.OnceValue(f.findVolumes)
+	var last *ofKind // most objects follow one of their kind
 	for _, o := range objects {
+		if kind := o.GroupKind(); last == nil || last.kind != kind {
+			last = f.of(kind)
+		}
+		last.objects = append(last.objects, o)
 		f.add(o)
 	}
 	byNodeName := func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) }
@@ -102,11 +111,32 @@ func New(objects []*krm.Object) *Facts {
 	return f
 }
 
+// ofKind is the facts of one kind. Those of the largest kinds are hardly ever looked up
+// one by one, and so are indexed when they first are.
+type ofKind struct {
+	kind    krm.GroupKind
+	objects []*krm.Object
+	index   func() map[Key]*krm.Object
+}
+
+// of returns the facts of a kind, made if there are none yet.
+func (f *Facts) of(kind krm.GroupKind) *ofKind {
+	k := f.kinds[kind]
+	if k == nil {
+		k = &ofKind{kind: kind}
+		k.index = sync.OnceValue(func() map[Key]*krm.Object {
+			index := make(map[Key]*krm.Object, len(k.objects))
+			for _, o := range k.objects {
+				index[Key{o.Namespace, o.Name}] = o
+			}
+			return index
+		})
+		f.kinds[kind] = k
+	}
+	return k
+}
+
 func (f *Facts) add(o *krm.Object) {
-	id := o.ID()
-	f.objects[id] = o
-	kind := id.GroupKind()
-	f.kinds[kind] = append(f.kinds[kind], o)
 	key := Key{o.Namespace, o.Name}
 	switch o.Group() + "/" + o.Kind {
 	case "/Node":
@@ -119,7 +149,6 @@ func (f *Facts) add(o *krm.Object) {
 	case "openebs.io/BlockDevice":
 		d := newBlockDevice(o)
 		f.Devices = append(f.Devices, d)
-		f.devices[key] = d
 		f.byHost[d.Hostname] = append(f.byHost[d.Hostname], d)
 	case "openebs.io/BlockDeviceClaim":
 		c := &Claim{Name: o.Name, PoolCluster: o.Label(LabelPoolCluster), Predecessor: o.Annotation(AnnotationPredecessor)}
@@ -163,11 +192,21 @@ func Once[T any](f *Facts, key any, read func(*Facts) T) T {
 }
 
 // Object returns the fact with this identity, or nil.
-func (f *Facts) Object(id krm.ID) *krm.Object { return f.objects[id] }
+func (f *Facts) Object(id krm.ID) *krm.Object {
+	k := f.kinds[id.GroupKind()]
+	if k == nil {
+		return nil
+	}
+	return k.index()[Key{id.Namespace, id.Name}]
+}
 
 // Objects lists the facts of a kind, by namespace and name.
 func (f *Facts) Objects(group, kind string) []*krm.Object {
-	return slices.SortedFunc(slices.Values(f.kinds[krm.GroupKind{Group: group, Kind: kind}]), func(a, b *krm.Object) int {
+	k := f.kinds[krm.GroupKind{Group: group, Kind: kind}]
+	if k == nil {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(k.objects), func(a, b *krm.Object) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }
@@ -176,7 +215,7 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 // object of it, or an Inventory of none. A snapshot names an Inventory after the plural
 // of its kind, and says if it is about one namespace only.
 func (f *Facts) Tells(group, kind, namespace string) bool {
-	known := len(f.kinds[krm.GroupKind{Group: group, Kind: kind}]) > 0
+	known := f.kinds[krm.GroupKind{Group: group, Kind: kind}] != nil
 	wholes := f.wholes[plural(kind)]
 	return f.live || known && len(wholes) == 0 || slices.ContainsFunc(wholes, func(o *krm.Object) bool {
 		scope := o.Annotation(krm.AnnotationScope)
@@ -204,7 +243,7 @@ func (f *Facts) Node(name string) *Node { return f.nodes[name] }
 func (f *Facts) Host(hostname string) []*Node { return f.hosts[hostname] }
 
 // Device returns a block device, or nil.
-func (f *Facts) Device(namespace, name string) *BlockDevice { return f.devices[Key{namespace, name}] }
+func (f *Facts) Device(namespace, name string) *BlockDevice { return f.devices()[Key{namespace, name}] }
 
 // DevicesOn returns the block devices that carry this hostname label.
 func (f *Facts) DevicesOn(hostname string) []*BlockDevice { return f.byHost[hostname] }
