@@ -186,10 +186,11 @@ func (r *recovery) rename(known *nodePool, p *pool.Pool) {
 	}
 }
 
-// restoreGroups takes back the RAID groups, and the disks of a stripe, that a live pool
-// has and the lock lacks.
+// restoreGroups takes back what a live pool has and the lock lacks: RAID groups, disks of
+// a group, and its RAID type.
 func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
 	lost := func(name string) bool { return !r.lock.pooled[name] }
+	shown := r.live.pool(known.Hostname) != nil // claims do not tell how disks are grouped
 	var back []string
 	restore := func(groups pool.Groups, raidType string, live pool.Groups) pool.Groups {
 		for _, group := range live {
@@ -202,11 +203,21 @@ func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
 			case len(missing) == len(group) && len(groups) < len(live):
 				groups = append(slices.Clone(groups), group)
 			default:
-				continue // replaced, which is judged elsewhere
+				i := slices.IndexFunc(groups, func(left pool.Group) bool { return isPart(left, group) })
+				if i < 0 || !shown {
+					continue // replaced, which is judged elsewhere
+				}
+				groups = slices.Clone(groups)
+				groups[i] = group
 			}
 			back = append(back, missing...)
 		}
 		return groups
+	}
+	if shown && p.RAIDType != "" && known.RAIDType != p.RAIDType {
+		r.report(finding.Warning, "raid-type-restored", "",
+			"the rendered pool on node %s is %s and the live one is %s, which a pool cannot change: it stays %s", known.node, known.RAIDType, p.RAIDType, p.RAIDType)
+		known.RAIDType = p.RAIDType
 	}
 	known.Data = restore(known.Data, known.RAIDType, p.Data)
 	if len(known.Cache) == 0 {
@@ -226,6 +237,11 @@ func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
 	}
 	r.report(finding.Warning, "group-taken-back", "",
 		"block devices %s live in the pool on node %s and are taken back: the rendered CStorPoolCluster had lost them, and disks cannot be taken out of a pool", finding.Names(back), known.node)
+}
+
+// isPart reports whether a RAID group is another that has lost disks.
+func isPart(left, whole pool.Group) bool {
+	return len(left) < len(whole) && !slices.ContainsFunc(left, func(name string) bool { return !slices.Contains(whole, name) })
 }
 
 // checkAdded holds the disks of a pool that the live one has not to the rules of choosing:
