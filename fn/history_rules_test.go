@@ -227,7 +227,8 @@ func (h *history) serialsOf(devices []string) []string {
 }
 
 // lifeIsKept: what the snapshot shows to live is in the output, unless consent names it,
-// or a person has put one disk of a group in the place of another.
+// or a person has put one disk of a group in the place of another. Known exception: a claim
+// alone does not show the pool of a disk that is in another node now.
 func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	pooled := map[string]bool{}
 	for _, u := range h.uses(after) {
@@ -238,6 +239,9 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	for _, s := range h.specs {
 		for _, p := range h.evidence(s.Name) {
 			for _, serial := range p.serials {
+				if p.by == "BlockDeviceClaim" && h.moved(before, s.Name, p.host, serial) {
+					continue
+				}
 				if pooled[s.Name+"/"+serial] || h.allows(s.Name, p.host) || h.going[s.Name+"/"+p.host] || h.replaced(before, s.Name, p, serial) {
 					continue
 				}
@@ -246,6 +250,13 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 		}
 	}
 	return nil
+}
+
+// moved reports whether rendered/ has a disk in a pool of another host.
+func (h *history) moved(rendered []*krm.Object, name, host, serial string) bool {
+	return slices.ContainsFunc(h.uses(rendered), func(u diskUse) bool {
+		return u.cluster == name && u.serial == serial && u.host != host
+	})
 }
 
 // replaced reports whether rendered/ has one other disk in the place of a live one.
@@ -310,7 +321,7 @@ func (h *history) consentIsTheLimit(before, after []*krm.Object) error {
 		if u.role != "pooled" || kept[u.cluster+"/"+u.serial] || h.allows(u.cluster, u.host) {
 			continue
 		}
-		if !h.knowsPools() {
+		if !h.knowsPools(u.cluster) {
 			return fmt.Errorf("%v: it went without consent, and the snapshot does not know whether it lives", u)
 		}
 	}
@@ -347,9 +358,10 @@ func (h *history) boundClaim(name string) bool {
 }
 
 // fixedPoint: to render again, with the facts in another order, changes nothing; nor does
-// the order matter the first time. Known exception: what is reserved for pools that wait
-// is free for others in the second render only.
-func (h *history) fixedPoint(before, after []*krm.Object) error {
+// the order matter the first time. Known exception: where pools, spares or growth wait, what
+// the first render gives up is free for others in the second only, and the third changes
+// nothing.
+func (h *history) fixedPoint(before, _ []*krm.Object) error {
 	shuffled := slices.Clone(h.facts())
 	rand.New(rand.NewPCG(1, uint64(h.turn))).Shuffle(len(shuffled), func(i, j int) {
 		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
@@ -361,18 +373,22 @@ func (h *history) fixedPoint(before, after []*krm.Object) error {
 		}
 	}
 	again := h.renderFacts(shuffled, reread(h.t, first))
-	if text(again) != text(first) && (finding.Failed(again.Findings) || !sameButSets(first, again)) {
+	if text(again) != text(first) && h.someWait(first, again) && !finding.Failed(again.Findings) {
+		first, again = again, h.renderFacts(shuffled, reread(h.t, again))
+	}
+	if text(again) != text(first) {
 		return fmt.Errorf("to render again changes the output:\n%s\nthen:\n%s", difference(text(first), text(again)), findings(again))
 	}
 	return nil
 }
 
-// sameButSets reports whether two outputs differ in storage sets only.
-func sameButSets(a, b Result) bool {
-	rest := func(r Result) []*krm.Object {
-		return slices.DeleteFunc(objectsOf(r), func(o *krm.Object) bool { return o.Kind == "CStorClusterStorageSet" })
-	}
-	return textOf(rest(a)) == textOf(rest(b))
+// someWait reports whether a render says that something of a pool waits.
+func (h *history) someWait(results ...Result) bool {
+	return slices.ContainsFunc(results, func(r Result) bool {
+		return slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
+			return strings.HasPrefix(f.Rule, "awaiting-") || strings.HasSuffix(f.Rule, "-wait") || strings.HasSuffix(f.Rule, "-waits") || f.Rule == "two-steps"
+		})
+	})
 }
 
 // lessFactsLoseNothing: without a kind among the facts, no pool, claim or attachment goes
@@ -402,9 +418,6 @@ func (h *history) lessFactsLoseNothing(before, after []*krm.Object) error {
 // free to change. Known exception: without the block devices, claims alone do not show a
 // pool yet, since they do not say on which host it is.
 func (h *history) forgetWhatDoesNotLive(things map[string]bool, unread string) {
-	if !h.knowsPools() {
-		return
-	}
 	lives := map[string]bool{}
 	for _, s := range h.specs {
 		for _, p := range h.evidence(s.Name) {
@@ -413,14 +426,21 @@ func (h *history) forgetWhatDoesNotLive(things map[string]bool, unread string) {
 			}
 		}
 	}
-	maps.DeleteFunc(things, func(thing string, _ bool) bool { return strings.HasPrefix(thing, "disk ") && !lives[thing] })
+	maps.DeleteFunc(things, func(thing string, _ bool) bool {
+		_, name, pooled := strings.Cut(thing, " in a pool of ")
+		return pooled && h.knowsPools(name) && !lives[thing]
+	})
 }
 
 func pooledDisk(name, serial string) string { return "disk " + serial + " in a pool of " + name }
 
-// knowsPools reports whether the snapshot has every kind that shows a pool.
-func (h *history) knowsPools() bool {
+// knowsPools reports whether the snapshot has the CStorPoolCluster, or every kind that would
+// show a pool.
+func (h *history) knowsPools(name string) bool {
 	s := &h.snapshot
+	if s.PoolCluster(name) != nil && s.Knows(cluster.Clusters) {
+		return true
+	}
 	return s.Knows(cluster.Clusters) && s.Knows(cluster.Instances) && s.Knows(cluster.Claims)
 }
 
@@ -497,7 +517,6 @@ func (h *history) settle() error {
 		h.apply()
 		h.cluster.ClaimDisks()
 		h.cluster.Reconcile()
-		h.know()
 		h.refresh()
 		before := h.rendered
 		if err := h.step(); err != nil {

@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 const eventsOfHistory = 50
 
 // TestHistories lives through what a hostile user does to a cluster and to its package:
-// after every event it renders, and holds the rules of history_rules_test.go.
+// after every event it renders, and holds the rules of hitoldrules_test.go.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	var seen tally
@@ -147,7 +148,7 @@ type history struct {
 	rendered []*krm.Object
 	commits  [][]*krm.Object // earlier contents of rendered/
 
-	serials map[string]string   // of each block device that there ever was
+	serials map[string]string   // of each block device, as far as anything says it
 	hosts   map[string][]string // names that the node of a host has had
 	going   map[string]bool     // pools whose removal was allowed, by cluster/host
 	read    cluster.Facts       // the snapshot
@@ -159,7 +160,7 @@ type history struct {
 func newHistory(t rapid.TB, s start) *history {
 	h := &history{
 		t: t, reader: cluster.NewReader(), specs: slices.Clone(s.specs),
-		serials: map[string]string{}, hosts: map[string][]string{}, going: map[string]bool{},
+		hosts: map[string][]string{}, going: map[string]bool{},
 	}
 	for i, disks := range s.nodes {
 		h.addNode(i, disks)
@@ -193,10 +194,23 @@ func (h *history) refresh() {
 	h.snapshot = cluster.Snapshot{Cluster: h.cluster.Clone()}
 }
 
-// know remembers what is called what.
-func (h *history) know() {
-	for _, d := range h.cluster.Devices {
-		h.serials[d.Name] = d.Serial + d.Handle
+// identify notes which disk each block device is, as far as the snapshot or a
+// storage set in rendered/ say: a name that none of them knows is a disk of its
+// own.
+func (h *history) identify() {
+	h.serials = map[string]string{}
+	for _, o := range h.rendered {
+		if o.Kind != "CStorClusterStorageSet" {
+			continue
+		}
+		for _, d := range o.Node.Seq("spec", "blockDevices") {
+			h.serials[d.Str("name")] = d.Str("serial")
+		}
+	}
+	if h.snapshot.Knows(cluster.Devices) {
+		for _, d := range h.snapshot.Devices {
+			h.serials[d.Name] = d.Serial + d.Handle
+		}
 	}
 	for _, n := range h.cluster.Nodes {
 		if !slices.Contains(h.hosts[n.Hostname], n.Name) {
@@ -206,16 +220,10 @@ func (h *history) know() {
 }
 
 // serial is the identity of a block device, whatever it is called now.
-func (h *history) serial(device string) string {
-	if serial := h.serials[device]; serial != "" {
-		return serial
-	}
-	return device
-}
+func (h *history) serial(device string) string { return cmp.Or(h.serials[device], device) }
 
 // live goes through the events, and then lets the cluster come to rest.
 func (h *history) live(events []event) error {
-	h.know()
 	for _, e := range events {
 		h.turn = e.C
 		what := e.happen(h)
@@ -223,7 +231,6 @@ func (h *history) live(events []event) error {
 			continue
 		}
 		h.told = append(h.told, what)
-		h.know()
 		if err := h.step(); err != nil {
 			return err
 		}
@@ -234,6 +241,7 @@ func (h *history) live(events []event) error {
 // step renders, holds the rules, and commits what was rendered.
 func (h *history) step() error {
 	before := h.rendered
+	h.identify()
 	h.read = h.reader.Read(h.t, &h.snapshot)
 	result := h.renderFacts(h.facts(), before)
 	h.last = result
