@@ -167,6 +167,13 @@ func (h *history) unfit(u diskUse) string {
 	return ""
 }
 
+// What shows a pool.
+const (
+	poolCluster  = "CStorPoolCluster"
+	poolInstance = "CStorPoolInstance"
+	deviceClaim  = "BlockDeviceClaim"
+)
+
 // livePool is what the snapshot shows of a pool: the CStorPoolCluster, or else its
 // instance, or else claims that are bound.
 type livePool struct {
@@ -200,19 +207,19 @@ func (h *history) evidence(name string) []*livePool {
 	}
 	if c := s.PoolCluster(name); c != nil && s.Knows(cluster.Clusters) {
 		for _, p := range c.Pools {
-			show("CStorPoolCluster", p.Hostname, p.Data)
+			show(poolCluster, p.Hostname, p.Data)
 		}
 	}
 	known := len(pools) > 0
 	for _, i := range s.Instances {
 		if i.Cluster == name && !known && s.Knows(cluster.Instances) {
-			show("CStorPoolInstance", i.Host, i.Pool.Data)
+			show(poolInstance, i.Host, i.Pool.Data)
 		}
 	}
 	for _, claim := range s.Claims {
 		d := s.Device(claim.Device)
 		if claim.Cluster == name && !known && claim.Bound && claim.Predecessor == "" && d != nil && !shown[h.serial(d.Name)] && s.Knows(cluster.Claims) && s.Knows(cluster.Devices) {
-			show("BlockDeviceClaim", d.Host, pool.Groups{{d.Name}})
+			show(deviceClaim, d.Host, pool.Groups{{d.Name}})
 		}
 	}
 	return slices.SortedFunc(maps.Values(pools), func(a, b *livePool) int { return strings.Compare(a.host, b.host) })
@@ -227,8 +234,9 @@ func (h *history) serialsOf(devices []string) []string {
 }
 
 // lifeIsKept: what the snapshot shows to live is in the output, unless consent names it,
-// or a person has put one disk of a group in the place of another. Known exception: a claim
-// alone does not show the pool of a disk that is in another node now.
+// or a person has put one disk of a group in the place of another. Known exception: an
+// instance or claims alone do not stand against a rendered pool of other disks on the host,
+// nor claims for a disk that is in another node now.
 func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	pooled := map[string]bool{}
 	for _, u := range h.uses(after) {
@@ -239,7 +247,7 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	for _, s := range h.specs {
 		for _, p := range h.evidence(s.Name) {
 			for _, serial := range p.serials {
-				if p.by == "BlockDeviceClaim" && h.moved(before, s.Name, p.host, serial) {
+				if p.by != poolCluster && h.contradicted(before, s.Name, p, serial) {
 					continue
 				}
 				if pooled[s.Name+"/"+serial] || h.allows(s.Name, p.host) || h.going[s.Name+"/"+p.host] || h.replaced(before, s.Name, p, serial) {
@@ -252,10 +260,11 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	return nil
 }
 
-// moved reports whether rendered/ has a disk in a pool of another host.
-func (h *history) moved(rendered []*krm.Object, name, host, serial string) bool {
+// contradicted reports whether rendered/ has other disks in the pool of a host, or has a disk
+// of it in the pool of another.
+func (h *history) contradicted(rendered []*krm.Object, name string, live *livePool, serial string) bool {
 	return slices.ContainsFunc(h.uses(rendered), func(u diskUse) bool {
-		return u.cluster == name && u.serial == serial && u.host != host
+		return u.cluster == name && u.role == "pooled" && (u.serial == serial) != (u.host == live.host)
 	})
 }
 
@@ -422,7 +431,7 @@ func (h *history) forgetWhatDoesNotLive(things map[string]bool, unread string) {
 	for _, s := range h.specs {
 		for _, p := range h.evidence(s.Name) {
 			for _, serial := range p.serials {
-				lives[pooledDisk(s.Name, serial)] = unread != cluster.Devices || p.by != "BlockDeviceClaim"
+				lives[pooledDisk(s.Name, serial)] = unread != cluster.Devices || p.by != deviceClaim
 			}
 		}
 	}
