@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,24 +24,39 @@ import (
 const eventsOfHistory = 50
 
 // TestHistories lives through what a hostile user does to a cluster and to its package:
-// after every event it renders, and holds the rules of hitoldrules_test.go.
+// after every event it renders, and holds the rules of history_rules_test.go. There are
+// -rapid.checks histories, the same in every run; others with -rapid.seed.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	var seen tally
-	rapid.Check(t, func(t *rapid.T) {
-		start := drawStart(t)
-		events := rapid.SliceOfN(rapid.Custom(drawEvent), eventsOfHistory, eventsOfHistory).Draw(t, "events")
-		h, err := replay(t, start, events)
+	starts := rapid.Custom(drawStart)
+	events := rapid.SliceOfN(rapid.Custom(drawEvent), eventsOfHistory, eventsOfHistory)
+	count, first := number(t, "rapid.checks"), number(t, "rapid.seed")
+	if testing.Short() {
+		count /= 5 // as rapid itself does
+	}
+	for seed := first; seed < first+count; seed++ {
+		s, happened := starts.Example(seed), events.Example(seed)
+		h, err := replay(t, s, happened)
 		if err != nil {
-			h, err = replay(t, start, shorten(t, start, events, err))
-			t.Fatalf("%v\n\n%s", err, h.story())
+			h, err = replay(t, s, shorten(t, s, happened, err))
+			t.Fatalf("-rapid.seed=%d: %v\n\n%s", seed, err, h.story())
 		}
 		seen.add(h.tally)
-	})
+	}
 	t.Logf("%+v", seen)
-	if !t.Failed() && (seen.Rendered == 0 || seen.Refused == 0 || seen.Pools == 0 || seen.Converged == 0) {
+	if seen.Rendered == 0 || seen.Refused == 0 || seen.Pools == 0 || seen.Converged == 0 {
 		t.Fatal("the histories show nothing")
 	}
+}
+
+// number is the value of a flag of rapid.
+func number(t *testing.T, name string) int {
+	n, err := strconv.Atoi(flag.Lookup(name).Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func replay(t rapid.TB, start start, events []event) (*history, error) {
@@ -47,8 +64,7 @@ func replay(t rapid.TB, start start, events []event) (*history, error) {
 	return h, h.live(events)
 }
 
-// shorten leaves out the events without which the same rule is broken. rapid alone leaves
-// too many of them, since each depends on those before it.
+// shorten leaves out the events without which the same rule is broken.
 func shorten(t rapid.TB, start start, events []event, first error) []event {
 	rule := func(err error) string {
 		var b broken
