@@ -80,6 +80,9 @@ func (a assessment) problem(names []string) (change.Risk, string) {
 	}
 	risk, text := change.Safe, ""
 	for _, name := range names {
+		if a.lives(name) {
+			continue // what is on it is the pool's own
+		}
 		held, lost := a.occupied(name), passes
 		problems := a.ofDisk[name]
 		if slices.ContainsFunc(problems, func(p admission.Problem) bool { return p.Outcome == admission.Refused }) {
@@ -111,6 +114,13 @@ func (a assessment) occupied(name string) string {
 		Mine: a.mine, Namespace: a.Ref.Namespace, PoolCluster: a.Ref.Name,
 		Volumes: func(v *inventory.Volume) bool { return a.renders(v.Claim, d.Node) },
 	}).Occupied()
+}
+
+// lives reports whether a device is in a live pool of the pool cluster.
+func (a assessment) lives(name string) bool {
+	return slices.ContainsFunc(a.ledger.Device(a.Ref.Namespace, name).Holders(), func(h disk.Holder) bool {
+		return h.Source == disk.Live && a.mine(h)
+	})
 }
 
 // mine reports whether a hold is one of the pool cluster, or one that loses nothing: what
@@ -253,6 +263,10 @@ func (a assessment) poolsAddedAndRemoved() {
 		}
 	}
 	for _, p := range added {
+		if len(p.Disks()) > 0 && !slices.ContainsFunc(p.Disks(), func(name string) bool { return !a.lives(name) }) {
+			a.judge(change.Safe, p.field, "the pool on %s lives already; nothing changes for it", p.Hostname)
+			continue
+		}
 		if risk, problem := a.problem(p.Disks()); problem != "" {
 			a.judge(risk, p.field, "%s", problem)
 			continue
