@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Status says how what each spec of a package asks for fares, in the order of the
+// Status is the health of what each spec of a package asks for, in the order of the
 // specs. The facts are those of the package, unless there are others. The findings are
 // the errors that are not about any one spec.
 func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, []finding.Finding) {

@@ -24,7 +24,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const statusLong = `Say in one line for each spec how its storage fares:
+const statusLong = `Say in one line for each spec whether its storage is healthy:
 
   OK           all that the spec asks for is there and well
   PROGRESSING  on its way: it comes right by itself, or with the usual next step,
@@ -86,7 +86,7 @@ func newStatus(s program) *cobra.Command {
 	var f statusFlags
 	cmd := &cobra.Command{
 		Use:               "status [DIR]",
-		Short:             "Say in one line how the storage of each spec fares",
+		Short:             "Say in one line whether the storage of each spec is healthy",
 		Long:              fmt.Sprintf(statusLong, wrap(fmt.Sprintf(statusCluster, specNames(s.function.Kinds())))),
 		Example:           statusExample,
 		Args:              atMost(1, "status takes one DIR"),

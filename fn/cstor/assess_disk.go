@@ -7,14 +7,14 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // replacement judges one disk of a redundant RAID group that is replaced: what is
 // on it must be elsewhere. Where that cannot be told, it is taken to be nowhere.
 func (a assessment) replacement(p *pool.Pool, out string) (change.Risk, string) {
-	if !survives(a.facts, a.Ref.Namespace, p, out) {
+	well := func(name string) bool { return isWell(a.facts.Device(a.Ref.Namespace, name)) }
+	if !p.Survives(out, well) {
 		return change.Destructive, "what is on it cannot be rebuilt from the rest of its RAID group: " + finding.Names(a.unwell(p, out)) + "; bring that back first"
 	}
 	const rebuilt = "the pool rebuilds it (resilver), and has less redundancy until that is done"
@@ -37,7 +37,7 @@ func (a assessment) replacement(p *pool.Pool, out string) (change.Risk, string) 
 func (a assessment) phase(hostname string) (phase string, rebuilding bool) {
 	for _, i := range a.instances() {
 		if i.Hostname == hostname {
-			return i.Object.Node.Str("status", "phase"), rebuilds(i.Object)
+			return i.Phase, i.Rebuilds()
 		}
 	}
 	return "", false
@@ -65,11 +65,6 @@ func (a assessment) unwell(p *pool.Pool, disk string) []string {
 
 func isWell(d *inventory.BlockDevice) bool { return d != nil && d.State == "Active" }
 
-// rebuilds reports whether a CStorPoolInstance has a disk replaced.
-func rebuilds(instance *krm.Object) bool {
-	return condition(instance, "DiskReplacement").Str("status") == "True"
-}
-
 // explained reports whether a pool is degraded by a disk that is known: the one
 // that goes, or another that failed.
 func explained(facts *inventory.Facts, namespace string, p *pool.Pool, out string) bool {
@@ -77,26 +72,4 @@ func explained(facts *inventory.Facts, namespace string, p *pool.Pool, out strin
 		device := facts.Device(namespace, name)
 		return !isWell(device) && (name == out || device != nil)
 	})
-}
-
-// survives reports whether a pool goes on without one of its disks: whether its
-// group can do without that and all others in it that are not well already.
-func survives(facts *inventory.Facts, namespace string, p *pool.Pool, disk string) bool {
-	spare := map[string]int{raidz: 1, raidz2: 2}
-	for _, group := range p.Data {
-		if !slices.Contains(group, disk) {
-			continue
-		}
-		out := 0
-		for _, name := range group {
-			if name == disk || !isWell(facts.Device(namespace, name)) {
-				out++
-			}
-		}
-		if p.RAIDType != mirror {
-			return out <= spare[p.RAIDType]
-		}
-		return out < len(group)
-	}
-	return true // it is of the write cache, which a pool can lose
 }

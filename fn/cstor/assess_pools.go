@@ -65,7 +65,7 @@ func (a assessment) groupAdded(f *change.Field) {
 		a.judge(risk, f, "%s", problem)
 	case raidType == "":
 		a.judge(change.Destructive, f, "%s", unheardOf)
-	case raidType == stripe:
+	case raidType == pool.Stripe:
 		a.judge(change.Disruptive, f, "the webhook refuses it: a striped pool has exactly one RAID group")
 	default:
 		a.judge(change.Safe, f, "the pool grows by a RAID group while it is used")
@@ -329,13 +329,13 @@ func (a assessment) group(p *pool.Pool, in, out []string) (change.Risk, string) 
 	switch {
 	case risk == change.Destructive, problem != "" && len(out) == 0:
 		return risk, problem
-	case len(out) == 0 && p.RAIDType == stripe:
+	case len(out) == 0 && p.RAIDType == pool.Stripe:
 		return change.Safe, "the pool grows by " + finding.Names(in) + " while it is used"
 	case len(out) == 0:
 		return change.Disruptive, "the webhook refuses it: disks cannot be added to a RAID group, only groups to a pool"
 	case p.RAIDType == "":
 		return change.Destructive, unheardOf
-	case p.RAIDType == stripe:
+	case p.RAIDType == pool.Stripe:
 		return change.Destructive, "a striped pool has no redundancy: what is on " + finding.Names(out) + " is lost, and the pool with it"
 	case len(out) > 1:
 		return change.Destructive, "more than one disk of a RAID group at once: what is on " + finding.Names(out) + " cannot be rebuilt from the rest"

@@ -74,19 +74,11 @@ type writeCache struct {
 
 // groupSize is the number of disks in one group of the write cache.
 func (w *writeCache) groupSize() int {
-	if w.RAIDType == mirror {
+	if w.RAIDType == pool.Mirror {
 		return 2
 	}
 	return w.Count
 }
-
-// The RAID types of cStor.
-const (
-	stripe = "stripe"
-	mirror = "mirror"
-	raidz  = "raidz"
-	raidz2 = "raidz2"
-)
 
 func readConfig(spec *system.Spec) (config, error) {
 	var c config
@@ -150,7 +142,7 @@ func (c *config) groupCount() int { return c.Spec.DiskConfig.MinCount / c.Spec.D
 
 // groups splits data devices into RAID groups; a stripe is one group.
 func (c *config) groups(devices []string) pool.Groups {
-	if c.Spec.PoolConfig.RAIDType == stripe {
+	if c.Spec.PoolConfig.RAIDType == pool.Stripe {
 		return pool.Groups{devices}
 	}
 	return chunk(devices, c.Spec.DiskConfig.GroupSize)

@@ -111,7 +111,7 @@ func (l *localDisks) growPool(m *member, s *supply) {
 			"the pool on node %s does not grow while %s: the cStor webhook refuses every edit of the CStorPoolCluster until then", m.name, l.ailing())
 	case missing > 0:
 		groups, size := missing/disk.GroupSize, disk.GroupSize
-		if l.cfg.Spec.PoolConfig.RAIDType == stripe {
+		if l.cfg.Spec.PoolConfig.RAIDType == pool.Stripe {
 			groups, size = 1, missing
 		}
 		added := l.pickData(*s, groups, size)

@@ -88,7 +88,7 @@ func (l *livePools) evidence(host string, cfg config) (p *pool.Pool, why string)
 	disks := l.claimed[host]
 	p = &pool.Pool{Hostname: host, Config: pool.Config{RAIDType: cfg.Spec.PoolConfig.RAIDType}}
 	p.Data = pool.Groups{slices.Clone(disks)}
-	if w := cfg.Spec.PoolConfig.WriteCache; w == nil && (p.RAIDType == stripe || len(disks) == cfg.Spec.DiskConfig.GroupSize) {
+	if w := cfg.Spec.PoolConfig.WriteCache; w == nil && (p.RAIDType == pool.Stripe || len(disks) == cfg.Spec.DiskConfig.GroupSize) {
 		return p, ""
 	}
 	return p, "of its block devices " + finding.Names(disks) + " only the claims are in the inventory, which do not say how they are grouped; add cstorpoolclusters or cstorpoolinstances to the snapshot"

@@ -122,7 +122,7 @@ func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 // be what the spec would have made, of disks that are there and nobody else's.
 func (r *recovery) keptOut(node string, p *pool.Pool) string {
 	want := &r.cfg.Spec.DiskConfig
-	unlike := func(group pool.Group) bool { return p.RAIDType != stripe && len(group) != want.GroupSize }
+	unlike := func(group pool.Group) bool { return p.RAIDType != pool.Stripe && len(group) != want.GroupSize }
 	if p.RAIDType != r.cfg.Spec.PoolConfig.RAIDType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
 		r.cfg.external() && len(p.Data.Disks()) > want.MinCount {
 		return "it is not as the spec wants it"
@@ -198,7 +198,7 @@ func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
 			switch {
 			case len(missing) == 0:
 				continue
-			case raidType == stripe && len(groups) == 1:
+			case raidType == pool.Stripe && len(groups) == 1:
 				groups[0] = append(slices.Clone(groups[0]), missing...)
 			case len(missing) == len(group) && len(groups) < len(live):
 				groups = append(slices.Clone(groups), group)
@@ -262,7 +262,7 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 				continue
 			}
 			capacity := r.cfg.minCapacity
-			if !whole && known.RAIDType != stripe {
+			if !whole && known.RAIDType != pool.Stripe {
 				capacity = r.smallest(group, name)
 			}
 			d := r.disk(name)

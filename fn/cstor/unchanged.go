@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -19,7 +20,7 @@ func checkUnchanged(in *input) {
 			return
 		}
 		for _, group := range p.Data {
-			if p.RAIDType != stripe && len(group) != in.cfg.Spec.DiskConfig.GroupSize {
+			if p.RAIDType != pool.Stripe && len(group) != in.cfg.Spec.DiskConfig.GroupSize {
 				in.report(finding.Error, "group-size-changed", "spec.diskConfig.groupSize",
 					"is %d, but the pool on node %s has RAID groups of %d disks, and a group cannot change its size; write groupSize: %d",
 					in.cfg.Spec.DiskConfig.GroupSize, p.node, len(group), len(group))

@@ -1,4 +1,4 @@
-// Package health says how storage fares: one status for each spec, and the tree
+// Package health says whether storage is healthy: one status for each spec, and the tree
 // of objects from a claim down to its disks. It holds the words and the way in
 // which one status is made of many observations; what is observed is the
 // business of the systems.
@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Phase is how something fares.
+// Phase is the health of something in one word.
 type Phase string
 
 // The phases. Progressing is what comes right by itself, or by the next step of the
@@ -45,7 +45,7 @@ const (
 	NotApplied   = "NotApplied"
 )
 
-// Status is how what one spec asks for fares.
+// Status is the health of what one spec asks for.
 type Status struct {
 	Spec    finding.Ref
 	Phase   Phase
@@ -55,7 +55,7 @@ type Status struct {
 	Details []Detail
 }
 
-// Detail is how a part of it fares: what is on one node, or one disk.
+// Detail is the health of a part of it: what is on one node, or one disk.
 type Detail struct {
 	Object  finding.Ref // the rendered object that stands for the part
 	Node    string

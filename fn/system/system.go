@@ -81,9 +81,9 @@ type DryRunner interface {
 	DryRunEffect(live, wanted *krm.Object) string
 }
 
-// Reporter says how storage fares.
+// Reporter says how healthy storage is.
 type Reporter interface {
-	// Status says how what a spec asks for fares. out is what Render gives for it
+	// Status is the health of what a spec asks for. out is what Render gives for it
 	// from the same facts.
 	Status(facts *inventory.Facts, spec *Spec, out Output) health.Status
 }

@@ -64,7 +64,7 @@ func TestOneLine(t *testing.T) {
 }
 
 // TestKindsNamedOutside holds that no product code outside a system names a kind of it, but
-// for the index of the disks and pools that all share, and what init suggests of them.
+// for the index of the disks that all share, and what init suggests of them.
 func TestKindsNamedOutside(t *testing.T) {
 	exceptions := []string{"fn/inventory/facts.go", "cmd/internal/scaffold/suggest.go"}
 	files := product(t)
