@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -12,11 +13,13 @@ import (
 // lock is what was decided earlier: what was rendered, decoded once, or else the live
 // CStorPoolCluster.
 type lock struct {
-	adopted bool              // the pools come from the live cluster
-	nodes   []string          // by name, in order
-	known   map[string]bool   // the same
-	uids    map[string]string // of nodes
-	reasons map[string]string // why nodes were chosen, one word each
+	adopted bool                // the pools come from the live cluster
+	nodes   []string            // by name, in order
+	known   map[string]bool     // the same
+	hosts   map[string]string   // hostname labels of nodes
+	called  map[string][]string // names that nodes of a host have, the same the other way round
+	uids    map[string]string   // of nodes
+	reasons map[string]string   // why nodes were chosen, one word each
 	sets    map[string]storageSet
 	cluster *pool.Cluster // nil if there is none yet
 	pools   []*nodePool   // in order
@@ -44,6 +47,8 @@ type storageSet struct {
 func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
 	l := &lock{
 		known:   map[string]bool{},
+		hosts:   map[string]string{},
+		called:  map[string][]string{},
 		uids:    map[string]string{},
 		reasons: map[string]string{},
 		sets:    map[string]storageSet{},
@@ -52,7 +57,6 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		objects: make(map[krm.ID]*krm.Object, len(objects)),
 		volumes: map[string][]*krm.Object{},
 	}
-	nodeOf := map[string]string{} // hostname -> node
 	for _, o := range objects {
 		l.objects[o.ID()] = o
 		if node := nodeOfVolume(o); node != "" {
@@ -68,7 +72,7 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		case storageSetKind:
 			node, set := readStorageSet(o)
 			l.sets[node] = set
-			nodeOf[set.hostname] = node
+			l.hosts[node] = set.hostname
 		case poolClusterKind:
 			l.cluster = pool.DecodeCluster(o)
 		}
@@ -76,24 +80,43 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 	if l.cluster == nil && live != nil {
 		l.cluster, l.adopted = live, true
 	}
+	for _, name := range l.nodes {
+		if l.hosts[name] == "" {
+			l.hosts[name] = name // which the label is where nobody says otherwise
+			if n := facts.Node(name); n != nil && n.Hostname != "" {
+				l.hosts[name] = n.Hostname
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.hosts)) {
+		l.called[l.hosts[name]] = append(l.called[l.hosts[name]], name)
+	}
 	if l.cluster == nil {
 		return l
 	}
 	for _, p := range l.cluster.Pools {
-		node := nodeOf[p.Hostname]
-		if nodes := facts.Host(p.Hostname); node == "" && len(nodes) == 1 {
-			node = nodes[0].Name
-		}
-		if node == "" {
-			node = p.Hostname
-		}
+		node := l.nodeOn(p.Hostname, facts)
 		if !l.known[node] {
 			l.reasons[node] = reasonAdopted
 		}
 		l.addNode(node)
 		l.addPool(&nodePool{node, p})
 	}
+	l.forgetOldNames()
 	return l
+}
+
+// forgetOldNames takes out of the plan the nodes whose host has the pool of another node:
+// they are one machine under two names. What has volumes stays.
+func (l *lock) forgetOldNames() {
+	l.nodes = slices.DeleteFunc(l.nodes, func(name string) bool {
+		p := l.host(l.hosts[name])
+		if p == nil || p.node == name || l.pool(name) != nil || len(l.volumes[name]) > 0 {
+			return false
+		}
+		delete(l.known, name)
+		return true
+	})
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
@@ -133,6 +156,7 @@ func (l *lock) addNode(name string) {
 func (l *lock) addPool(p *nodePool) {
 	l.pools = append(l.pools, p)
 	l.poolOf[p.node] = p
+	l.hosts[p.node] = p.Hostname
 	for _, name := range p.Disks() {
 		l.pooled[name] = true
 	}
@@ -142,15 +166,19 @@ func (l *lock) addPool(p *nodePool) {
 func (l *lock) removePool(p *nodePool) {
 	l.pools = slices.DeleteFunc(l.pools, func(o *nodePool) bool { return o == p })
 	delete(l.poolOf, p.node)
-	for _, name := range p.Disks() {
+	l.unpool(p.Disks())
+}
+
+// unpool notes that disks are in no pool any more.
+func (l *lock) unpool(disks []string) {
+	for _, name := range disks {
 		delete(l.pooled, name)
 	}
 }
 
-// giveUp takes disks out of the pool and the storage set of a node.
-func (l *lock) giveUp(node string, disks []string) {
+// unreserve takes disks out of the storage set of a node.
+func (l *lock) unreserve(node string, disks []string) {
 	for _, name := range disks {
-		delete(l.pooled, name)
 		for r, reserved := range l.sets[node].devices {
 			l.sets[node].devices[r] = slices.DeleteFunc(reserved, func(other string) bool { return other == name })
 		}
@@ -163,11 +191,18 @@ func (l *lock) rename(from, to string) {
 	l.pooled[to] = true
 }
 
-// nodeOn is the node that has a host.
+// nodeOn is the node of a host. Where it has another name by now, it is the earlier one,
+// by which its disks, its volumes and consent go.
 func (l *lock) nodeOn(host string, facts *inventory.Facts) string {
-	for _, name := range l.nodes {
-		if l.sets[name].hostname == host && facts.Node(name) != nil {
-			return name
+	names := l.called[host]
+	for _, better := range []func(name string) bool{
+		func(name string) bool { return l.sets[name].hostname == host && facts.Node(name) != nil },
+		func(name string) bool { return l.sets[name].hostname == host && l.known[name] },
+		func(name string) bool { return l.sets[name].hostname == host },
+		func(string) bool { return true },
+	} {
+		if i := slices.IndexFunc(names, better); i >= 0 {
+			return names[i]
 		}
 	}
 	if nodes := facts.Host(host); len(nodes) == 1 {

@@ -84,6 +84,9 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 	for _, name := range c.lock.nodes {
 		m := c.newMember(name)
 		switch {
+		case m.node == nil && c.renamed(name) != nil && c.planOnly(m):
+			c.drop(m, dropped, "it is called "+c.renamed(name).Name+" now, and nothing is on it yet")
+			continue
 		case m.node == nil && c.renamed(name) != nil && !c.consent.allows(name):
 			// Volumes are attached to the name: those of a pool that is there stay.
 			now := c.renamed(name)
@@ -193,30 +196,30 @@ func (m *member) holding() string {
 	return "holds a pool"
 }
 
-// renamed is the one node that has the host of a missing node's pool now, or nil.
+// renamed is the one node that has the host of a missing node now, or nil.
 func (c *nodeChoice) renamed(name string) *inventory.Node {
-	p := c.lock.pool(name)
-	if p == nil || c.facts.Node(name) != nil {
+	if c.facts.Node(name) != nil {
 		return nil
 	}
-	if nodes := c.facts.Host(p.Hostname); len(nodes) == 1 && !c.lock.known[nodes[0].Name] {
+	if nodes := c.facts.Host(c.lock.hosts[name]); len(nodes) == 1 && !c.lock.known[nodes[0].Name] {
 		return nodes[0]
 	}
 	return nil
 }
 
 func (c *nodeChoice) warnOfName(m *member, now *inventory.Node) {
+	if m.before == nil {
+		c.report(finding.Warning, "node-renamed", "",
+			"node %s is missing from the inventory, and node %s has its hostname label %q: it is taken to be the same, and stays in the plan under the old name", m.name, now.Name, m.hostname)
+		return
+	}
 	c.report(finding.Warning, "node-renamed", "",
 		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go; while they differ the cStor webhook checks no change of the pool, so never edit the CStorPoolCluster by hand", m.name, now.Name, m.hostname)
 }
 
 func (c *nodeChoice) newMember(name string) *member {
 	m := &member{name: name, node: c.facts.Node(name), before: c.lock.pool(name), uid: c.lock.uids[name], reason: c.lock.reasons[name]}
-	m.hostname = c.lock.sets[name].hostname
-	switch {
-	case m.before != nil:
-		m.hostname = m.before.Hostname
-	case m.node != nil:
+	if m.hostname = c.lock.hosts[name]; m.before == nil && m.node != nil {
 		m.hostname = m.node.Hostname
 	}
 	if m.node == nil && !c.cfg.external() {
@@ -272,21 +275,22 @@ func (c *nodeChoice) free(m *member) {
 	}
 	if m.before != nil {
 		names = append(names, m.before.Disks()...)
+		c.lock.unpool(m.before.Disks())
 	}
 	c.giveUp(m.name, slices.Clone(names))
 }
 
 // allowedNodes lists the nodes that may newly be chosen, and why others may not.
 func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
-	member := map[string]bool{}
+	member, hosts := map[string]bool{}, map[string]string{}
 	for _, m := range c.members {
-		member[m.name] = true
+		member[m.name], hosts[m.hostname] = true, m.name
 	}
 	for _, n := range c.facts.Nodes {
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n), place.RefusePods(n, c.cfg.tolerations))
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.cfg.tolerations))
 		if !selector.MatchesAny(terms, n.Object) {
 			reason = "it is not selected by " + selectorField
 		}
@@ -413,11 +417,14 @@ func (c *nodeChoice) fill() {
 	}
 }
 
-// refuseHost refuses a host for a new pool where one of this cluster is already.
-func (c *nodeChoice) refuseHost(n *inventory.Node) string {
+// refuseHost refuses a host for a new pool where one of this cluster is already, or will
+// be: that of a member, which has another name.
+func (c *nodeChoice) refuseHost(n *inventory.Node, member string) string {
 	switch p, i := c.lock.host(n.Hostname), c.live.instances[n.Hostname]; {
 	case p != nil:
 		return "the pool of node " + p.node + " is on its host"
+	case member != "":
+		return "node " + member + " of the plan has its host"
 	case i != nil:
 		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
 	case c.live.pools[n.Hostname] != nil:

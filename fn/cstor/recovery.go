@@ -66,11 +66,14 @@ func (r *recovery) dropUnapplied() {
 	}
 }
 
-// giveUp frees disks of a node that are in no pool.
+// giveUp frees disks that the storage set of a node reserves. Those that are in a pool
+// stay the cluster's, whatever they were reserved for.
 func (in *input) giveUp(node string, disks []string) {
-	in.lock.giveUp(node, disks)
+	in.lock.unreserve(node, disks)
 	for _, name := range disks {
-		in.ledger.Release(in.disk(name), in.owner)
+		if !in.lock.pooled[name] {
+			in.ledger.Release(in.disk(name), in.owner)
+		}
 	}
 }
 
@@ -91,8 +94,9 @@ func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Ver
 // is not known of it.
 func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
+	renamed := r.facts.Node(host) == nil // consent may have the name that it had, by default the label
 	switch {
-	case node == "" || r.consent.allows(node):
+	case node == "" || r.consent.allows(node) || renamed && r.consent.allows(host):
 		return
 	case why != "" && len(p.Data.Disks()) < r.cfg.Spec.DiskConfig.GroupSize:
 		r.report(finding.Warning, "claims-left", "",
@@ -273,6 +277,7 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 				r.report(finding.Warning, "group-rechosen", "",
 					"block device %s is rendered as part of the pool on node %s, is not in the live one, and cannot be used any more: %s; its RAID group is chosen anew", name, known.node, why)
 				known.Data = known.Data[:i]
+				r.lock.unpool(group)
 				r.giveUp(known.node, group)
 			default:
 				r.report(finding.Error, "device-not-usable", "",
