@@ -203,6 +203,13 @@ func (d *driver) claim(ctx context.Context, c *unstructured.Unstructured, groups
 			answered.SetGroupVersionKind(diskKind)
 			answered.SetNamespace(d.namespace)
 			answered.SetName(name)
+			live, err := d.cluster.Get(ctx, diskKind, d.namespace, name)
+			if err != nil {
+				return err
+			}
+			if live == nil {
+				continue // nobody has put the disks into this cluster
+			}
 			if err := errors.Join(d.cluster.Apply(ctx, claim), d.cluster.Apply(ctx, answered)); err != nil {
 				return err
 			}
