@@ -208,6 +208,7 @@ func (c *cluster) place() []gitops.Object {
 	}
 	removal.surplus()
 	removal.warnOfIdleConsent()
+	removal.warnOfLostClaims(objects)
 	warnOfFullPools(c.input, members)
 	return objects.all
 }
