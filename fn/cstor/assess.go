@@ -40,6 +40,7 @@ type assessment struct {
 	// Of a CStorPoolCluster:
 	hosts    map[string]*pool.Pool          // where it is changed, its pools so far
 	disks    []string                       // and all block devices in them
+	state    admission.State                // that the edit meets
 	problems []admission.Problem            // what becomes of it
 	ofDisk   map[string][]admission.Problem // the same, by block device
 }

@@ -11,7 +11,8 @@ import (
 
 // review asks what becomes of an edit when it is applied.
 func (a *assessment) review(old, wanted *pool.Cluster) {
-	a.problems = admission.NewState(a.facts, pool.LiveOf(a.facts)).Review(old, wanted)
+	a.state = admission.NewState(a.facts, pool.LiveOf(a.facts))
+	a.problems = a.state.Review(old, wanted)
 	a.ofDisk = map[string][]admission.Problem{}
 	for _, p := range a.problems {
 		if p.Disk != "" {
@@ -60,6 +61,15 @@ func (a assessment) saidByFields(p admission.Problem) bool {
 		return p.Outcome == admission.Refused
 	}
 	return p.Disk != "" && !slices.Contains(a.disks, p.Disk)
+}
+
+// refused says that the webhook refuses a change of the RAID groups of a pool, and what
+// comes of it where it does not look.
+func (a assessment) refused(p *pool.Pool, otherwise string) string {
+	if a.state.Checks(p.Hostname) {
+		return "the webhook refuses it, or else " + otherwise
+	}
+	return "the webhook lets it pass, since the hostname label of the node is not its name, and " + otherwise
 }
 
 // fateOf is the risk of an outcome, and who sees to it.

@@ -34,7 +34,7 @@ func (a assessment) pools() {
 		case f.Under("spec.pools[].writeCacheRaidGroups"):
 			a.writeCache(f)
 		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Remove:
-			a.judge(change.Destructive, f, "a RAID group holds data of the pool and cannot be taken out: the webhook refuses it, or else the data is lost")
+			a.judge(change.Destructive, f, "a RAID group holds data of the pool and cannot be taken out: %s", a.refused(a.poolOf(f.Path), "the data is lost"))
 		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Add:
 			a.groupAdded(f)
 		case f.Under("spec.pools[].dataRaidGroups"):
@@ -204,7 +204,7 @@ func (a assessment) poolConfig(f *change.Field) {
 	case "writeCacheGroupType":
 		a.writeCache(f)
 	case "dataRaidGroupType":
-		a.judge(change.Destructive, f, "a pool cannot change its RAID type: the webhook refuses it, or else the operator lists every disk twice")
+		a.judge(change.Destructive, f, "a pool cannot change its RAID type: %s", a.refused(a.poolOf(f.Path), "the operator lists every disk twice"))
 	case "compression":
 		a.judge(change.Safe, f, "compression is for what is written from now on; what is there stays as it is")
 	case "thickProvision":
@@ -332,7 +332,7 @@ func (a assessment) group(p *pool.Pool, in, out []string) (change.Risk, string) 
 	case len(out) == 0 && p.RAIDType == pool.Stripe:
 		return change.Safe, "the pool grows by " + finding.Names(in) + " while it is used"
 	case len(out) == 0:
-		return change.Disruptive, "the webhook refuses it: disks cannot be added to a RAID group, only groups to a pool"
+		return change.Disruptive, "disks cannot be added to a RAID group, only groups to a pool: " + a.refused(p, "it goes wrong")
 	case p.RAIDType == "":
 		return change.Destructive, unheardOf
 	case p.RAIDType == pool.Stripe:

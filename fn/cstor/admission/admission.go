@@ -108,16 +108,16 @@ func (r *review) knows(group, kind string) bool {
 	return r.Facts.Tells(group, kind, r.wanted.Namespace)
 }
 
-// checked reports whether the webhook looks at later changes of the pool on a host: it
+// Checks reports whether the webhook looks at later changes of the pool on a host: it
 // takes the hostname label for the name of the node, and skips them where that differs.
-func (r *review) checked(hostname string) bool {
-	nodes := r.Facts.Host(hostname)
+func (s State) Checks(hostname string) bool {
+	nodes := s.Facts.Host(hostname)
 	return len(nodes) != 1 || nodes[0].Name == hostname
 }
 
 // unchecked is what becomes of an edit that the webhook refuses where it looks.
 func (r *review) unchecked(hostname string, otherwise Outcome) Outcome {
-	if r.checked(hostname) {
+	if r.Checks(hostname) {
 		return Refused
 	}
 	return otherwise

@@ -28,7 +28,7 @@ func (r *review) groups() {
 func (r *review) replacement(c Replacement) {
 	p := Problem{Outcome: Refused, Host: c.Host, Disk: c.In}
 	out, in := r.Facts.Device(r.wanted.Namespace, c.Out), r.Facts.Device(r.wanted.Namespace, c.In)
-	if !r.checked(c.Host) {
+	if !r.Checks(c.Host) {
 		p.Outcome, p.Rule = Ignored, "replacement-hostname"
 		p.Text = "cannot take the place of " + c.Out + ": the hostname label of the node is not its name, so that the new disk is never claimed, and the operator waits for that for ever"
 		p.Remedy = "give the node its own name as hostname label"
@@ -44,7 +44,7 @@ func (r *review) replacement(c Replacement) {
 	switch {
 	case slices.Contains(r.old.Disks(), c.In):
 		p.Rule, p.Remedy = "replacement-in-use", ""
-		p.Text = "cannot take the place of " + c.Out + ": it is in the cluster already"
+		p.Text = "cannot take the place of " + c.Out + ": it is in the cluster already, and nothing is claimed for it"
 	case out == nil && r.knows(deviceGroup, blockDeviceKind):
 		p.Rule, p.Remedy = "replacement-unknown", "bring the BlockDevice back"
 		p.Text = "cannot take the place of " + c.Out + ": that is gone, and the webhook cannot compare their sizes"
