@@ -7,12 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
-
-// annotationUsedPercent is how full a pool is, in percent, on its CStorPoolInstance. A
-// snapshot does not keep the amounts, which change with every write.
-const annotationUsedPercent = "poolwright.io/used-percent"
 
 // expansion is poolConfig.poolExpansion, completed.
 type expansion struct {
@@ -45,7 +42,7 @@ func warnOfFullPools(in *input, members []*member) {
 
 // usedPercent is how full a pool is, as far as its instance tells.
 func usedPercent(i *pool.Instance) (percent float64, known bool) {
-	if percent, err := strconv.ParseFloat(i.Object.Annotation(annotationUsedPercent), 64); err == nil {
+	if percent, err := strconv.ParseFloat(i.Object.Annotation(krm.AnnotationUsedPercent), 64); err == nil {
 		return percent, true
 	}
 	capacity := i.Object.Node.Get("status", "capacity")

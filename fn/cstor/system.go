@@ -69,6 +69,7 @@ func poolKinds() []system.Kind {
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorpoolinstances", Names: []string{"cspi", "pool"}, Holds: true, Health: true,
 			Keep: "spec status{phase readOnly " + system.KeepConditions + "}",
+			Used: []string{"status", "capacity", "used"}, Total: []string{"status", "capacity", "total"},
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeConfigKind}, Version: "v1", Role: system.RoleFact,

@@ -20,6 +20,7 @@ const (
 	AnnotationScope        = "poolwright.io/namespace"     // on an Inventory: the only namespace that it tells of
 	AnnotationAllowRemoval = "poolwright.io/allow-removal" // consent: <kind>/<name>[,...]
 	AnnotationBlockDevice  = "poolwright.io/block-device"  // on a Storage: the block device it is
+	AnnotationUsedPercent  = "poolwright.io/used-percent"  // on a fact: how full it is, in steps of five percent
 	AnnotationLocalConfig  = "config.kubernetes.io/local-config"
 )
 

@@ -86,6 +86,10 @@ type Kind struct {
 	Keep string
 	// Annotations of its objects are kept, too, beside those of Poolwright.
 	Annotations []string
+	// Used and Total, of what fills up, are where an object says how much of it is used, and
+	// how much there is. Both change with every write, so a snapshot keeps the share instead,
+	// in steps of five percent, as annotation poolwright.io/used-percent.
+	Used, Total []string
 	// Node is where an object names its node: paths of which the first that is set
 	// counts. A snapshot of some nodes leaves out what belongs to others.
 	Node [][]string
