@@ -87,7 +87,7 @@ func (in *input) host(hostname string) *inventory.Node {
 
 // findAiling says which live pool has a disk or a node that is not there, or "". Until that is
 // mended the webhook refuses every edit but its removal or the replacement of the disk
-// (reference: cstor.md, section 7).
+// (version 3.6).
 func (in *input) findAiling() string {
 	for _, p := range in.lock.pools {
 		if !in.live.lives(p.Pool) {

@@ -1,7 +1,7 @@
 // Package admission says what becomes of an edit of a CStorPoolCluster before anybody
 // applies it: what the admission webhook of cStor 3.6 refuses, and what it lets pass
-// although the operators ignore it, do something else, or lose data (reference:
-// cstor.md, sections 3 and 7). Render, plan and the dry run ask it, so that they never
+// although the operators ignore it, do something else, or lose data, as was seen
+// on the real ones. Render, plan and the dry run ask it, so that they never
 // contradict each other.
 package admission
 

@@ -130,7 +130,7 @@ func said(problems []Problem) string {
 	return strings.Join(lines, "\n")
 }
 
-// Each rule about a new CStorPoolCluster (reference: cstor.md, section 3).
+// Each rule about a new CStorPoolCluster.
 func TestCreate(t *testing.T) {
 	state := newState(t, world())
 	for _, c := range []struct{ pools, want string }{

@@ -53,7 +53,7 @@ func edited(kind string, n, k, g int) (old, wanted *pool.Cluster) {
 	return old, wanted
 }
 
-// The requests that were measured on the real webhook (reference: cstor.md, section 7).
+// The requests that were measured on the real webhook.
 func TestCost(t *testing.T) {
 	for _, c := range []struct {
 		kind        string

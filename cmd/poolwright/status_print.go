@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn/health"
+)
+
+// printStatuses prints what status says, and turns an ERROR into exit code 1.
+func printStatuses(s program, dir string, f statusFlags, at subject, v statusView) error {
+	err := report(s.streams, v.rest)
+	switch {
+	case f.format != asText:
+		if err := printAs(s.out, f.format, statusesForMachines(v.statuses)); err != nil {
+			return err
+		}
+	case len(v.statuses) == 0 && err == nil:
+		terminal.Println(s.err, nothingToSay(dir, f))
+	case len(v.statuses) > 0:
+		t := newStatusTable(terminal.HasColor(s.out), v.statuses)
+		t.header()
+		t.rows(v.statuses)
+		if err := t.flush(s.out); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if at.failed || anyError(v.statuses) {
+		return errFindings
+	}
+	return nil
+}
+
+func nothingToSay(dir string, f statusFlags) string {
+	what := "there is no spec"
+	switch {
+	case f.namespace != "":
+		what += " in namespace " + f.namespace
+	case f.cluster:
+		what += " in the cluster"
+	}
+	if !f.cluster {
+		what = dir + ": " + what
+	}
+	return what + ", so there is nothing to say"
+}
+
+func anyError(statuses []health.Status) bool {
+	return slices.ContainsFunc(statuses, func(st health.Status) bool { return st.Phase == health.Error })
+}
+
+// statusTable makes one line of a status. The columns stay where they are from one
+// line to the next, as long as what comes later fits.
+type statusTable struct {
+	text   bytes.Buffer // what was not printed yet
+	color  bool
+	stamp  func() string // the time to put in front of each line; nil for none
+	widths [4]int
+}
+
+func newStatusTable(color bool, statuses []health.Status) *statusTable {
+	t := &statusTable{color: color}
+	t.fit([4]string{"SPEC", "PROGRESSING", "REASON", "SINCE"})
+	for i := range statuses {
+		t.fit(cells(&statuses[i]))
+	}
+	return t
+}
+
+func (t *statusTable) fit(row [4]string) {
+	for i, text := range row {
+		t.widths[i] = max(t.widths[i], len(text))
+	}
+}
+
+func cells(st *health.Status) [4]string {
+	row := [4]string{st.Spec.String(), string(st.Phase), st.Reason, age(st.Since)}
+	for i := range row {
+		row[i] = terminal.Printable(row[i])
+	}
+	return row
+}
+
+func (t *statusTable) header() {
+	if t.stamp != nil {
+		terminal.Printf(&t.text, "%-*s  ", len(t.stamp()), "TIME")
+	}
+	t.line([4]string{"SPEC", "STATUS", "REASON", "SINCE"}, "", "MESSAGE")
+}
+
+func (t *statusTable) rows(statuses []health.Status) {
+	for i := range statuses {
+		st := &statuses[i]
+		if t.stamp != nil {
+			t.text.WriteString(t.stamp() + "  ")
+		}
+		t.line(cells(st), phaseColor(st.Phase), st.Message)
+	}
+}
+
+func (t *statusTable) line(row [4]string, color, message string) {
+	t.fit(row)
+	for i, text := range row {
+		padding := strings.Repeat(" ", t.widths[i]-len(text)+2)
+		if i == 1 && t.color && color != "" {
+			text = color + text + terminal.Plain
+		}
+		t.text.WriteString(text + padding)
+	}
+	terminal.Println(&t.text, message)
+}
+
+// flush prints the lines that were made since the last time.
+func (t *statusTable) flush(w io.Writer) error {
+	_, err := t.text.WriteTo(w)
+	return err
+}
+
+func phaseColor(p health.Phase) string {
+	switch p {
+	case health.Error:
+		return terminal.Red
+	case health.Progressing:
+		return terminal.Yellow
+	case health.OK:
+		return terminal.Cyan
+	}
+	return ""
+}
+
+// age is how long ago something was, as kubectl writes it.
+func age(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(max(time.Since(t), 0))
+}
+
+// machineStatus is a status as -o json prints it.
+type machineStatus struct {
+	Spec    machineRef      `json:"spec"`
+	Phase   health.Phase    `json:"phase"`
+	Reason  string          `json:"reason"`
+	Message string          `json:"message"`
+	Since   string          `json:"since,omitempty"`
+	Details []machineDetail `json:"details,omitempty"`
+}
+
+type machineDetail struct {
+	Object  machineRef   `json:"object"`
+	Node    string       `json:"node,omitempty"`
+	Phase   health.Phase `json:"phase"`
+	Reason  string       `json:"reason"`
+	Message string       `json:"message"`
+	Since   string       `json:"since,omitempty"`
+}
+
+func statusesForMachines(statuses []health.Status) []machineStatus {
+	out := make([]machineStatus, len(statuses))
+	for i := range statuses {
+		out[i] = statusForMachines(&statuses[i])
+	}
+	return out
+}
+
+func statusForMachines(st *health.Status) machineStatus {
+	m := machineStatus{machineRef(st.Spec), st.Phase, st.Reason, st.Message, stamp(st.Since), nil}
+	for _, d := range st.Details {
+		m.Details = append(m.Details, machineDetail{machineRef(d.Object), d.Node, d.Phase, d.Reason, d.Message, stamp(d.Since)})
+	}
+	return m
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

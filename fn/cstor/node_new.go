@@ -1,0 +1,193 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// allowedNodes lists the nodes that may newly be chosen, and why others may not.
+func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
+	member, hosts := map[string]bool{}, map[string]string{}
+	for _, m := range c.members {
+		member[m.name], hosts[m.hostname] = true, m.name
+	}
+	for _, n := range c.facts.Nodes {
+		if member[n.Name] || dropped[n.Name] {
+			continue
+		}
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.cfg.tolerations))
+		if !selector.MatchesAny(terms, n.Object) {
+			reason = "it is not selected by " + selectorField
+		}
+		if reason == "" {
+			allowed = append(allowed, n)
+			continue
+		}
+		refused = append(refused, n.Name+" ("+reason+")")
+		c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+	}
+	return allowed, refused
+}
+
+// poolCounts gives the bounds, where they are not given: as many pools as there
+// are nodes for, up to three.
+func (c *nodeChoice) poolCounts(candidates int) (minimum, maximum int) {
+	spec := &c.cfg.Spec
+	minimum = min(defaultPools, len(c.members)+candidates)
+	if spec.MaxPoolCount != nil {
+		minimum = min(minimum, *spec.MaxPoolCount)
+	}
+	if spec.MinPoolCount != nil {
+		minimum = *spec.MinPoolCount
+	}
+	maximum = minimum + spareRoom
+	if spec.MaxPoolCount != nil {
+		maximum = *spec.MaxPoolCount
+	}
+	return minimum, maximum
+}
+
+// limitNodes lets the newest nodes go that are too many, as far as nothing is
+// lost or the loss is allowed.
+func (c *nodeChoice) limitNodes(maximum int) {
+	surplus := len(c.members) - maximum
+	if surplus <= 0 {
+		return
+	}
+	// Those that may go come first; a missing node is not known to be new.
+	rank := make(map[*member]int, len(c.members))
+	for _, m := range c.members {
+		switch {
+		case c.consent.allows(m.name) || c.planOnly(m):
+		case m.node != nil:
+			rank[m] = 1
+		default:
+			rank[m] = 2
+		}
+	}
+	newest := slices.Clone(c.members)
+	slices.SortStableFunc(newest, func(a, b *member) int {
+		if rank[a] != rank[b] || a.node == nil || b.node == nil {
+			return cmp.Or(rank[a]-rank[b], cmp.Compare(a.name, b.name))
+		}
+		return -place.Oldest(a.node, b.node)
+	})
+	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(c.members), maximum)
+	chosen := fmt.Sprintf("may go, and maxPoolCount is %d of %d", maximum, len(c.members))
+	gone := map[string]bool{}
+	for _, m := range newest[:surplus] {
+		if rank[m] > 0 {
+			c.hold(m, "spec.maxPoolCount", why+", but "+m.holding())
+			continue
+		}
+		if !c.isNewest(m, surplus) {
+			c.letGo(m, gone, true, "it "+chosen)
+			continue
+		}
+		c.letGo(m, gone, true, "it "+why)
+	}
+	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
+}
+
+// isNewest reports whether a member is one of so many newest ones.
+func (c *nodeChoice) isNewest(m *member, count int) bool {
+	newer := 0
+	for _, other := range c.members {
+		if m.node == nil || other.node != nil && place.Oldest(other.node, m.node) > 0 {
+			newer++
+		}
+	}
+	return newer < count
+}
+
+// fill adds as many candidates as are wanted, leaving out those that cannot supply
+// their disks.
+func (c *nodeChoice) fill() {
+	var kept, able []*inventory.Node
+	for _, m := range c.members {
+		if m.node != nil {
+			kept = append(kept, m.node)
+		}
+	}
+	var unable []string
+	for _, n := range c.candidates {
+		if !c.cfg.external() {
+			if reason := c.cannotSupply(n); reason != "" {
+				unable = append(unable, n.Name+" ("+reason+")")
+				c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+				continue
+			}
+		}
+		able = append(able, n)
+	}
+	picked := map[string]bool{}
+	for _, p := range place.SpreadNodes(kept, able, c.missing) {
+		m := c.newMember(p.Node.Name)
+		if m.uid, m.reason = p.Node.UID, reasonOldest; p.Spread {
+			m.reason = reasonZone
+		}
+		c.members = append(c.members, m)
+		picked[m.name] = true
+		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)
+	}
+	for _, n := range able {
+		if !picked[n.Name] {
+			c.choose(nodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
+		}
+	}
+	if len(picked) < c.missing {
+		c.lacking = true
+		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
+			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-len(picked), "pool"), strings.Join(limit(unable), ", "))
+	}
+}
+
+// refuseHost refuses a host for a new pool where one of this cluster is already, or will
+// be: that of a member, which has another name.
+func (c *nodeChoice) refuseHost(n *inventory.Node, member string) string {
+	switch p, i := c.lock.host(n.Hostname), c.live.instances[n.Hostname]; {
+	case p != nil:
+		return "the pool of node " + p.node + " is on its host"
+	case member != "":
+		return "node " + member + " of the plan has its host"
+	case i != nil:
+		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
+	case c.live.pools[n.Hostname] != nil:
+		return "a pool of the cluster that goes is still on it"
+	}
+	return ""
+}
+
+// planOnly reports whether a node is only planned: it has no pool, neither
+// rendered nor live, and none of its volumes was ever bound, so that nothing is
+// lost with it.
+func (c *nodeChoice) planOnly(m *member) bool {
+	if m.before != nil || c.live.lives(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{c.lock.reserved(m.name, data)}}) {
+		return false
+	}
+	return !slices.ContainsFunc(c.lock.volumes[m.name], c.holdsData)
+}
+
+func refusals(refused []string) string {
+	if len(refused) == 0 {
+		return "the inventory has no more nodes"
+	}
+	return "refused are " + strings.Join(limit(refused), ", ")
+}
+
+// limit cuts a long list for a message; explain has the whole.
+func limit(list []string) []string {
+	const most = 8
+	if len(list) <= most {
+		return list
+	}
+	return append(slices.Clone(list[:most]), fmt.Sprintf("and %d more (see poolwright explain)", len(list)-most))
+}
