@@ -19,6 +19,9 @@ type expansion struct {
 	} `json:"threshold"`
 }
 
+// rulePoolFull is the rule of the warning, which status counts.
+const rulePoolFull = "pool-full"
+
 // warnOfFullPools says which pools are above the threshold of poolExpansion: none grows by
 // itself yet.
 func warnOfFullPools(in *input, members []*member) {
@@ -33,7 +36,7 @@ func warnOfFullPools(in *input, members []*member) {
 			continue
 		}
 		if percent, known := usedPercent(i); known && percent > threshold {
-			in.report(finding.Warning, "pool-full", "spec.poolConfig.poolExpansion",
+			in.report(finding.Warning, rulePoolFull, "spec.poolConfig.poolExpansion",
 				"the pool on node %s (CStorPoolInstance %s) is %.0f percent full, above the threshold of %.0f percent, and does not grow by itself yet: raise spec.diskConfig.minCount",
 				m.name, i.Name, math.Floor(percent), threshold)
 		}

@@ -29,7 +29,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	s.checkPoolCluster()
 	s.checkPools()
 	s.detail()
-	return s.report.Status(spec.Object.Ref, s.pools()+" healthy")
+	return s.report.Status(spec.Object.Ref, s.pools()+" healthy"+s.full())
 }
 
 // standing is one CStorClusterConfig as it stands.
@@ -73,6 +73,20 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		s.storages[attachmentName(s.namespace, claim.Name)] = claim.Name
 	}
 	return s
+}
+
+// full says how many pools are above the threshold of poolExpansion, where any is.
+func (s *standing) full() string {
+	n := 0
+	for _, f := range s.out.Findings {
+		if f.Rule == rulePoolFull {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d above the threshold of poolExpansion (see poolwright render)", n)
 }
 
 // pools says "3 of 3 pools".

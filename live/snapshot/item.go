@@ -2,8 +2,12 @@ package snapshot
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -14,6 +18,7 @@ type item struct{ namespace, name, json string }
 
 // slimmer makes items of the objects of one kind.
 type slimmer struct {
+	kind        *system.Kind
 	mask        mask
 	annotations []string // kept beside those of Poolwright
 	buf         []byte
@@ -21,7 +26,7 @@ type slimmer struct {
 
 // slimmer is the one for a kind.
 func (o Options) slimmer(kind *system.Kind) *slimmer {
-	s := &slimmer{mask: parseMask(kind.Keep), annotations: kind.Annotations}
+	s := &slimmer{kind: kind, mask: parseMask(kind.Keep), annotations: kind.Annotations}
 	if kind.Selected {
 		s.annotations = slices.Concat(s.annotations, o.Annotations)
 		for _, path := range o.Fields {
@@ -37,7 +42,7 @@ func (s *slimmer) item(n *document.Node) item {
 	root := document.Object(
 		document.F("apiVersion", document.Text(n.Str("apiVersion"))),
 		document.F("kind", document.Text(n.Str("kind"))),
-		document.F("metadata", s.metadata(meta)),
+		document.F("metadata", s.metadata(meta, s.share(n))),
 	)
 	root.Fields = append(root.Fields, s.mask.apply(n).Fields...)
 	s.buf = document.AppendJSON(s.buf[:0], &root)
@@ -51,10 +56,36 @@ func (s *slimmer) item(n *document.Node) item {
 // metadataFields are kept of every object, in this order.
 var metadataFields = [...]string{"name", "namespace", "labels", "annotations", "uid", "creationTimestamp", "deletionTimestamp"}
 
-func (s *slimmer) metadata(meta *document.Node) document.Node {
+// share is how full an object is, in steps of five percent, rounded down; "" where it does
+// not tell.
+func (s *slimmer) share(n *document.Node) string {
+	if len(s.kind.Used) == 0 {
+		return ""
+	}
+	used, err := resource.ParseQuantity(n.Str(s.kind.Used...))
+	if err != nil {
+		return ""
+	}
+	total, err := resource.ParseQuantity(n.Str(s.kind.Total...))
+	if err != nil || total.Sign() <= 0 {
+		return ""
+	}
+	const step = 5
+	return strconv.Itoa(int(100*used.AsApproximateFloat64()/total.AsApproximateFloat64()) / step * step)
+}
+
+func (s *slimmer) metadata(meta *document.Node, share string) document.Node {
 	out := document.Object()
 	for _, key := range metadataFields {
 		value := meta.Get(key)
+		if key == "annotations" && share != "" {
+			with := document.Object()
+			if value != nil {
+				with.Fields = slices.Clone(value.Fields)
+			}
+			with.Set(krm.AnnotationUsedPercent, document.Text(share))
+			value = &with
+		}
 		if value == nil || value.Kind == document.Null {
 			continue
 		}
