@@ -70,13 +70,6 @@ func (r *recovery) dropUnapplied() {
 	}
 }
 
-// unseen reports whether a disk is missing from the snapshot under any name, which does
-// not mean that it is gone.
-func (r *recovery) unseen(name string) bool {
-	d := r.disk(name)
-	return d.Missing() && !slices.ContainsFunc(d.Others(), func(o *disk.Disk) bool { return !o.Missing() })
-}
-
 // rendersAnother reports whether the output of another spec has a disk, too.
 func (r *recovery) rendersAnother(name string) bool {
 	return slices.ContainsFunc(r.disk(name).Holders(), func(h disk.Holder) bool { return h.Source == disk.Lock && !r.mine(h) })
