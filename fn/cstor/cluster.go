@@ -90,7 +90,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	}
 	c := &cluster{
 		input: in, released: map[krm.ID]bool{},
-		local: &localDisks{&stock{in}}, lost: &recovery{in, map[string]bool{}},
+		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]bool{}},
 	}
 	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
 	in.ailing = sync.OnceValue(in.findAiling)
@@ -128,6 +128,7 @@ func (c *cluster) keep() {
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
+		c.local.keepReserved(m)
 	}
 }
 
@@ -184,6 +185,7 @@ func (c *cluster) place() []gitops.Object {
 	c.nodes.fill()
 	compareLive(c.input)
 	cloud := &cloudDisks{localDisks: c.local, matched: map[string]string{}}
+	c.local.wait = growthWaits(c.input, c.nodes.members)
 	for _, m := range c.nodes.members {
 		if !c.cfg.external() {
 			c.local.place(m)

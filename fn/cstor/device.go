@@ -12,7 +12,10 @@ import (
 )
 
 // localDisks gives the members the disks of their nodes.
-type localDisks struct{ *stock }
+type localDisks struct {
+	*stock
+	wait string // why no pool grows now, or ""
+}
 
 // cannotSupply says why a node cannot supply a new pool, or "".
 func (l *localDisks) cannotSupply(n *inventory.Node) string {
@@ -106,9 +109,8 @@ func (l *localDisks) growPool(m *member, s *supply) {
 	case missing < 0:
 		l.report(finding.Warning, "count-lowered", "spec.diskConfig.minCount",
 			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", disk.MinCount, m.name, finding.Count(have, "disk"))
-	case missing > 0 && l.ailing() != "":
-		l.report(finding.Warning, "growth-waits", "spec.diskConfig.minCount",
-			"the pool on node %s does not grow while %s: the cStor webhook refuses every edit of the CStorPoolCluster until then", m.name, l.ailing())
+	case missing > 0 && l.wait != "":
+		l.report(finding.Warning, "growth-waits", "spec.diskConfig.minCount", "the pool on node %s does not grow %s", m.name, l.wait)
 	case missing > 0:
 		groups, size := missing/disk.GroupSize, disk.GroupSize
 		if l.cfg.Spec.PoolConfig.RAIDType == pool.Stripe {

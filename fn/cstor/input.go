@@ -31,6 +31,13 @@ type input struct {
 // disk is the disk of a block device; a missing one if nobody reports it.
 func (in *input) disk(device string) *disk.Disk { return in.ledger.Device(in.namespace, device) }
 
+// unseen reports whether a disk is missing from the snapshot under any name, which does
+// not mean that it is gone.
+func (in *input) unseen(name string) bool {
+	d := in.disk(name)
+	return d.Missing() && !slices.ContainsFunc(d.Others(), func(o *disk.Disk) bool { return !o.Missing() })
+}
+
 // mine reports whether a hold is one of this cluster. A manifest of its name is in the
 // way itself, not because of its disks.
 func (in *input) mine(h disk.Holder) bool {

@@ -16,6 +16,7 @@ type livePools struct {
 	all       []*pool.Instance          // by name
 	instances map[string]*pool.Instance // by host
 	claimed   map[string][]string       // block devices that are claimed for the cluster, by host
+	claims    map[string]bool           // the same, and those that are missing from the snapshot
 	unclear   map[string]bool           // block devices that are claimed, nobody knows for whom
 
 	knows         bool // the facts tell of all kinds that show a pool
@@ -29,6 +30,7 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
 		all:       live.Instances(n.namespace, n.name),
 		instances: map[string]*pool.Instance{},
 		claimed:   map[string][]string{},
+		claims:    map[string]bool{},
 		unclear:   map[string]bool{},
 	}
 	if l.cluster != nil {
@@ -41,6 +43,14 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
 	for _, d := range pool.LiveOf(facts).ClaimedBy(n.namespace, n.name) {
 		if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
 			l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+			l.claims[d.Name] = true
+		}
+	}
+	for _, claim := range facts.Objects(deviceGroup, blockDeviceClaimKind) {
+		name, replaces := claim.Node.Str("spec", "blockDeviceName"), claim.Annotation(inventory.AnnotationPredecessor) != ""
+		if claim.Namespace == n.namespace && claim.Label(inventory.LabelPoolCluster) == n.name && !replaces &&
+			claim.Node.Str("status", "phase") == "Bound" && facts.Device(n.namespace, name) == nil {
+			l.claims[name] = true
 		}
 	}
 	for _, d := range facts.Devices {
@@ -96,7 +106,7 @@ func (l *livePools) evidence(host string, cfg config) (p *pool.Pool, why string)
 
 // lives reports whether anything shows that a pool lives, or may live, on its host.
 func (l *livePools) lives(p *pool.Pool) bool {
-	claimed := func(name string) bool { return l.unclear[name] || slices.Contains(l.claimed[p.Hostname], name) }
+	claimed := func(name string) bool { return l.unclear[name] || l.claims[name] }
 	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed)
 }
 

@@ -2,7 +2,6 @@ package cstor
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -104,7 +103,7 @@ func (c *poolChoice) pooled() []*member {
 	if !ready {
 		return old
 	}
-	if removed := c.stillLive(); len(removed) > 0 && len(added) > 0 {
+	if removed := stillLive(c.input, c.members); len(removed) > 0 && len(added) > 0 {
 		c.report(finding.Warning, "two-steps", "",
 			"new pools wait until %s is gone from the live cluster: the cStor operator ignores an addition until a removal is done; apply, refresh the inventory, render again", removed[0])
 		return old
@@ -115,31 +114,6 @@ func (c *poolChoice) pooled() []*member {
 		return old
 	}
 	return append(old, added...)
-}
-
-// stillLive names the pools that are live and no longer wanted, by host, and then the
-// instances of pools that went.
-func (c *poolChoice) stillLive() []string {
-	wanted := make(map[string]bool, len(c.members))
-	for _, m := range c.members {
-		wanted[m.hostname] = true
-	}
-	left := &pool.Cluster{Namespace: c.namespace, Name: c.name}
-	for _, m := range c.members {
-		if m.before != nil {
-			left.Pools = append(left.Pools, m.before.Pool)
-		}
-	}
-	var names []string
-	for _, host := range slices.Sorted(maps.Keys(c.live.pools)) {
-		if p := c.live.pools[host]; !wanted[host] {
-			names, left.Pools = append(names, "the pool on "+host), append(left.Pools, p)
-		}
-	}
-	for _, i := range c.state.Leftover(left) {
-		names = append(names, "CStorPoolInstance "+i.Name+" of the pool that was on "+i.Hostname)
-	}
-	return names
 }
 
 // pool is the pool of a member, with the settings of the spec.

@@ -34,6 +34,7 @@ func (r *recovery) run() {
 				"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s; restore it in rendered/ from Git", known.node, why)
 		case why == "":
 			r.rename(known, p)
+			r.checkStripe(known, p)
 			r.restoreGroups(known, p)
 			r.checkAdded(known, p)
 		}
@@ -50,8 +51,11 @@ func (r *recovery) dropUnapplied() {
 			continue
 		}
 		var bad, unusable []string
+		if slices.ContainsFunc(p.Disks(), r.rendersAnother) {
+			continue // which is an error
+		}
 		for _, name := range p.Disks() {
-			if why := r.judge(p.Hostname, r.disk(name), r.cfg.minCapacity).Reason(); why != "" {
+			if why := r.judge(p.Hostname, r.disk(name), r.cfg.minCapacity).Reason(); why != "" && !r.unseen(name) {
 				bad = append(bad, name+" ("+strings.TrimPrefix(why, "it ")+")")
 				unusable = append(unusable, name)
 			}
@@ -64,6 +68,11 @@ func (r *recovery) dropUnapplied() {
 		r.report(finding.Warning, "pool-rechosen", "",
 			"the pool on node %s is rendered and does not live yet, and not all of its disks can be used any more, so that they are chosen anew: %s", p.node, finding.Names(bad))
 	}
+}
+
+// rendersAnother reports whether the output of another spec has a disk, too.
+func (r *recovery) rendersAnother(name string) bool {
+	return slices.ContainsFunc(r.disk(name).Holders(), func(h disk.Holder) bool { return h.Source == disk.Lock && !r.mine(h) })
 }
 
 // giveUp frees disks that the storage set of a node reserves. Those that are in a pool
@@ -79,15 +88,14 @@ func (in *input) giveUp(node string, disks []string) {
 
 // judge asks of a disk that is not in a live pool what choosing asks.
 func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Verdict {
+	if d.Device != nil && d.Device.Hostname != hostname {
+		return disk.Verdict{{Rule: disk.WrongNode, Reason: "it is on host " + d.Device.Hostname}}
+	}
 	want := r.want(r.host(hostname))
 	if want.MinCapacity = capacity; r.cfg.external() {
 		want.Volumes, want.MinCapacity = r.keep().Volumes, 0
 	}
-	v := r.ledger.Verdict(d, want)
-	if d.Device != nil && d.Device.Hostname != hostname {
-		v = append(v, disk.Objection{Rule: disk.WrongNode, Reason: "it is on host " + d.Device.Hostname})
-	}
-	return v
+	return r.ledger.Verdict(d, want)
 }
 
 // restorePool takes back a live pool of a host for which the lock has none. why says what
@@ -248,16 +256,33 @@ func isPart(left, whole pool.Group) bool {
 	return len(left) < len(whole) && !slices.ContainsFunc(left, func(name string) bool { return !slices.Contains(whole, name) })
 }
 
+// checkStripe refuses a disk of a stripe that was put in the place of one that lives: a
+// stripe cannot do without any of its disks.
+func (r *recovery) checkStripe(known *nodePool, p *pool.Pool) {
+	live, chosen := p.Disks(), r.lock.reserved(known.node, data)
+	lost := slices.IndexFunc(live, func(name string) bool { return !r.lock.pooled[name] })
+	put := slices.IndexFunc(known.Disks(), func(name string) bool {
+		return !slices.Contains(live, name) && !slices.Contains(chosen, name)
+	})
+	if known.RAIDType == pool.Stripe && lost >= 0 && put >= 0 {
+		r.report(finding.Error, "device-replaced", "",
+			"block device %s is in the rendered pool on node %s in the place of block device %s, which lives in it; a stripe cannot replace a disk, put %s back in its place",
+			known.Disks()[put], known.node, live[lost], live[lost])
+	}
+}
+
 // checkAdded holds the disks of a pool that the live one has not to the rules of choosing:
 // a person may have put them in. Growth that was chosen earlier and cannot be used any
-// more is chosen anew.
+// more is chosen anew; where that is not known, since the disk is missing from the
+// snapshot or only an instance, which may be behind, tells of the pool, it is held.
 func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
-	if r.live.pools[known.Hostname] == nil {
-		return // an instance may be behind
+	current := r.live.pools[known.Hostname] != nil
+	if !current && r.live.pool(known.Hostname) == nil {
+		return // claims do not say which disks are in the pool
 	}
 	live := p.Disks()
 	chosen := r.lock.reserved(known.node, data)
-	added := func(name string) bool { return !slices.Contains(live, name) }
+	added := func(name string) bool { return !slices.Contains(live, name) && (current || !r.live.claims[name]) }
 	for i := len(known.Data) - 1; i >= 0; i-- {
 		group := known.Data[i]
 		whole := !slices.ContainsFunc(group, func(name string) bool { return !added(name) || !slices.Contains(chosen, name) })
@@ -272,7 +297,7 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 			d := r.disk(name)
 			why := r.judge(known.Hostname, d, capacity).Reason()
 			switch {
-			case why == "":
+			case why == "", slices.Contains(chosen, name) && (!current || r.unseen(name)):
 			case whole && i == len(known.Data)-1 && i > 0:
 				r.report(finding.Warning, "group-rechosen", "",
 					"block device %s is rendered as part of the pool on node %s, is not in the live one, and cannot be used any more: %s; its RAID group is chosen anew", name, known.node, why)

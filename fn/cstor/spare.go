@@ -25,6 +25,19 @@ func (l *localDisks) keepSpares(m *member) {
 	l.giveUp(m.name, rest)
 }
 
+// keepReserved frees the disks that are reserved for a pool which waits and cannot be used
+// for it any more. What is missing is held.
+func (l *localDisks) keepReserved(m *member) {
+	if l.cfg.external() || m.before != nil {
+		return
+	}
+	s := l.offer(m.hostname, m.node)
+	reserved := slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache))
+	l.giveUp(m.name, slices.DeleteFunc(reserved, func(name string) bool {
+		return l.unseen(name) || len(named(slices.Concat(s.data, s.fast), []string{name})) > 0
+	}))
+}
+
 // mayBeBack reports whether any disk may be one of the pool that is missing, since the
 // lock does not know that by its identity.
 func (l *localDisks) mayBeBack(m *member) bool {
