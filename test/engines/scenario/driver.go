@@ -196,13 +196,6 @@ func (d *driver) claim(ctx context.Context, c *unstructured.Unstructured, groups
 			claim.SetNamespace(d.namespace)
 			claim.SetName("bdc-" + name)
 			claim.SetLabels(map[string]string{"openebs.io/cstor-pool-cluster": c.GetName()})
-			answered := &unstructured.Unstructured{Object: map[string]any{
-				"spec":   map[string]any{"claimRef": map[string]any{"kind": "BlockDeviceClaim", "name": claim.GetName(), "namespace": d.namespace}},
-				"status": map[string]any{"claimState": "Claimed"},
-			}}
-			answered.SetGroupVersionKind(diskKind)
-			answered.SetNamespace(d.namespace)
-			answered.SetName(name)
 			live, err := d.cluster.Get(ctx, diskKind, d.namespace, name)
 			if err != nil {
 				return err
@@ -210,10 +203,22 @@ func (d *driver) claim(ctx context.Context, c *unstructured.Unstructured, groups
 			if live == nil {
 				continue // nobody has put the disks into this cluster
 			}
-			if err := errors.Join(d.cluster.Apply(ctx, claim), d.cluster.Apply(ctx, answered)); err != nil {
+			if err := errors.Join(d.cluster.Apply(ctx, claim), d.answer(ctx, live, claim.GetName())); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// answer marks a disk as claimed. It is applied whole: what its manager leaves out goes.
+func (d *driver) answer(ctx context.Context, disk *unstructured.Unstructured, claim string) error {
+	disk.SetManagedFields(nil)
+	disk.SetResourceVersion("")
+	ref := map[string]any{"kind": diskClaimKind.Kind, "name": claim, "namespace": d.namespace}
+	return errors.Join(
+		unstructured.SetNestedMap(disk.Object, ref, "spec", "claimRef"),
+		unstructured.SetNestedField(disk.Object, "Claimed", "status", "claimState"),
+		d.cluster.Apply(ctx, disk),
+	)
 }

@@ -41,10 +41,11 @@ func (r *run) writeStatuses() {
 	})
 }
 
-// underWay waits until the config says that its storage is not there yet, as it is
-// in every commit: there are no pools. The records beside it may be of what is there.
+// underWay waits until the config says that its storage is not there yet, as it is in
+// every commit but that with the pools. The records beside it may be of what is there.
 func (r *run) underWay() {
 	r.t.Helper()
+	pooled := len(of(r.objects(), "CStorPoolCluster")) > 0
 	for _, o := range of(r.objects(), "CStorClusterConfig", "CStorClusterPlan", "CStorClusterStorageSet", "Storage") {
 		said := "nothing"
 		r.awaitSaying(func() string { return ID(o) + " is under way; it says " + said }, func() bool {
@@ -56,7 +57,7 @@ func (r *run) underWay() {
 			}
 			phase := str(live, "status", "phase")
 			said = phase + " " + str(live, "status", "message")
-			return phase == "PROGRESSING" || phase == "OK" && !slices.Contains([]string{"CStorClusterConfig", "CStorClusterPlan"}, o.GetKind())
+			return phase == "PROGRESSING" || phase == "OK" && (pooled || !slices.Contains([]string{"CStorClusterConfig", "CStorClusterPlan"}, o.GetKind()))
 		})
 	}
 }
