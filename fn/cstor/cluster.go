@@ -128,7 +128,9 @@ func (c *cluster) keep() {
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
-		c.local.keepReserved(m)
+		if c.nodes.planOnly(m) {
+			c.local.keepReserved(m)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func (l *localDisks) keepSpares(m *member) {
 // keepReserved frees the disks that are reserved for a pool which waits and cannot be used
 // for it any more. What is missing is held.
 func (l *localDisks) keepReserved(m *member) {
-	if l.cfg.external() || m.before != nil {
+	if l.cfg.external() {
 		return
 	}
 	s := l.offer(m.hostname, m.node)
