@@ -94,12 +94,11 @@ func ownerName(o *krm.Object) string {
 	return id.Name
 }
 
-// oneUseOfADisk: no disk, whatever it is called, is in two pools, or has two roles. Known
-// exception: a disk that was moved while its pool waits is reserved on both nodes.
+// oneUseOfADisk: no disk, whatever it is called, is in two pools, or has two roles.
 func (h *history) oneUseOfADisk(_, after []*krm.Object) error {
 	seen := map[string]diskUse{}
 	for _, u := range h.uses(after) {
-		if first, twice := seen[u.serial]; twice && (first.cluster != u.cluster || first.role != "data" || u.role != "data") {
+		if first, twice := seen[u.serial]; twice {
 			return fmt.Errorf("one disk has two uses:\n  %v\n  %v", first, u)
 		}
 		seen[u.serial] = u
@@ -422,7 +421,7 @@ func (h *history) lessFactsLoseNothing(before, after []*krm.Object) error {
 		return nil
 	}
 	had := h.losable(before)
-	h.forgetWhatDoesNotLive(had, kind)
+	h.forgetWhatDoesNotLive(had)
 	with, without := h.losable(after), h.losable(objectsOf(less))
 	for thing := range had {
 		if with[thing] && !without[thing] {
@@ -433,14 +432,13 @@ func (h *history) lessFactsLoseNothing(before, after []*krm.Object) error {
 }
 
 // forgetWhatDoesNotLive leaves out the disks of pools that are known not to live, which are
-// free to change. Known exception: without the block devices, claims alone do not show a
-// pool yet, since they do not say on which host it is.
-func (h *history) forgetWhatDoesNotLive(things map[string]bool, unread string) {
+// free to change.
+func (h *history) forgetWhatDoesNotLive(things map[string]bool) {
 	lives := map[string]bool{}
 	for _, s := range h.specs {
 		for _, p := range h.evidence(s.Name) {
 			for _, serial := range p.serials {
-				lives[pooledDisk(s.Name, serial)] = unread != cluster.Devices || p.by != deviceClaim
+				lives[pooledDisk(s.Name, serial)] = true
 			}
 		}
 	}
