@@ -39,23 +39,15 @@ func stateOf(o *krm.Object) state {
 	unknown := func(value string) state {
 		return is(health.Error, "UnknownState", fmt.Sprintf("in a state that is not known: %q", value))
 	}
-	switch created {
-	case "":
-		if o.Deleting() {
-			break
-		}
+	switch known := created == "Created" || created == "Creating" || created == "Terminating"; {
+	case o.Deleting(), created == "Terminating":
+		return is(health.Progressing, "Terminating", "being deleted")
+	case created == "":
 		return is(health.Progressing, "NotCreated", "without a status, so that nobody has made it yet")
-	case "Creating":
-		if !o.Deleting() {
-			return is(health.Progressing, "Creating", "being made")
-		}
-	case "Created", "Terminating":
-	default:
+	case !known:
 		return unknown(created)
-	}
-	if created == "Terminating" || o.Deleting() {
-		s.outage = true
-		return is(health.Error, "Terminating", "being deleted, and not by Poolwright")
+	case created == "Creating" && (serves == "" || serves == "Online" || serves == "Unknown"):
+		return is(health.Progressing, "Creating", "being made")
 	}
 	switch serves {
 	case "Online":

@@ -96,6 +96,9 @@ func checkNodes(facts *inventory.Facts, step *health.Step, pools []*krm.Object) 
 func problemOf(o *krm.Object, nodeDown bool) health.Problem {
 	s := stateOf(o)
 	p := health.Problem{Phase: s.phase, Reason: s.reason, What: s.what, Note: s.note, Outage: s.outage}
+	if s.reason == "Terminating" { // it is rendered, so that it is not our doing
+		p.Phase, p.What, p.Outage = health.Error, "being deleted, and not by Poolwright", true
+	}
 	if nodeDown && p.Phase == health.Progressing {
 		p.Note = "its node is down"
 	}
