@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
 )
@@ -75,7 +74,7 @@ func readConfig(spec *system.Spec) (config, error) {
 		}
 	}
 	c.Spec.MaxExpansion, c.Spec.ClusterSize = inBytes(c.Spec.MaxExpansion), inBytes(c.Spec.ClusterSize)
-	for tag := range strings.SplitSeq(spec.Object.Annotation(inventory.AnnotationAllowedTag), ",") {
+	for tag := range strings.SplitSeq(spec.Object.Annotation(annotationTags), ",") {
 		if tag != "" && !slices.Contains(c.allowedTags, tag) {
 			c.allowedTags = append(c.allowedTags, tag)
 		}

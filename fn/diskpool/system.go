@@ -30,7 +30,8 @@ const (
 	annotationReplaces = "poolwright.io/replaces"     // on a DiskPool: the name of the one that it takes the place of
 	annotationUsed     = "poolwright.io/used-percent" // on a live DiskPool in a snapshot
 	annotationDefault  = "storageclass.kubernetes.io/is-default-class"
-	labelSet           = "poolwright-set" // of a pool; a slash would break routes of Mayastor to 2.12
+	annotationTags     = "openebs.io/allowed-bd-tags" // on a set: tags of BlockDevices that do not exclude them
+	labelSet           = "poolwright-set"             // of a pool; a slash would break routes of Mayastor to 2.12
 	labelEngine        = "openebs.io/engine"
 	engine             = "mayastor"
 )
