@@ -11,19 +11,19 @@ import (
 )
 
 // Assess implements system.Assessor.
-func (System) Assess(facts *inventory.Facts, c *change.Change) {
+func (System) Assess(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 	switch c.Ref.GroupKind() {
 	case poolGroupKind():
-		assessPool(facts, c)
+		assessPool(facts, ledger, c)
 	case classGroupKind():
 		assessClass(facts, c)
 	}
 }
 
-func assessPool(facts *inventory.Facts, c *change.Change) {
+func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 	switch c.Action {
 	case change.Create:
-		if doubt := notEmpty(facts, c.New); doubt != "" {
+		if doubt := notEmpty(facts, ledger, c.New); doubt != "" {
 			c.Judge(change.Destructive, "", "the disk's content is destroyed when the pool is made, and "+doubt)
 			return
 		}
@@ -81,44 +81,40 @@ func assessClass(facts *inventory.Facts, c *change.Change) {
 }
 
 // notEmpty says why the disk of a new pool is not known to be empty, or "".
-func notEmpty(facts *inventory.Facts, o *krm.Object) string {
-	node, uri := o.Node.Str("spec", "node"), ""
-	if disks := o.Node.Seq("spec", "disks"); len(disks) > 0 {
-		_, uri = splitURI(disks[0].Value)
+func notEmpty(facts *inventory.Facts, ledger *disk.Ledger, o *krm.Object) string {
+	on := diskOf(facts, ledger, o)
+	if on == nil {
+		return "the inventory does not have it"
 	}
-	link := "/" + strings.TrimLeft(uri, "/")
-	m := readMark(o.Annotation(annotationDisk))
 	known := false
-	if n := facts.Node(node); n != nil {
-		for _, b := range facts.DevicesOn(n.Hostname) {
-			if !slices.Contains(b.Links, link) && (m.serial == "" || b.Serial != m.serial) {
-				continue
-			}
-			switch {
-			case b.Filesystem != "" || b.Partitioned:
-				return "block device " + b.Name + " has a filesystem or partitions"
-			case b.Object.Node.Get("spec", "filesystem") != nil && b.Object.Node.Str("spec", "partitioned") != "":
-				known = true
-			}
+	if b := on.Device; b != nil {
+		switch spec := b.Object.Node.Get("spec"); {
+		case b.Filesystem != "" || b.Partitioned:
+			return "block device " + b.Name + " has a filesystem or partitions"
+		case spec.Get("filesystem") != nil && spec.Str("partitioned") != "":
+			known = true
 		}
 	}
-	if o := facts.Object(krm.ID{Group: ownGroup, Kind: "NodeInventory", Name: node}); o != nil {
-		for _, there := range o.Node.Seq("status", "disks") {
-			isIt := m.wwn != "" && disk.WWN(there.Str("wwn")) == m.wwn || m.serial != "" && there.Str("serial") == m.serial
-			for _, l := range there.Seq("links") {
-				isIt = isIt || l.Value == link
-			}
-			switch {
-			case !isIt:
-			case len(there.Seq("content"))+len(there.Seq("partitions")) > 0:
-				return "node " + node + " reports content on it"
-			default:
-				known = true
-			}
+	if e := on.Entry; e != nil {
+		if len(e.Content)+len(e.Partitions) > 0 {
+			return "node " + e.Object.Name + " reports content on it"
 		}
+		known = true
 	}
 	if !known {
 		return "it is not known to be empty: the inventory does not tell of its filesystem and partitions"
 	}
 	return ""
+}
+
+// diskOf finds the disk that a pool is on, or nil.
+func diskOf(facts *inventory.Facts, ledger *disk.Ledger, o *krm.Object) *disk.Disk {
+	for _, hold := range (System{}).Holds(o) {
+		for _, there := range ledger.Named(hold) {
+			if !there.Missing() && nodeOf(facts, there) == o.Node.Str("spec", "node") {
+				return there
+			}
+		}
+	}
+	return nil
 }

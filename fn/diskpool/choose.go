@@ -158,7 +158,7 @@ func (s *set) selectsDisk(there *disk.Disk) bool {
 		)),
 		document.F("nodeAttributes", document.Object(document.F("nodeName", document.Text(there.Node)))),
 	)
-	return selector.MatchesAny(terms, krm.Make(group+"/v1alpha1", deviceKind, "", "", document.F("spec", reported)))
+	return selector.MatchesAny(terms, krm.Make(group+"/v1alpha1", inventory.DeviceKind().Kind, "", "", document.F("spec", reported)))
 }
 
 // used reports whether a pool of the set is on a disk.

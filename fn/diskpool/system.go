@@ -4,6 +4,7 @@
 package diskpool
 
 import (
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 )
@@ -19,7 +20,6 @@ const (
 	nodeKind     = "Node"
 	volumeKind   = "PersistentVolume"
 	claimKind    = "PersistentVolumeClaim"
-	deviceKind   = "BlockDevice"
 	driver       = "io.openebs.csi-mayastor" // the CSI driver of Mayastor
 )
 
@@ -63,7 +63,7 @@ func (System) Declare() system.Declaration {
 		},
 		Facts: []krm.GroupKind{{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, classGroupKind(), poolGroupKind()},
 		Roots: []krm.GroupKind{
-			classGroupKind(), {Kind: volumeKind}, poolGroupKind(), {Kind: nodeKind}, {Group: group, Kind: deviceKind},
+			classGroupKind(), {Kind: volumeKind}, poolGroupKind(), {Kind: nodeKind}, inventory.DeviceKind(),
 		},
 		Domains: []string{"openebs.io"},
 	}

@@ -44,7 +44,7 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 		t = f.volume(o)
 	case krm.GroupKind{Kind: nodeKind}:
 		t = f.up(o, func(p *krm.Object) bool { return p.Node.Str("spec", "node") == o.Name })
-	case krm.GroupKind{Group: group, Kind: deviceKind}:
+	case inventory.DeviceKind():
 		t = f.up(o, func(p *krm.Object) bool {
 			d := f.disk(p)
 			return d != nil && d.Device != nil && d.Device.Object == o
@@ -216,16 +216,7 @@ func (f *forest) node(name string) *health.Tree {
 }
 
 // disk finds the disk that a pool is on, or nil.
-func (f *forest) disk(o *krm.Object) *disk.Disk {
-	for _, hold := range (System{}).Holds(o) {
-		for _, d := range f.ledger.Named(hold) {
-			if !d.Missing() && nodeOf(f.facts, d) == o.Node.Str("spec", "node") {
-				return d
-			}
-		}
-	}
-	return nil
-}
+func (f *forest) disk(o *krm.Object) *disk.Disk { return diskOf(f.facts, f.ledger, o) }
 
 // uriOf is the disk as a pool names it.
 func uriOf(o *krm.Object) string {
