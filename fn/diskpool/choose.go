@@ -24,6 +24,10 @@ type candidate struct {
 // choose takes what is wanted more: replacements first, then pools on nodes that have
 // some, then on new nodes.
 func (s *set) choose() {
+	s.used, s.perNode = map[*disk.Disk]bool{}, map[string]int{}
+	for _, p := range s.pools {
+		s.use(p)
+	}
 	allowed := s.allowedNodes()
 	s.replacePools(allowed)
 	for _, name := range s.members() {
@@ -161,18 +165,26 @@ func (s *set) selectsDisk(there *disk.Disk) bool {
 	return selector.MatchesAny(terms, krm.Make(group+"/v1alpha1", inventory.DeviceKind().Kind, "", "", document.F("spec", reported)))
 }
 
-// used reports whether a pool of the set is on a disk.
-func (s *set) used(there *disk.Disk) bool {
-	return slices.ContainsFunc(s.pools, func(p *pool) bool {
-		return p.disk == there || p.disk != nil && slices.Contains(p.disk.Others(), there)
-	})
+// use marks the disk of a pool, under all its names.
+func (s *set) use(p *pool) {
+	s.perNode[p.node]++
+	if p.leaving {
+		s.perNode[p.node]--
+	}
+	if p.disk == nil {
+		return
+	}
+	s.used[p.disk] = true
+	for _, same := range p.disk.Others() {
+		s.used[same] = true
+	}
 }
 
 // candidates are the disks of a node that new pools may be on, the best first.
 func (s *set) candidates(n *inventory.Node) []candidate {
 	var free []candidate
 	for _, there := range s.disks[n.Name] {
-		if s.used(there) {
+		if s.used[there] {
 			continue
 		}
 		if c, reason := s.refuse(n, there); reason == "" {
@@ -187,18 +199,14 @@ func (s *set) take(n *inventory.Node, c candidate, reason string) *pool {
 	s.in.Disks.Take(c.Disk, s.Object.Ref, s.owner)
 	p := s.newPool(n.Name, c.name, c.link, c.Disk)
 	s.pools = append(s.pools, p)
+	s.use(p)
 	s.choosing(diskRef(c.Disk), n.Name, "pool", place.Chosen, reason)
 	return p
 }
 
 // fill makes pools on a node until it has as many as are wanted.
 func (s *set) fill(n *inventory.Node) {
-	has := 0
-	for _, p := range s.pools {
-		if p.node == n.Name && !p.leaving {
-			has++
-		}
-	}
+	has := s.perNode[n.Name]
 	if has >= s.cfg.perNode {
 		return
 	}
@@ -281,7 +289,7 @@ func (s *set) whyNone(allowed map[string]string) string {
 func (s *set) explainRest(allowed map[string]string) {
 	for _, n := range s.in.Facts.Nodes {
 		for _, there := range s.disks[n.Name] {
-			if s.used(there) || s.givenUp[there] {
+			if s.used[there] || s.givenUp[there] {
 				continue
 			}
 			switch _, reason := s.refuse(n, there); {

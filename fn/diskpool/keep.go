@@ -220,14 +220,16 @@ func (s *set) takeBack(locked []*pool) {
 // the newest.
 func (s *set) members() []string {
 	var names []string
+	free := map[string]bool{}
 	for _, p := range s.pools {
-		if !slices.Contains(names, p.node) {
+		before, known := free[p.node]
+		if !known {
 			names = append(names, p.node)
 		}
+		free[p.node] = (before || !known) && (p.gone || p.consent)
 	}
 	rank := func(name string) int {
-		free := !slices.ContainsFunc(s.pools, func(p *pool) bool { return p.node == name && !p.gone && !p.consent })
-		if free {
+		if free[name] {
 			return 1
 		}
 		return 0
@@ -271,13 +273,14 @@ func (s *set) limitNodes() {
 // limitPools does the same for the pools of a node. One that is being replaced is not
 // counted.
 func (s *set) limitPools() {
-	for _, node := range s.members() {
-		var here []*pool
-		for _, p := range s.pools {
-			if p.node == node && !p.leaving {
-				here = append(here, p)
-			}
+	on := map[string][]*pool{}
+	for _, p := range s.pools {
+		if !p.leaving {
+			on[p.node] = append(on[p.node], p)
 		}
+	}
+	for _, node := range s.members() {
+		here := on[node]
 		if len(here) <= s.cfg.perNode {
 			continue
 		}

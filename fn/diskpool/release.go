@@ -40,15 +40,15 @@ func (f *form) clusterKey() string {
 // knows reports whether a field can be written, under whatever name.
 func (f *form) knows(field string) bool { return f.has(field) || field == cluster && f.has(cluster29) }
 
-// releases are the forms by the first minor release of 2 that has them.
-func releases() []struct {
+// since is a form and the first minor release of 2 that has it.
+type since struct {
 	minor int
 	form
-} {
-	return []struct {
-		minor int
-		form
-	}{
+}
+
+// releases are the forms, the oldest first.
+func releases() []since {
+	return []since{
 		{0, form{group + "/v1alpha1", nil}},
 		{4, form{group + "/v1beta1", nil}},
 		{6, form{group + "/v1beta2", []string{topology}}},
@@ -107,12 +107,7 @@ func servedForm(definition *krm.Object, wanted []string) *form {
 	complete := false
 	for _, v := range definition.Node.Seq("spec", "versions") {
 		f := form{apiVersion: group + "/" + v.Str("name")}
-		known := slices.ContainsFunc(releases(), func(row struct {
-			minor int
-			form
-		}) bool {
-			return row.apiVersion == f.apiVersion
-		})
+		known := slices.ContainsFunc(releases(), func(row since) bool { return row.apiVersion == f.apiVersion })
 		if served, _ := v.Get("served").Bool(); !served || !known {
 			continue
 		}

@@ -79,6 +79,7 @@ func (s *set) replacement(old *pool, allowed map[string]string) {
 	}
 	s.report(finding.Warning, "no-replacement", "", "DiskPool %s cannot be replaced: no node that is allowed has an eligible disk; nothing changes until there is one", old.name)
 	old.leaving = false
+	s.perNode[old.node]++
 }
 
 // full reports whether a pool more on another node would be one too many.

@@ -71,6 +71,8 @@ type set struct {
 	form     form
 	replace  []string // names of pools that are to be replaced
 	pools    []*pool
+	used     map[*disk.Disk]bool // by pools of the set
+	perNode  map[string]int      // pools that stay on a node
 	classes  []class
 	released map[krm.ID]bool
 	givenUp  map[*disk.Disk]bool // disks of pools that went in this run
