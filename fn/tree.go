@@ -32,7 +32,30 @@ func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 			trees = append(trees, s.Tree(index, root)...)
 		}
 	}
+	if root != (krm.ID{}) && len(trees) > 1 {
+		return []*health.Tree{joined(trees)}
+	}
 	return trees
+}
+
+// joined is one tree of what several systems hang on one object.
+func joined(trees []*health.Tree) *health.Tree {
+	whole := *trees[0]
+	whole.Children = slices.Clone(whole.Children)
+	for _, t := range trees[1:] {
+		if t.Object != whole.Object {
+			continue
+		}
+		if t.Phase.WorseThan(whole.Phase) || whole.Phase == "" {
+			whole.Phase = t.Phase
+		}
+		for _, child := range t.Children {
+			if !slices.ContainsFunc(whole.Children, func(c *health.Tree) bool { return c.Object == child.Object }) {
+				whole.Children = append(whole.Children, child)
+			}
+		}
+	}
+	return &whole
 }
 
 // TreeRoot finds an object among the facts, or one that is not there and of which

@@ -9,7 +9,7 @@ import (
 )
 
 // canonical gives a document the form that the definitions describe: old names
-// become the current ones, empty keys go, amounts are text and counts numbers.
+// become the current ones, empty keys go, amounts and numerals are text and counts numbers.
 // It copies what it changes, and the copy keeps the offsets of the original.
 func (p *pass) canonical(s *shape, at *place) document.Node {
 	n := at.node
@@ -32,6 +32,10 @@ func (p *pass) canonical(s *shape, at *place) document.Node {
 		}
 	case whole, number:
 		p.canonicalNumber(s, at, &out)
+	case text:
+		if _, isInt := n.Int(); isInt && s.numeral {
+			out.Quoted = true
+		}
 	case quantity:
 		if _, isBool := n.Bool(); n.Kind == document.Scalar && !isBool {
 			out.Quoted = true

@@ -191,7 +191,7 @@ func (p *pass) checkText(s *shape, at *place) {
 	switch {
 	case len(s.enum) > 0:
 		p.checkEnum(s, at)
-	case isFloat || isBool:
+	case (isFloat || isBool) && !s.numeral:
 		p.wrong(at, finding.Finding{
 			Rule:     "type",
 			Message:  fmt.Sprintf("must be text, not %s; put it in quotes: %q", described(n), n.Value),

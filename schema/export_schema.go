@@ -35,6 +35,10 @@ func (w *schemaWriter) schema(s *shape) document.Node {
 	case quantity:
 		w.quantity(s, &n)
 	default:
+		if s.numeral {
+			w.numeral(s, &n)
+			break
+		}
 		w.scalar(s, &n)
 	}
 	if s.deflt != "" && !s.computed {
@@ -211,6 +215,29 @@ func (w *schemaWriter) quantity(s *shape, n *document.Node) {
 		return
 	}
 	n.Set("pattern", document.Text(quantityPattern))
+}
+
+// numeral writes a text that may be a number: of that, a pattern alone says nothing.
+func (w *schemaWriter) numeral(s *shape, n *document.Node) {
+	if w.dialect == JSONSchema {
+		n.Set("type", texts([]string{"string", "integer"}))
+	} else {
+		n.Set("anyOf", document.List(
+			document.Object(document.F("type", document.Text("integer"))),
+			document.Object(document.F("type", document.Text("string")))))
+		n.Set("x-kubernetes-int-or-string", document.Bool(true))
+	}
+	if s.maxLen > 0 {
+		n.Set("maxLength", document.Int(int64(s.maxLen)))
+	}
+	if w.dialect == CRD {
+		addValidations(n, validation{celRule: celRule{
+			expr:    "string(self).matches(" + celText(s.pattern.String()) + ")",
+			message: "must be " + s.wanted(),
+		}})
+		return
+	}
+	n.Set("pattern", document.Text(s.pattern.String()))
 }
 
 func (w *schemaWriter) scalar(s *shape, n *document.Node) {

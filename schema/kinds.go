@@ -157,7 +157,7 @@ func attribute(lit *ast.StructLit, name string) map[string]string {
 	return nil
 }
 
-// literal is the text that a field of a struct must be, or "".
+// literal is the text that a field of a struct must be, the first of several, or "".
 func literal(lit *ast.StructLit, name string) string {
 	for _, e := range lit.Elts {
 		f, ok := e.(*ast.Field)
@@ -167,7 +167,18 @@ func literal(lit *ast.StructLit, name string) string {
 		if label, _, _ := ast.LabelName(f.Label); label != name {
 			continue
 		}
-		if value, ok := f.Value.(*ast.BasicLit); ok {
+		value := f.Value
+		for {
+			either, ok := value.(*ast.BinaryExpr)
+			if !ok {
+				break
+			}
+			value = either.X
+		}
+		if marked, ok := value.(*ast.UnaryExpr); ok { // the default of several
+			value = marked.X
+		}
+		if value, ok := value.(*ast.BasicLit); ok {
 			if text, err := strconv.Unquote(value.Value); err == nil {
 				return text
 			}

@@ -19,15 +19,17 @@ func TestKinds(t *testing.T) {
 	}
 	want := []string{
 		"spec dao.mayadata.io/v1alpha1 CStorClusterConfig",
+		"spec poolwright.io/v1alpha1 DiskPoolSet",
 		"config poolwright.io/v1alpha1 RenderConfig",
 		"fact poolwright.io/v1alpha1 Inventory",
 		"fact poolwright.io/v1alpha1 NodeInventory",
-		"fact storage.k8s.io/v1 StorageClass",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterPlan",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterStorageSet",
 		"rendered cstor.openebs.io/v1 CStorPoolCluster",
+		"rendered openebs.io/v1beta3 DiskPool",
 		"rendered v1 PersistentVolumeClaim",
 		"rendered dao.mayadata.io/v1alpha1 Storage",
+		"rendered storage.k8s.io/v1 StorageClass",
 		"rendered storage.k8s.io/v1 VolumeAttachment",
 	}
 	if len(got) != len(want) {

@@ -36,7 +36,8 @@ type shape struct {
 	// Of a scalar.
 	enum     []string // the only values, as text
 	pattern  *pattern.Pattern
-	maxLen   int // in characters; 0 for no limit
+	maxLen   int  // in characters; 0 for no limit
+	numeral  bool // of a text: it may be written as a number, without quotes
 	min, max *bound
 	positive bool // of a quantity: at least one byte
 

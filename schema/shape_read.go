@@ -257,6 +257,8 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			first(&s.live, a)
 		case "computed":
 			s.computed = true
+		case "numeral":
+			s.numeral = true
 		case "quantity":
 			s.sort = quantity
 		case "capacity":

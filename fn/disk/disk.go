@@ -45,6 +45,20 @@ func (d *Disk) Size() int64 {
 	return 0
 }
 
+// Known is what both reports of the disk together know of its identity.
+func (d *Disk) Known() Identity {
+	id := d.Identity
+	if d.Entry == nil {
+		return id
+	}
+	also := &d.Entry.Identity
+	id.WWN, id.Serial = cmp.Or(id.WWN, also.WWN), cmp.Or(id.Serial, also.Serial)
+	id.Links = slices.Concat(id.Links, also.Links)
+	slices.Sort(id.Links)
+	id.Links = slices.Compact(id.Links)
+	return id
+}
+
 // Inactive reports whether the node disk manager says that the disk is not there.
 func (d *Disk) Inactive() bool {
 	return d.Missing() || d.Entry == nil && d.Device.State == "Inactive"
@@ -63,7 +77,9 @@ func (d *Disk) called() string {
 
 // Entry is one disk of a NodeInventory (poolwright.io/v1alpha1, status.disks[]).
 type Entry struct {
+	Identity   Identity    // as the node agent tells it
 	Object     *krm.Object // the NodeInventory
+	Links      []string    // all of them: by id, by path ...
 	Model      string
 	Size       int64 // bytes
 	Rotational bool
@@ -96,10 +112,11 @@ func readEntries(o *krm.Object) []*Disk {
 				Node: o.Name, Path: n.Str("path"),
 			},
 			Entry: &Entry{
-				Object: o, Model: n.Str("model"), Transport: n.Str("transport"), Holder: n.Str("holder"), Owner: n.Str("owner"),
+				Object: o, Links: list("links"), Model: n.Str("model"), Transport: n.Str("transport"), Holder: n.Str("holder"), Owner: n.Str("owner"),
 				Content: list("content"), Partitions: list("partitions"), Mounts: list("mounts"), Reason: n.Str("reason"),
 			},
 		}
+		d.Entry.Identity = d.Identity
 		d.Entry.Size, _ = n.Get("size").Int()
 		d.Entry.Rotational, _ = n.Get("rotational").Bool()
 		d.Entry.Usable, _ = n.Get("usable").Bool() // what cannot be read is not usable

@@ -173,15 +173,15 @@ func (l *Ledger) Disks() []*Disk { return l.disks }
 // Add records what an object holds.
 func (l *Ledger) Add(h Holder, holds []Hold) {
 	for _, hold := range holds {
-		for _, d := range l.named(hold) {
+		for _, d := range l.Named(hold) {
 			h.Role = hold.Role
 			d.hold(h)
 		}
 	}
 }
 
-// named lists the disks that a hold means, missing ones among them.
-func (l *Ledger) named(hold Hold) []*Disk {
+// Named lists the disks that a hold means, missing ones among them.
+func (l *Ledger) Named(hold Hold) []*Disk {
 	switch {
 	case hold.Matches != nil:
 		var found []*Disk

@@ -24,3 +24,21 @@ func (d *Disk) HasPath(means func(path string) bool) bool {
 	}
 	return d.Device != nil && (means(d.Device.Path) || slices.ContainsFunc(d.Device.Links, means))
 }
+
+// ByPathLinks lists the links of the whole disk that say where it is plugged in, sorted.
+func (d *Disk) ByPathLinks() []string {
+	var all, links []string
+	if d.Device != nil {
+		all = append(all, d.Device.Links...)
+	}
+	if d.Entry != nil {
+		all = append(all, d.Entry.Links...)
+	}
+	for _, link := range all {
+		if strings.Contains(link, "/by-path/") && wholeDisk(link) == link {
+			links = append(links, link)
+		}
+	}
+	slices.Sort(links)
+	return slices.Compact(links)
+}

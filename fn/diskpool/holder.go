@@ -1,46 +1,29 @@
-// Package diskpool is the system of Mayastor DiskPools. Until the rest of it is built, it
-// says which disks a DiskPool holds.
 package diskpool
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/system"
 )
 
-const (
-	group    = "openebs.io"
-	poolKind = "DiskPool"
-)
-
-// System is the DiskPool system.
-type System struct{ system.FactsOnly }
-
-// Declare implements system.System.
-func (System) Declare() system.Declaration {
-	return system.Declaration{
-		Name: "DiskPool",
-		Kinds: []system.Kind{{
-			GroupKind: krm.GroupKind{Group: group, Kind: poolKind}, Version: "v1beta3",
-			Plural: "diskpools", Names: []string{"dsp"}, Holds: true, Health: true,
-			Keep: "spec{node disks topology} status{cr_state pool_status}",
-		}},
-		Domains: []string{"openebs.io"},
-	}
-}
-
-// Holds implements system.Holder: the disks of spec.disks on spec.node.
+// Holds implements system.Holder: the disks of spec.disks on spec.node, also under other
+// links where the pool carries the identity of its disk.
 func (System) Holds(o *krm.Object) []disk.Hold {
 	if o.Group() != group || o.Kind != poolKind {
 		return nil
 	}
 	node := o.Node.Str("spec", "node")
+	mark := readMark(o.Annotation(annotationDisk))
 	var holds []disk.Hold
 	for _, uri := range o.Node.Seq("spec", "disks") {
 		if hold, found := holdOf(node, uri.Value); found {
 			hold.Role = "pool"
+			if hold.Matches == nil {
+				hold.Identity.WWN = cmp.Or(mark.wwn, hold.Identity.WWN)
+				hold.Identity.Serial = mark.serial
+			}
 			holds = append(holds, hold)
 		}
 	}
@@ -51,11 +34,7 @@ func (System) Holds(o *krm.Object) []disk.Hold {
 // uring:///dev/..., or pcie:///0000:01:00.0 for a disk that is taken from the kernel. What
 // is no disk, such as malloc:///, is not found.
 func holdOf(node, uri string) (hold disk.Hold, found bool) {
-	uri, _, _ = strings.Cut(strings.TrimSpace(uri), "?")
-	scheme, path, found := strings.Cut(uri, "://")
-	if !found {
-		scheme, path = "", uri
-	}
+	scheme, path := splitURI(uri)
 	switch scheme {
 	case "", "aio", "uring":
 		path = "/" + strings.TrimLeft(path, "/")
@@ -67,4 +46,15 @@ func holdOf(node, uri string) (hold disk.Hold, found bool) {
 		}}, address != "pci-"
 	}
 	return disk.Hold{}, false
+}
+
+// splitURI takes a disk apart: its scheme, "" for a path, and what follows, without a
+// query.
+func splitURI(uri string) (scheme, path string) {
+	uri, _, _ = strings.Cut(strings.TrimSpace(uri), "?")
+	scheme, path, found := strings.Cut(uri, "://")
+	if !found {
+		return "", uri
+	}
+	return scheme, path
 }

@@ -28,6 +28,9 @@ const (
 	AnnotationSelectedNode = "volume.kubernetes.io/selected-node"
 )
 
+// DeviceKind is the kind of what the node disk manager reports.
+func DeviceKind() krm.GroupKind { return krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"} }
+
 // Key names a namespaced object.
 type Key struct{ Namespace, Name string }
 

@@ -37,7 +37,7 @@ func (k *Kinds) checkDescriptions() error {
 		if !kind.described() {
 			errs = append(errs, fmt.Errorf("nobody describes %v: it has no plural", kind.GroupKind))
 		}
-		if kind.Role >= RoleLock && kind.Group != "" && !kind.Health {
+		if kind.Role >= RoleLock && kind.Group != "" && !kind.Health && !kind.Static {
 			errs = append(errs, fmt.Errorf("engines are told nothing of the health of %v", kind.GroupKind))
 		}
 	}

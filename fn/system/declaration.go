@@ -103,6 +103,8 @@ type Kind struct {
 	// Health says that the engines know nothing of its status and are told:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
+	// Static says that it has no status, so that there is nothing to tell.
+	Static bool
 }
 
 // APIVersion is group and version as a document writes them.

@@ -29,7 +29,7 @@ func (Shared) Declare() Declaration {
 				GroupKind: krm.GroupKind{Kind: "Node"}, Version: "v1", Role: RoleFact,
 				Plural: "nodes", Names: []string{"node", "no"}, Cluster: true, Selected: true,
 				// Why a node is not ready is said with "3m2s ago"; the reason is enough.
-				Keep: "spec{unschedulable taints{key value effect}} status{conditions[type=Ready]{type status reason lastTransitionTime}}",
+				Keep: "spec{unschedulable taints{key value effect}} status{allocatable{hugepages-2Mi} conditions[type=Ready]{type status reason lastTransitionTime}}",
 			},
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolume"}, Version: "v1", Role: RoleFact,
@@ -50,10 +50,10 @@ func (Shared) Declare() Declaration {
 			},
 			{
 				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "StorageClass"}, Version: "v1",
-				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true,
+				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true, Static: true,
 				// Of the parameters those that the storage systems know which are served: any
 				// other may hold a password.
-				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount repl protocol thin clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions} reclaimPolicy volumeBindingMode allowVolumeExpansion",
 			},
 			{
 				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSIDriver"}, Version: "v1", Role: RoleFact,

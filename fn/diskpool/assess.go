@@ -1,0 +1,120 @@
+package diskpool
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Assess implements system.Assessor.
+func (System) Assess(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
+	switch c.Ref.GroupKind() {
+	case poolGroupKind():
+		assessPool(facts, ledger, c)
+	case classGroupKind():
+		assessClass(facts, c)
+	}
+}
+
+func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
+	switch c.Action {
+	case change.Create:
+		if doubt := notEmpty(facts, ledger, c.New); doubt != "" {
+			c.Judge(change.Destructive, "", "the disk's content is destroyed when the pool is made, and "+doubt)
+			return
+		}
+		c.Judge(change.Safe, "", "makes a pool on a disk that is known to be empty")
+		return
+	case change.Remove:
+		text := "the pool goes, with every replica on it"
+		if used := usedSpace(facts.Object(c.Old.ID())); used != "" {
+			text += "; " + used
+		}
+		c.Judge(change.Destructive, "", text)
+		return
+	}
+	c.Fields = slices.DeleteFunc(c.Fields, func(f change.Field) bool { return isOfOthers(f.Shape) })
+	for i := range c.Fields {
+		switch f := &c.Fields[i]; {
+		case f.Shape == "apiVersion":
+			c.Judge(change.Safe, f.Path, "the same object in another version")
+		case f.Under("spec.topology"), f.Under("spec.encryptionConfig"), f.Under("spec.maxExpansion"), f.Under("spec.clusterSize"), f.Under("spec.cluster_size"):
+			c.Judge(change.Disruptive, f.Path, "Mayastor reads it only when it makes the pool: the pool stays as it is, and the object no longer says what is there")
+		case f.Under("spec"):
+			c.Judge(change.Destructive, f.Path, "Mayastor reads it only when it makes the pool: if the object is made anew, the pool is on another disk, without what was on it")
+		}
+	}
+}
+
+// isOfOthers reports whether a field is the user's and the operator's, and no difference.
+func isOfOthers(shape string) bool {
+	return shape == "metadata.annotations[openebs.io/expand]" || shape == "metadata.annotations[openebs.io/delete-opts]"
+}
+
+func assessClass(facts *inventory.Facts, c *change.Change) {
+	switch c.Action {
+	case change.Create:
+		c.Judge(change.Safe, "", "adds a class")
+		return
+	case change.Remove:
+		if user := userOf(facts, c.Ref.Name); user != "" {
+			c.Judge(change.Disruptive, "", "claims of the class are no longer served, and "+user+" cannot grow; their data stays")
+			return
+		}
+		c.Judge(change.Safe, "", "the class goes; volumes that were made from it stay")
+		return
+	}
+	for i := range c.Fields {
+		switch f := &c.Fields[i]; {
+		case f.Under("provisioner"), f.Under("parameters"), f.Under("reclaimPolicy"), f.Under("volumeBindingMode"):
+			c.Judge(change.Disruptive, f.Path, "the API server refuses it: a class never changes "+strings.SplitN(f.Shape, ".", 2)[0]+", and the sync stops here")
+		case f.Under("allowVolumeExpansion"):
+			c.Judge(change.Safe, f.Path, "says only whether claims may be raised later")
+		case f.Shape == "metadata.annotations["+annotationDefault+"]":
+			c.Judge(change.Safe, f.Path, "says only which class claims get that name none")
+		}
+	}
+}
+
+// notEmpty says why the disk of a new pool is not known to be empty, or "".
+func notEmpty(facts *inventory.Facts, ledger *disk.Ledger, o *krm.Object) string {
+	on := diskOf(facts, ledger, o)
+	if on == nil {
+		return "the inventory does not have it"
+	}
+	known := false
+	if b := on.Device; b != nil {
+		switch spec := b.Object.Node.Get("spec"); {
+		case b.Filesystem != "" || b.Partitioned:
+			return "block device " + b.Name + " has a filesystem or partitions"
+		case spec.Get("filesystem") != nil && spec.Str("partitioned") != "":
+			known = true
+		}
+	}
+	if e := on.Entry; e != nil {
+		if len(e.Content)+len(e.Partitions) > 0 {
+			return "node " + e.Object.Name + " reports content on it"
+		}
+		known = true
+	}
+	if !known {
+		return "it is not known to be empty: the inventory does not tell of its filesystem and partitions"
+	}
+	return ""
+}
+
+// diskOf finds the disk that a pool is on, or nil.
+func diskOf(facts *inventory.Facts, ledger *disk.Ledger, o *krm.Object) *disk.Disk {
+	for _, hold := range (System{}).Holds(o) {
+		for _, there := range ledger.Named(hold) {
+			if !there.Missing() && nodeOf(facts, there) == o.Node.Str("spec", "node") {
+				return there
+			}
+		}
+	}
+	return nil
+}

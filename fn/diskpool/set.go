@@ -1,0 +1,204 @@
+package diskpool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/gitops"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Start implements system.Renderer.
+func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
+	r := &rendering{disks: disksByNode(in)}
+	for _, spec := range specs {
+		s := &set{Spec: spec, in: in, disks: r.disks, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]bool{}}
+		s.replace = replaced(spec.Object)
+		var err error
+		if s.cfg, err = readConfig(spec); err != nil {
+			s.report(finding.Error, "spec", "", "%v", err)
+		}
+		r.sets = append(r.sets, s)
+	}
+	return r
+}
+
+type rendering struct {
+	sets  []*set
+	disks map[string][]*disk.Disk
+}
+
+// Keep implements system.Rendering.
+func (r *rendering) Keep() {
+	for _, s := range r.sets {
+		if !s.failed() {
+			s.readRelease()
+			s.keep()
+		}
+	}
+}
+
+// Choose implements system.Rendering.
+func (r *rendering) Choose() []system.Output {
+	for _, s := range r.sets {
+		if !s.failed() {
+			s.choose()
+		}
+	}
+	r.checkDefaults()
+	outputs := make([]system.Output, len(r.sets))
+	for i, s := range r.sets {
+		outputs[i] = s.output()
+	}
+	return outputs
+}
+
+// set is one DiskPoolSet at work.
+type set struct {
+	*system.Spec
+	in       system.Input
+	disks    map[string][]*disk.Disk // by node, the smallest first
+	owner    string
+	cfg      config
+	form     form
+	replace  []string // names of pools that are to be replaced
+	pools    []*pool
+	used     map[*disk.Disk]bool // by pools of the set
+	perNode  map[string]int      // pools that stay on a node
+	classes  []class
+	released map[krm.ID]bool
+	givenUp  map[*disk.Disk]bool // disks of pools that went in this run
+	findings []finding.Finding
+	choices  []place.Choice
+}
+
+func (s *set) report(severity finding.Severity, rule, field, format string, args ...any) {
+	s.findings = append(s.findings, s.Finding(severity, rule, field, fmt.Sprintf(format, args...)))
+}
+
+func (s *set) failed() bool { return finding.Failed(s.findings) }
+
+func (s *set) choosing(subject finding.Ref, node, role string, verdict place.Verdict, reason string) {
+	s.choices = append(s.choices, place.Choice{Spec: s.Object.Ref, Subject: subject, Node: node, Role: role, Verdict: verdict, Reason: reason})
+}
+
+// replaced reads which pools are to be replaced.
+func replaced(o *krm.Object) []string {
+	var names []string
+	for entry := range strings.SplitSeq(o.Annotation(annotationReplace), ",") {
+		if name, found := strings.CutPrefix(strings.TrimSpace(entry), poolKind+"/"); found && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// disksByNode sorts what is reported by the one node that it is on.
+func disksByNode(in system.Input) map[string][]*disk.Disk {
+	by := map[string][]*disk.Disk{}
+	for _, there := range in.Disks.Disks() {
+		if node := nodeOf(in.Facts, there); node != "" {
+			by[node] = append(by[node], there)
+		}
+	}
+	for _, disks := range by {
+		slices.SortFunc(disks, disk.Rank)
+	}
+	return by
+}
+
+// nodeOf is the name of the node that a disk is on, "" where that is not known.
+func nodeOf(facts *inventory.Facts, there *disk.Disk) string {
+	if there.Device == nil {
+		return there.Node
+	}
+	if nodes := facts.Host(there.Device.Hostname); len(nodes) == 1 {
+		return nodes[0].Name
+	}
+	return ""
+}
+
+func (s *set) nodeOf(there *disk.Disk) string { return nodeOf(s.in.Facts, there) }
+
+// readRelease finds out which fields a pool has.
+func (s *set) readRelease() {
+	s.form = s.cfg.release.form()
+	if s.cfg.release.newerThan(newestMinor) {
+		s.report(finding.Info, "newer-release", "spec.release", "%s is newer than the newest release that is known, 2.%d; pools are written as for that", s.cfg.Spec.Release, newestMinor)
+	}
+	fields, names := s.cfg.wantedFields()
+	definition := definitionOf(s.in.Facts, s.in.Held)
+	var served *form
+	if definition != nil {
+		if served = servedForm(definition, fields); served != nil {
+			s.form = *served
+			s.report(finding.Info, "served-version", "spec.release", "pools are written as %s, since the definition diskpools.%s of the package decides, and not the release", served.apiVersion, group)
+		}
+	}
+	for i, field := range fields {
+		switch {
+		case s.form.knows(field):
+		case served != nil:
+			s.report(finding.Error, "unknown-to-release", "spec."+names[i], "no served version of the definition diskpools.%s has the field %s; remove it, or update Mayastor and its definition", group, field)
+		default:
+			s.report(finding.Error, "unknown-to-release", "spec."+names[i], "release %s has no %s; the first that has it is %s: raise spec.release, or remove it", s.cfg.Spec.Release, field, firstWith(field))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.cfg.Spec.TopologyLabels)) {
+		at := s.Object.Node.Get("spec", "topologyLabels").Field(key)
+		f := s.Finding(finding.Error, "topology-key", "spec.topologyLabels", "")
+		f.Field = "spec.topologyLabels[" + key + "]"
+		if at != nil {
+			f.Pos = s.Object.Position(at.Off)
+		}
+		switch {
+		case key == labelSet:
+			f.Message = "is the label that every pool gets with the name of its set; use another key"
+		case strings.Contains(key, "/") && !s.cfg.release.newerThan(slashMinor):
+			f.Message = fmt.Sprintf("has a slash, on which Mayastor fails up to release 2.%d; use a key without one", slashMinor)
+		default:
+			continue
+		}
+		s.findings = append(s.findings, f)
+	}
+}
+
+// selects reports whether the spec allows a node.
+func (s *set) selects(n *inventory.Node) bool {
+	return selector.MatchesAny(s.cfg.nodeTerms(), n.Object)
+}
+
+func nodeRef(name string) finding.Ref {
+	return finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
+}
+
+// diskRef names a disk for people: one that only a node agent reports has no object.
+func diskRef(there *disk.Disk) finding.Ref {
+	if there.Device != nil {
+		return there.Device.Object.Ref
+	}
+	return finding.Ref{Kind: "Disk", Namespace: there.Node, Name: there.Path}
+}
+
+// output is what becomes of the set.
+func (s *set) output() system.Output {
+	out := system.Output{Released: s.released, Findings: s.findings, Choices: s.choices}
+	if s.failed() {
+		return out
+	}
+	for _, p := range s.pools {
+		out.Objects = append(out.Objects, gitops.Object{File: "diskpool.yaml", Object: s.object(p)})
+	}
+	for i := range s.classes {
+		out.Objects = append(out.Objects, gitops.Object{File: "storageclass.yaml", Object: s.classes[i].object(), Stage: 1})
+	}
+	return out
+}

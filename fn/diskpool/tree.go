@@ -1,0 +1,227 @@
+package diskpool
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// Tree implements system.Mapper. Downwards it goes from the class over the pools of its
+// set to disks and nodes; from a disk, a node or a pool it goes up to the classes and
+// their volumes.
+func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
+	f := &forest{facts: facts, ledger: disk.NewLedger(facts)}
+	for _, o := range facts.Objects(group, poolKind) {
+		f.pools = append(f.pools, o)
+	}
+	for _, o := range facts.Objects(storageGroup, classKind) {
+		if o.Node.Str("provisioner") == driver {
+			f.classes = append(f.classes, o)
+		}
+	}
+	if root == (krm.ID{}) {
+		return f.everything()
+	}
+	o := facts.Object(root)
+	if o == nil {
+		return nil
+	}
+	var t *health.Tree
+	switch root.GroupKind() {
+	case classGroupKind():
+		if slices.Contains(f.classes, o) {
+			t = f.class(o)
+		}
+	case poolGroupKind():
+		t = f.poolUp(o)
+	case krm.GroupKind{Kind: volumeKind}:
+		t = f.volume(o)
+	case krm.GroupKind{Kind: nodeKind}:
+		t = f.up(o, func(p *krm.Object) bool { return p.Node.Str("spec", "node") == o.Name })
+	case inventory.DeviceKind():
+		t = f.up(o, func(p *krm.Object) bool {
+			d := f.disk(p)
+			return d != nil && d.Device != nil && d.Device.Object == o
+		})
+	}
+	if t == nil {
+		return nil
+	}
+	return []*health.Tree{t}
+}
+
+type forest struct {
+	facts          *inventory.Facts
+	ledger         *disk.Ledger
+	pools, classes []*krm.Object
+}
+
+// everything is every class, and the pools that no class is for.
+func (f *forest) everything() []*health.Tree {
+	var trees []*health.Tree
+	reached := map[*krm.Object]bool{}
+	for _, c := range f.classes {
+		trees = append(trees, f.class(c))
+		for _, p := range f.poolsOf(c) {
+			reached[p] = true
+		}
+	}
+	for _, p := range f.pools {
+		if !reached[p] {
+			trees = append(trees, f.pool(p))
+		}
+	}
+	return trees
+}
+
+// poolsOf lists the pools that a class finds by the label of a set, or all where it asks
+// for no label.
+func (f *forest) poolsOf(class *krm.Object) []*krm.Object {
+	wanted := map[string]string{}
+	for line := range strings.SplitSeq(class.Node.Str("parameters", poolLabel), "\n") {
+		if key, value, found := strings.Cut(line, ":"); found {
+			wanted[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(f.pools), func(p *krm.Object) bool {
+		labels := p.Node.StrMap("spec", "topology", "labelled")
+		for key, value := range wanted {
+			if labels[key] != value {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (f *forest) class(o *krm.Object) *health.Tree {
+	t := f.classAlone(o)
+	for _, p := range f.poolsOf(o) {
+		t.Children = append(t.Children, f.pool(p))
+	}
+	return t
+}
+
+func (f *forest) classAlone(o *krm.Object) *health.Tree {
+	return &health.Tree{Object: o.Ref, Note: o.Node.Str("parameters", "repl") + " replicas"}
+}
+
+func (f *forest) volume(o *krm.Object) *health.Tree {
+	name := o.Node.Str("spec", "storageClassName")
+	for _, c := range f.classes {
+		if c.Name == name {
+			t := f.volumeAlone(o)
+			t.Children = append(t.Children, f.class(c))
+			return t
+		}
+	}
+	return nil
+}
+
+func (f *forest) volumeAlone(o *krm.Object) *health.Tree {
+	t := &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase")}
+	if claim := o.Node.Str("spec", "claimRef", "name"); claim != "" {
+		t.Note = "of claim " + o.Node.Str("spec", "claimRef", "namespace") + "/" + claim
+	}
+	return t
+}
+
+// pool is a pool with its disk, and that with its node.
+func (f *forest) pool(o *krm.Object) *health.Tree {
+	t := f.poolAlone(o)
+	node := f.node(o.Node.Str("spec", "node"))
+	on := &health.Tree{Object: finding.Ref{Kind: "Disk", Name: uriOf(o)}, Phase: health.Error, State: health.Missing, Children: []*health.Tree{node}}
+	if d := f.disk(o); d != nil {
+		on.Object, on.Phase, on.State, on.Note = diskRef(d), health.OK, "", quantity.Size(d.Size())
+		if d.Device != nil {
+			on.State = d.Device.State
+			on.Note = strings.Join([]string{d.Device.Path, on.Note}, ", ")
+		}
+	}
+	t.Children = append(t.Children, on)
+	return t
+}
+
+func (f *forest) poolAlone(o *krm.Object) *health.Tree {
+	s := stateOf(o)
+	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: "on node " + o.Node.Str("spec", "node")}
+	if s.note != "" {
+		t.Note += ", " + s.note
+	}
+	return t
+}
+
+// poolUp is a pool with its disk below it, and what may have replicas on it.
+func (f *forest) poolUp(o *krm.Object) *health.Tree {
+	t := f.pool(o)
+	t.Children = append(t.Children, f.users(o)...)
+	return t
+}
+
+// users are the classes that find a pool, with their volumes.
+func (f *forest) users(o *krm.Object) []*health.Tree {
+	var trees []*health.Tree
+	for _, c := range f.classes {
+		if !slices.Contains(f.poolsOf(c), o) {
+			continue
+		}
+		t := f.classAlone(c)
+		for _, v := range f.facts.Objects("", volumeKind) {
+			if v.Node.Str("spec", "storageClassName") == c.Name {
+				t.Children = append(t.Children, f.volumeAlone(v))
+			}
+		}
+		trees = append(trees, t)
+	}
+	return trees
+}
+
+// up is a node or a disk with the pools on it and what uses them; nil for none.
+func (f *forest) up(o *krm.Object, has func(*krm.Object) bool) *health.Tree {
+	t := &health.Tree{Object: o.Ref, State: o.Node.Str("status", "state")}
+	for _, p := range f.pools {
+		if has(p) {
+			pool := f.poolAlone(p)
+			pool.Children = f.users(p)
+			t.Children = append(t.Children, pool)
+		}
+	}
+	if len(t.Children) == 0 {
+		return nil
+	}
+	return t
+}
+
+func (f *forest) node(name string) *health.Tree {
+	n := f.facts.Node(name)
+	if n == nil {
+		return health.Absent(nodeRef(name), "its pool names it")
+	}
+	t := &health.Tree{Object: n.Object.Ref, Phase: health.OK}
+	for _, c := range n.Object.Node.Seq("status", "conditions") {
+		if c.Str("type") == "Ready" {
+			t.State = "Ready"
+			if c.Str("status") != "True" {
+				t.Phase, t.State, t.Note = health.Error, "NotReady", c.Str("reason")
+			}
+		}
+	}
+	return t
+}
+
+// disk finds the disk that a pool is on, or nil.
+func (f *forest) disk(o *krm.Object) *disk.Disk { return diskOf(f.facts, f.ledger, o) }
+
+// uriOf is the disk as a pool names it.
+func uriOf(o *krm.Object) string {
+	for _, uri := range o.Node.Seq("spec", "disks") {
+		return uri.Value
+	}
+	return "-?"
+}
