@@ -152,6 +152,10 @@ func (c *cluster) checkPools() {
 			if seen[name] {
 				c.report(finding.Error, "device-twice", "", "block device %s is twice in its pools; mend the CStorPoolCluster", name)
 			}
+			if other := c.alias(name, seen); other != "" {
+				c.report(finding.Error, "device-twice", "",
+					"block devices %s and %s in its pools are one disk, by their serial number or by-id link; take one of them out of the CStorPoolCluster", other, name)
+			}
 			seen[name] = true
 			if holder := heldBy(c.disk(name), c.mine); holder != "" {
 				c.report(finding.Error, "device-twice", "",
@@ -159,6 +163,29 @@ func (c *cluster) checkPools() {
 			}
 		}
 	}
+}
+
+// alias is another name of a disk among some block devices, "" if there is none. Two that
+// live in the pools are let be: disks without a serial number of their own exist.
+func (c *cluster) alias(name string, among map[string]bool) string {
+	others := c.disk(name).Others()
+	if len(others) == 0 {
+		return ""
+	}
+	var live []string
+	if c.live.cluster != nil {
+		live = c.live.cluster.Disks()
+	}
+	for _, other := range others {
+		known := other.Name()
+		if known.Namespace != c.namespace || !among[known.Name] {
+			continue
+		}
+		if !slices.Contains(live, name) || !slices.Contains(live, known.Name) {
+			return known.Name
+		}
+	}
+	return ""
 }
 
 // check refuses what no pool can follow, and selectors that cannot be meant.

@@ -146,7 +146,7 @@ func (d *Disk) Holders() []Holder {
 // Others lists the other reports of the same identity, those of a disk that is missing
 // among them.
 func (d *Disk) Others() []*Disk {
-	if d.class == nil {
+	if d.class == nil || len(d.class.disks) == 1 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(d.class.disks), func(o *Disk) bool { return o == d })

@@ -17,9 +17,7 @@ import (
 // their volumes.
 func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 	f := &forest{facts: facts, ledger: disk.NewLedger(facts)}
-	for _, o := range facts.Objects(group, poolKind) {
-		f.pools = append(f.pools, o)
-	}
+	f.pools = facts.Objects(group, poolKind)
 	for _, o := range facts.Objects(storageGroup, classKind) {
 		if o.Node.Str("provisioner") == driver {
 			f.classes = append(f.classes, o)
