@@ -97,7 +97,7 @@ func usedSpace(o *krm.Object) string {
 	if o == nil {
 		return ""
 	}
-	if percent := o.Annotation(annotationUsed); percent != "" {
+	if percent := o.Annotation(krm.AnnotationUsedPercent); percent != "" {
 		return percent + " percent of it is in use"
 	}
 	used, isUsed := o.Node.Get("status", "used").Int()

@@ -25,10 +25,9 @@ const (
 
 // Keys that the system reads and writes.
 const (
-	annotationDisk     = "poolwright.io/disk"         // on a DiskPool: wwn=...,serial=...,size=<bytes>
-	annotationReplace  = "poolwright.io/replace"      // on a set: DiskPool/<name>[,...]
-	annotationReplaces = "poolwright.io/replaces"     // on a DiskPool: the name of the one that it takes the place of
-	annotationUsed     = "poolwright.io/used-percent" // on a live DiskPool in a snapshot
+	annotationDisk     = "poolwright.io/disk"     // on a DiskPool: wwn=...,serial=...,size=<bytes>
+	annotationReplace  = "poolwright.io/replace"  // on a set: DiskPool/<name>[,...]
+	annotationReplaces = "poolwright.io/replaces" // on a DiskPool: the name of the one that it takes the place of
 	annotationDefault  = "storageclass.kubernetes.io/is-default-class"
 	annotationTags     = "openebs.io/allowed-bd-tags" // on a set: tags of BlockDevices that do not exclude them
 	labelSet           = "poolwright-set"             // of a pool; a slash would break routes of Mayastor to 2.12
@@ -57,6 +56,7 @@ func (System) Declare() system.Declaration {
 				Plural: "diskpools", Names: []string{"dsp"}, Holds: true, Health: true,
 				Keep: "spec{node disks topology encryptionConfig{source{secret{name}}} maxExpansion clusterSize cluster_size} " +
 					"status{cr_state pool_status status error{code} errorInfo{alerts} " + system.KeepConditions + "}",
+				Used: []string{"status", "used"}, Total: []string{"status", "capacity"},
 				Node: [][]string{{"spec", "node"}},
 			},
 			{GroupKind: classGroupKind(), Role: system.RoleRendered},
