@@ -34,7 +34,9 @@ func (f *forest) volumesOf(cluster inventory.Key) []*health.Tree {
 // class is a storage class with its claims, and its volumes that have none any more.
 func (f *forest) class(o *krm.Object) *health.Tree {
 	t := &health.Tree{Object: o.Ref, Note: note("cluster "+o.Node.Str("parameters", "cstorPoolCluster"), o.Node.Str("parameters", "replicaCount")+" replicas")}
-	is := func(other *krm.Object) bool { return other != nil && other.Node.Str("spec", "storageClassName") == o.Name }
+	is := func(other *krm.Object) bool {
+		return other != nil && other.Node.Str("spec", "storageClassName") == o.Name
+	}
 	for _, v := range f.volumes.Sorted {
 		if is(v.Claim) || v.Claim == nil && is(v.Volume) {
 			under(t, f.volume(v))
