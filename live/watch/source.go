@@ -38,7 +38,7 @@ type source struct {
 
 // kept is what the informer holds of an object.
 type kept struct {
-	metav1.ObjectMeta // its identity and version, which the informer needs
+	metav1.ObjectMeta        // its identity and version, which the informer needs
 	text              string // "" of an object that is not read
 }
 
