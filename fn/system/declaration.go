@@ -1,6 +1,7 @@
 package system
 
 import (
+	"path"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/krm"
@@ -84,6 +85,10 @@ type Kind struct {
 	// Keep is what a snapshot keeps of an object beside its identity, in the notation of
 	// live/snapshot; "" where the kind is not read.
 	Keep string
+	// Only are the names of those of its objects that are read, with * for any part of a name,
+	// as several systems say it; none for all of them. Of Deployments and definitions a cluster
+	// has many that are nobody's business here.
+	Only []string
 	// Annotations of its objects are kept, too, beside those of Poolwright.
 	Annotations []string
 	// Used and Total, of what fills up, are where an object says how much of it is used, and
@@ -121,6 +126,14 @@ func (k *Kind) Name() string {
 		return k.Plural
 	}
 	return k.Names[0]
+}
+
+// Reads reports whether an object of the kind with this name is read.
+func (k *Kind) Reads(name string) bool {
+	return len(k.Only) == 0 || slices.ContainsFunc(k.Only, func(pattern string) bool {
+		matches, err := path.Match(pattern, name)
+		return matches && err == nil
+	})
 }
 
 // described reports whether this says what the kind is, and not only what a system does

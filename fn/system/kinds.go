@@ -47,6 +47,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Stateful = joined.Stateful || other.Stateful
 	joined.Reports = joined.Reports || other.Reports
 	joined.Holds = joined.Holds || other.Holds
+	joined.Only = slices.Concat(k.all[i].Only, kind.Only)
 	k.all[i] = joined
 }
 

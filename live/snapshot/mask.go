@@ -25,9 +25,9 @@ type where struct{ key, value string }
 // parseMask reads the notation of system.Kind.Keep: field names separated by
 // blanks, each kept whole or followed by {what is kept of it}. In a list that
 // applies to every item, or to those with a field of a certain value. Names count
-// in any case, since drivers write LUN and lun:
+// in any case, since drivers write LUN and lun, and * is any name:
 //
-//	spec{taints{key value}} status{conditions[type=Ready]{type status}}
+//	spec{taints{key value}} status{conditions[type=Ready]{type status}} details{*{severity}}
 func parseMask(s string) mask {
 	m, _ := parseFields(s)
 	return m
@@ -120,7 +120,7 @@ func (m mask) field(key string) (mask, bool) {
 		return mask{}, true
 	}
 	for i := range m.fields {
-		if strings.EqualFold(m.fields[i].key, key) {
+		if strings.EqualFold(m.fields[i].key, key) || m.fields[i].key == "*" {
 			return m.fields[i].mask, true
 		}
 	}

@@ -123,8 +123,12 @@ func (t *taking) list(ctx context.Context, k *Kind) error {
 	return nil
 }
 
-// selects reports whether an object belongs to a node that is selected, or to none.
+// selects reports whether an object is read, and belongs to a node that is selected, or to
+// none.
 func (t *taking) selects(kind *system.Kind, n *document.Node) bool {
+	if !kind.Reads(n.Str("metadata", "name")) {
+		return false
+	}
 	if t.nodes == nil {
 		return true
 	}

@@ -38,8 +38,8 @@ type source struct {
 
 // kept is what the informer holds of an object.
 type kept struct {
-	metav1.ObjectMeta // its identity and version, which the informer needs
-	text              string
+	metav1.ObjectMeta        // its identity and version, which the informer needs
+	text              string // "" of an object that is not read
 }
 
 // following is as what a kind is followed: as one of our own, as a fact, or as both.
@@ -167,7 +167,7 @@ func (s *source) synced() bool { return s.informer.HasSynced() }
 func (s *source) texts() []string {
 	var all []*kept
 	for _, o := range s.store.List() {
-		if k, ok := o.(*kept); ok {
+		if k, ok := o.(*kept); ok && k.text != "" {
 			all = append(all, k)
 		}
 	}
