@@ -27,7 +27,22 @@ func NewKinds(systems ...System) *Kinds {
 			k.add(kind)
 		}
 	}
+	for i := range k.all {
+		k.all[i].Of = k.asking(k.all[i].Tells)
+	}
 	return k
+}
+
+// asking lists the kinds that ask for what others tell of them.
+func (k *Kinds) asking(tells Tells) []Subject {
+	var of []Subject
+	for i := range k.all {
+		kind := &k.all[i]
+		if tells == TellsDefinitions && kind.Definition || tells == TellsEvents && kind.Events {
+			of = append(of, Subject{kind.GroupKind, kind.Plural})
+		}
+	}
+	return of
 }
 
 // add joins what one system says of a kind to what others said before: it is what it is
@@ -47,6 +62,8 @@ func (k *Kinds) add(kind Kind) {
 	joined.Stateful = joined.Stateful || other.Stateful
 	joined.Reports = joined.Reports || other.Reports
 	joined.Holds = joined.Holds || other.Holds
+	joined.Definition = joined.Definition || other.Definition
+	joined.Events = joined.Events || other.Events
 	k.all[i] = joined
 }
 
@@ -83,7 +100,9 @@ func (k *Kinds) Status() []Kind {
 			named[kind] = true
 		}
 	}
-	return k.read(func(kind *Kind) bool { return named[kind.GroupKind] || kind.Reports || kind.Holds })
+	return k.read(func(kind *Kind) bool {
+		return named[kind.GroupKind] || kind.Reports || kind.Holds || kind.Tells != TellsOfItself
+	})
 }
 
 // Tree lists the kinds of fact that trees are made of.
@@ -187,7 +206,10 @@ func (k *Kinds) where(holds func(*Kind) bool) []Kind {
 	return slices.DeleteFunc(k.All(), func(kind Kind) bool { return !holds(&kind) })
 }
 
-// read lists those of the kinds that a snapshot reads.
+// read lists those of the kinds that a snapshot reads: of those that tell of others, only
+// what some system asks for.
 func (k *Kinds) read(holds func(*Kind) bool) []Kind {
-	return k.where(func(kind *Kind) bool { return kind.Keep != "" && holds(kind) })
+	return k.where(func(kind *Kind) bool {
+		return kind.Keep != "" && (kind.Tells == TellsOfItself || len(kind.Of) > 0) && holds(kind)
+	})
 }
