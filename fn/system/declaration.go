@@ -105,6 +105,15 @@ type Kind struct {
 	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
+	// Definition says that a snapshot keeps which versions and fields of the kind the cluster
+	// serves, and Events that it keeps the newest warning about each of its objects.
+	Definition bool
+	Events     bool
+	// Tells says that its objects are about other kinds, and that only those are read that some
+	// kind asks for: of definitions by name (Only), of events by what they are About. NewKinds
+	// fills in both.
+	Tells Tells
+	About []krm.GroupKind
 	// Health says that the engines know nothing of its status and are told:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
@@ -139,6 +148,16 @@ func (k *Kind) Reads(name string) bool {
 // described reports whether this says what the kind is, and not only what a system does
 // with it.
 func (k *Kind) described() bool { return k.Plural != "" }
+
+// Tells is of what the objects of a kind tell.
+type Tells int
+
+// What objects tell of.
+const (
+	TellsOfItself    Tells = iota
+	TellsDefinitions       // which versions and fields there are of a kind: CustomResourceDefinition
+	TellsEvents            // what happened to an object: Event
+)
 
 // KeepConditions keeps of conditions neither when they were last looked at nor when they
 // were last written: both change all the time, and say nothing.
