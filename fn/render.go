@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -143,7 +144,8 @@ type output struct {
 // the specs that stay as they are.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	systems := pkg.function.systems
-	in := system.Input{Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Held: pkg.held(left)}
+	held := pkg.held(left)
+	in := system.Input{Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Defaults: class.NewDefaults(held), Held: held}
 	renderings := make([]system.Rendering, len(systems))
 	for i := range systems {
 		renderings[i] = systems[i].Start(in, systems[i].of(selected))
@@ -154,11 +156,30 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 	var outputs []output
 	for i := range systems {
 		specs := systems[i].of(selected)
+		if follower, follows := renderings[i].(system.Follower); follows {
+			follower.Follow(followed(outputs, left))
+		}
 		for j, out := range renderings[i].Choose() {
 			outputs = append(outputs, output{out, &systems[i], specs[j]})
 		}
 	}
 	return outputs
+}
+
+// followed are the specs that chose, and those that are left as they are.
+func followed(outputs []output, left []*system.Spec) []system.Followed {
+	all := make([]system.Followed, 0, len(outputs)+len(left))
+	for _, o := range outputs {
+		all = append(all, system.Followed{Spec: o.spec, Output: o.Output})
+	}
+	for _, spec := range left {
+		out := system.Output{}
+		for _, o := range spec.Before {
+			out.Objects = append(out.Objects, gitops.Object{Object: o})
+		}
+		all = append(all, system.Followed{Spec: spec, Output: out})
+	}
+	return all
 }
 
 // ledger is the account of disks before anybody chooses: who holds them by what lives,

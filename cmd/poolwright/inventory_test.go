@@ -266,12 +266,15 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 		return o
 	}
 	*n++
-	text, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
+	item, keeps, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !keeps {
+		return o
+	}
 	fact := *o
-	fact.Node = snapshot.Facts(cluster.Resource{}, []string{text})[0].Node
+	fact.Node = snapshot.Facts(cluster.Resource{}, &kind, []snapshot.Item{item})[0].Node
 	return &fact
 }
 

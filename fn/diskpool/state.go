@@ -92,6 +92,13 @@ func note(o *krm.Object) string {
 	return strings.Join(parts, "; ")
 }
 
+// addWarning adds the newest event that tells of something wrong with the pool.
+func (s *state) addWarning(event string) {
+	if event != "" {
+		s.note = strings.Trim(s.note+"; "+event, "; ")
+	}
+}
+
 // usedSpace says how much of a live pool is in use, or "".
 func usedSpace(o *krm.Object) string {
 	if o == nil {

@@ -14,9 +14,10 @@ type Shared struct{ FactsOnly }
 
 // Groups of the shared kinds.
 const (
-	storageGroup   = "storage.k8s.io"
-	admissionGroup = "admissionregistration.k8s.io"
-	ownGroup       = "poolwright.io"
+	storageGroup    = "storage.k8s.io"
+	admissionGroup  = "admissionregistration.k8s.io"
+	definitionGroup = "apiextensions.k8s.io"
+	ownGroup        = "poolwright.io"
 )
 
 // Declare implements System. Of a kind in whose spec much has a place only fields that
@@ -70,6 +71,17 @@ func (Shared) Declare() Declaration {
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
 				Plural: "nodeinventories", Names: []string{"ni"}, Cluster: true, Reports: true,
 				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
+			},
+			{
+				GroupKind: krm.GroupKind{Group: definitionGroup, Kind: "CustomResourceDefinition"}, Version: "v1",
+				Plural: "customresourcedefinitions", Cluster: true, Tells: TellsDefinitions,
+				Keep: "spec{versions{name served storage schema{openAPIV3Schema{properties{spec{properties@}}}}}}",
+			},
+			{
+				GroupKind: krm.GroupKind{Kind: inventory.EventKind}, Version: "v1", Role: RoleFact,
+				Plural: "events", Tells: TellsEvents,
+				// Neither when nor how often: that changes while nothing else does.
+				Keep: "involvedObject{apiVersion kind namespace name uid} type reason message",
 			},
 		},
 		Domains: []string{"poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io"},

@@ -40,7 +40,7 @@ func Read(ctx context.Context, c *cluster.Cluster, served *cluster.Served, kinds
 			}
 			return nil
 		}
-		if err := c.List(ctx, r, "", page, func() { objects = nil }); err != nil {
+		if err := c.List(ctx, r, cluster.Selectors{}, page, func() { objects = nil }); err != nil {
 			return nil, err
 		}
 		all = append(all, objects...)

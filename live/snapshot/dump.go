@@ -241,6 +241,13 @@ func (d *dump) kind(t *taking, id krm.GroupKind, found *dumped, namespace string
 	slices.SortStableFunc(items, func(a, b dumpedItem) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 	})
+	if found.declared.Tells == system.TellsEvents {
+		for _, it := range items {
+			k.items = append(k.items, it.item)
+		}
+		k.items = sorted(&found.declared, k.items)
+		return k
+	}
 	for i, it := range items {
 		if i == 0 || it.namespace != items[i-1].namespace || it.name != items[i-1].name {
 			k.items = append(k.items, it.item)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
@@ -14,7 +15,10 @@ import (
 
 // item is an object as compact JSON, keys in order: as a tree, all objects of a
 // large cluster would take ten times the memory.
-type item struct{ namespace, name, json string }
+type item struct {
+	namespace, name, json string
+	at                    int64 // of an event, when it was seen last: microseconds of Unix time
+}
 
 // slimmer makes items of the objects of one kind.
 type slimmer struct {
@@ -39,6 +43,10 @@ func (o Options) slimmer(kind *system.Kind) *slimmer {
 // item copies what is kept of an object.
 func (s *slimmer) item(n *document.Node) item {
 	meta := n.Get("metadata")
+	var at int64
+	if s.kind.Tells == system.TellsEvents {
+		at, meta = inventory.SeenLast(n).UnixMicro(), eventMetadata(n)
+	}
 	root := document.Object(
 		document.F("apiVersion", document.Text(n.Str("apiVersion"))),
 		document.F("kind", document.Text(n.Str("kind"))),
@@ -51,6 +59,7 @@ func (s *slimmer) item(n *document.Node) item {
 		namespace: strings.Clone(meta.Str("namespace")),
 		name:      strings.Clone(meta.Str("name")),
 		json:      string(s.buf),
+		at:        at,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 type mask struct {
 	fields []field
 	only   *where // of a list, only the items for which this holds
+	names  bool   // only the names of its fields
 }
 
 type field struct {
@@ -24,10 +25,11 @@ type where struct{ key, value string }
 
 // parseMask reads the notation of system.Kind.Keep: field names separated by
 // blanks, each kept whole or followed by {what is kept of it}. In a list that
-// applies to every item, or to those with a field of a certain value. Names count
-// in any case, since drivers write LUN and lun:
+// applies to every item, or to those with a field of a certain value. With @ only the
+// names of its fields are kept, as a list. Names count in any case, since drivers write LUN
+// and lun, and * is any name:
 //
-//	spec{taints{key value}} status{conditions[type=Ready]{type status}}
+//	spec{taints{key value}} status{conditions[type=Ready]{type status}} schema{properties@} details{*{severity}}
 func parseMask(s string) mask {
 	m, _ := parseFields(s)
 	return m
@@ -43,7 +45,7 @@ func parseFields(s string) (m mask, rest string) {
 		if end < 0 {
 			end = len(s)
 		}
-		f := field{key: s[:end]}
+		f := field{key: strings.TrimSuffix(s[:end], "@"), mask: mask{names: s[end-1] == '@'}}
 		s = s[end:]
 		if inside, ok := strings.CutPrefix(s, "["); ok {
 			test, after, _ := strings.Cut(inside, "]")
@@ -83,6 +85,9 @@ func (m mask) with(path []string) mask {
 func (m mask) apply(n *document.Node) document.Node {
 	switch n.Kind() {
 	case document.Map:
+		if m.names {
+			return namesOf(n)
+		}
 		out := document.Object()
 		for i := range n.Fields() {
 			f := &n.Fields()[i]
@@ -117,6 +122,16 @@ func cleaned(n document.Node) document.Node {
 	return n
 }
 
+// namesOf are the names of the fields of a map, in order.
+func namesOf(n *document.Node) document.Node {
+	out := document.List()
+	for i := range n.Fields {
+		out.Items = append(out.Items, document.Text(n.Fields[i].Key))
+	}
+	slices.SortFunc(out.Items, func(a, b document.Node) int { return cmp.Compare(a.Value, b.Value) })
+	return out
+}
+
 func isEmpty(n *document.Node) bool {
 	return n.Kind() != document.Scalar && len(n.Fields()) == 0 && len(n.Items()) == 0
 }
@@ -126,7 +141,7 @@ func (m mask) field(key string) (mask, bool) {
 		return mask{}, true
 	}
 	for i := range m.fields {
-		if strings.EqualFold(m.fields[i].key, key) {
+		if strings.EqualFold(m.fields[i].key, key) || m.fields[i].key == "*" {
 			return m.fields[i].mask, true
 		}
 	}
