@@ -169,7 +169,7 @@ func (p *pass) canonicalMapForm(at *place, out *document.Node) {
 		if f.Value.Kind() != document.Seq {
 			p.renamed = append(p.renamed, renaming{made + ".values[0]", written})
 		}
-		out.SetItems(append(out.Items(), item))
+		out.Add(item)
 	}
 }
 

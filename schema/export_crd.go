@@ -33,7 +33,7 @@ func (s *Schemas) crd(d *definition) document.Node {
 	if selectable := d.selectable(); len(selectable) > 0 {
 		fields := document.List()
 		for _, path := range selectable {
-			fields.SetItems(append(fields.Items(), document.Object(document.F("jsonPath", document.Text(path)))))
+			fields.Add(document.Object(document.F("jsonPath", document.Text(path))))
 		}
 		version.Set("selectableFields", fields)
 	}
@@ -97,7 +97,7 @@ func columnList(columns []column) document.Node {
 		if c.wide {
 			n.Set("priority", document.Int(1))
 		}
-		list.SetItems(append(list.Items(), n))
+		list.Add(n)
 	}
 	return list
 }

@@ -247,7 +247,7 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 			if f.Key == "items" {
 				kept := document.List()
 				for i := range items.Items() {
-					kept.SetItems(append(kept.Items(), *slimFacts(t, options, o.Item(&items.Items()[i]), n).Node))
+					kept.Add(*slimFacts(t, options, o.Item(&items.Items()[i]), n).Node)
 				}
 				f.Value = kept
 			}

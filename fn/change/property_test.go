@@ -31,7 +31,7 @@ func drawNode(t *rapid.T, depth int) document.Node {
 	}
 	n := document.List()
 	for range rapid.IntRange(0, 4).Draw(t, "items") {
-		n.SetItems(append(n.Items(), drawNode(t, depth-1)))
+		n.Add(drawNode(t, depth-1))
 	}
 	return n
 }

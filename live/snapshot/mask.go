@@ -106,7 +106,7 @@ func (m mask) apply(n *document.Node) document.Node {
 		out := document.List()
 		for i := range n.Items() {
 			if m.only == nil || n.Items()[i].Str(m.only.key) == m.only.value {
-				out.SetItems(append(out.Items(), mask{fields: m.fields}.apply(&n.Items()[i])))
+				out.Add(mask{fields: m.fields}.apply(&n.Items()[i]))
 			}
 		}
 		return out
@@ -125,10 +125,10 @@ func cleaned(n document.Node) document.Node {
 // namesOf are the names of the fields of a map, in order.
 func namesOf(n *document.Node) document.Node {
 	out := document.List()
-	for i := range n.Fields {
-		out.Items = append(out.Items, document.Text(n.Fields[i].Key))
+	for _, f := range n.Fields() {
+		out.Add(document.Text(f.Key))
 	}
-	slices.SortFunc(out.Items, func(a, b document.Node) int { return cmp.Compare(a.Value, b.Value) })
+	slices.SortFunc(out.Items(), func(a, b document.Node) int { return cmp.Compare(a.Value(), b.Value()) })
 	return out
 }
 

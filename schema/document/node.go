@@ -159,6 +159,9 @@ func (n *Node) SetItems(items []Node) {
 	n.kind, n.data, n.len, n.cap = Seq, unsafe.Pointer(unsafe.SliceData(items)), uint32(len(items)), uint32(cap(items))
 }
 
+// Add appends items to a Seq.
+func (n *Node) Add(items ...Node) { n.SetItems(append(n.Items(), items...)) }
+
 // Set replaces the entry of a map, or appends it.
 func (n *Node) Set(key string, value Node) {
 	if f := n.Field(key); f != nil {

@@ -58,7 +58,7 @@ func Mutate(t *rapid.T, n *document.Node) {
 	case n.Kind() == document.Map && len(n.Fields()) > 0 && rapid.Bool().Draw(t, "drop"):
 		n.Delete(n.Fields()[rapid.IntRange(0, len(n.Fields())-1).Draw(t, "field")].Key)
 	case n.Kind() == document.Seq && rapid.Bool().Draw(t, "append"):
-		n.SetItems(append(n.Items(), value))
+		n.Add(value)
 	default:
 		*n = Clone(&value)
 	}
