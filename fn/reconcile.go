@@ -180,18 +180,18 @@ func (r *reconciler) report(o *krm.Object, rule, format string, args ...any) {
 // item came from.
 func sameContent(old, wanted *krm.Object) bool {
 	meta := old.Node.Get("metadata", "annotations")
-	if meta == nil || !slices.ContainsFunc(meta.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) }) {
+	if meta == nil || !slices.ContainsFunc(meta.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }) {
 		return document.Equal(old.Node, wanted.Node)
 	}
 	node := clone(*old.Node, "metadata", "annotations")
 	stripped := node.Get("metadata", "annotations")
-	stripped.Fields = slices.DeleteFunc(stripped.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) })
+	stripped.SetFields(slices.DeleteFunc(stripped.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }))
 	return document.Equal(&node, wanted.Node)
 }
 
 // clone copies the maps along a path, so that they can be changed.
 func clone(n document.Node, path ...string) document.Node {
-	n.Fields = slices.Clone(n.Fields)
+	n = n.Copy()
 	if len(path) > 0 {
 		if f := n.Field(path[0]); f != nil {
 			f.Value = clone(f.Value, path[1:]...)

@@ -84,7 +84,7 @@ func (w *schemaWriter) object(s *shape, n *document.Node) {
 	if len(required) > 0 {
 		n.Set("required", document.List(required...))
 	}
-	if len(properties.Fields) > 0 {
+	if len(properties.Fields()) > 0 {
 		n.Set("properties", properties)
 	}
 	if s.nonempty != "" {
@@ -94,7 +94,7 @@ func (w *schemaWriter) object(s *shape, n *document.Node) {
 		n.Set("maxProperties", document.Int(int64(s.most)))
 	}
 	switch {
-	case s.keys != nil && (w.dialect != CRD || len(properties.Fields) == 0):
+	case s.keys != nil && (w.dialect != CRD || len(properties.Fields()) == 0):
 		if w.dialect == JSONSchema {
 			names := w.schema(s.keys)
 			names.Delete("description")
@@ -247,8 +247,8 @@ func (w *schemaWriter) scalar(s *shape, n *document.Node) {
 	if len(s.enum) > 0 {
 		values := texts(s.enum)
 		if s.sort != text {
-			for i := range values.Items {
-				values.Items[i].Quoted = false
+			for i := range values.Items() {
+				values.Items()[i].Quoted = false
 			}
 		}
 		n.Set("enum", values)
@@ -298,5 +298,5 @@ func valueOf(text string) document.Node {
 	if err := json.Unmarshal([]byte(text), &s); err == nil {
 		return document.Text(s)
 	}
-	return document.Node{Kind: document.Scalar, Off: document.NoOffset, Value: text}
+	return document.Plain(text)
 }

@@ -144,19 +144,16 @@ func readCluster(o *krm.Object) *cluster {
 		phase: status.Str("phase"), state: status.Str("state"), message: status.Str("message"),
 		health: status.Str("ceph", "health"), declared: declaredOSDs(o), ready: condition(o, "Ready"),
 	}
-	if details := status.Get("ceph", "details"); details != nil {
-		for i := range details.Fields {
-			f := &details.Fields[i]
-			c.checks = append(c.checks, check{f.Key, f.Value.Str("severity")})
-		}
+	for _, f := range status.Get("ceph", "details").Fields() {
+		c.checks = append(c.checks, check{f.Key, f.Value.Str("severity")})
 	}
 	slices.SortFunc(c.checks, func(a, b check) int {
 		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.name, b.name)) // HEALTH_ERR first
 	})
 	if versions := status.Get("ceph", "versions", "osd"); versions != nil {
 		c.counted = true
-		for i := range versions.Fields {
-			n, _ := versions.Fields[i].Value.Int()
+		for _, f := range versions.Fields() {
+			n, _ := f.Value.Int()
 			c.running += int(n)
 		}
 	}
