@@ -19,6 +19,18 @@ type Object struct {
 	Intermediate bool     // for people and for the next render, not for the cluster: a lock
 	Stage        int      // objects of a lower stage are applied first
 	Needs        []krm.ID // objects that must be there first; part of the same output
+	Level        string   // the level of a Graph that it belongs to, or ""
+	// Engine is the one that applies it, whatever the policy says; "" for those of the
+	// policy.
+	Engine string
+	// Apart says that another object of the output has the engine apply its folder, so
+	// that it is not applied with the rest.
+	Apart bool
+	// Undefined says that its kind is defined by something that is not applied with it.
+	Undefined bool
+	// Copy says that it stands for a manifest of the same identity that a person keeps in
+	// the package.
+	Copy bool
 }
 
 // Policy is how the output is to be applied (RenderConfig).
@@ -26,6 +38,7 @@ type Policy struct {
 	Engine        string `json:"engine"`        // all, argocd, flux, kpt
 	Protection    string `json:"protection"`    // confirm, hard, off
 	Intermediates string `json:"intermediates"` // local, apply
+	Order         string `json:"order"`         // levels, own: who orders what people keep in the package
 }
 
 // Annotations of the engines.
@@ -38,11 +51,18 @@ const (
 	kptDepends  = "config.kubernetes.io/depends-on"
 )
 
+// skipDryRun is the sync option by which Argo CD applies an object whose definition comes
+// in the same sync, or from elsewhere: without it the whole sync fails before it begins.
+const skipDryRun = "SkipDryRunOnMissingResource=true"
+
 // Annotate encodes order and protection in the annotations of an object.
 func (p Policy) Annotate(o Object) {
 	if o.Intermediate && p.Intermediates != "apply" {
 		o.SetAnnotation(krm.AnnotationLocalConfig, "true")
 		return
+	}
+	if o.Engine != "" {
+		p.Engine = o.Engine
 	}
 	if p.serves("argocd") && o.Stage != 0 {
 		o.SetAnnotation(argoWave, strconv.Itoa(o.Stage))
@@ -54,16 +74,16 @@ func (p Policy) Annotate(o Object) {
 		}
 		o.SetAnnotation(kptDepends, strings.Join(needs, ","))
 	}
+	if p.serves("argocd") {
+		if options := p.argoOptions(o); options != "" {
+			o.SetAnnotation(argoOptions, options)
+		}
+	}
 	if !o.Stateful || p.Protection == "off" {
 		return
 	}
-	if p.serves("argocd") {
-		if p.Protection == "hard" {
-			o.SetAnnotation(argoOptions, "Prune=false,Delete=false")
-			o.SetAnnotation(argoCompare, "IgnoreExtraneous")
-		} else {
-			o.SetAnnotation(argoOptions, "Prune=confirm,Delete=confirm")
-		}
+	if p.serves("argocd") && p.Protection == "hard" {
+		o.SetAnnotation(argoCompare, "IgnoreExtraneous")
 	}
 	if p.serves("flux") {
 		o.SetAnnotation(fluxPrune, "disabled")
@@ -71,6 +91,22 @@ func (p Policy) Annotate(o Object) {
 	if p.serves("kpt") {
 		o.SetAnnotation(kptDeletion, "detach")
 	}
+}
+
+// argoOptions are the sync options of an object, "" for none.
+func (p Policy) argoOptions(o Object) string {
+	var options []string
+	switch {
+	case !o.Stateful || p.Protection == "off":
+	case p.Protection == "hard":
+		options = []string{"Prune=false", "Delete=false"}
+	default:
+		options = []string{"Prune=confirm", "Delete=confirm"}
+	}
+	if o.Undefined {
+		options = append(options, skipDryRun)
+	}
+	return strings.Join(options, ",")
 }
 
 func (p Policy) serves(engine string) bool { return p.Engine == "all" || p.Engine == engine }
