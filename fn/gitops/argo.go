@@ -36,7 +36,6 @@ func (a Argo) Encode(g Graph, objects []Object, charts []Chart) []Object {
 	for i := range objects {
 		o := &objects[i]
 		o.Engine = "argocd"
-		o.Apart = o.Level != ""
 		there[o.Level] = true
 	}
 	needed := g.needed(objects)
@@ -91,7 +90,7 @@ func (a Argo) application(name string, source document.Node, namespace string, n
 	if undefined {
 		options = append(options, document.Text(skipDryRun))
 	}
-	o := krm.Make("argoproj.io/v1alpha1", "Application", argoNamespace, name, document.F("spec", document.Object(
+	o := krm.Make(argoGroup+"/v1alpha1", "Application", argoNamespace, name, document.F("spec", document.Object(
 		document.F("project", document.Text(cmp.Or(a.Project, "default"))),
 		document.F("source", source),
 		document.F("destination", document.Object(

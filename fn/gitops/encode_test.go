@@ -28,12 +28,12 @@ func TestFlux(t *testing.T) {
 			{GroupKind: krm.GroupKind{Group: "example.com", Kind: "Lid"}, Version: "v1", Current: "status.on"},
 		},
 	}.Encode(kitchen(), objects, charts)
-	want := `example.com/v1 Stove home/a in 1-stove/stove.yaml apart
-example.com/v1 Pot home/p in 3-pots/pot.yaml apart
-source.toolkit.fluxcd.io/v1 HelmRepository flux-system/meal-pipes in 0-gas/helmrepository.yaml apart
+	want := `example.com/v1 Stove home/a in 1-stove/stove.yaml
+example.com/v1 Pot home/p in 3-pots/pot.yaml
+source.toolkit.fluxcd.io/v1 HelmRepository flux-system/meal-pipes in 0-gas/helmrepository.yaml
   interval: 1h
   url: https://charts.example.com
-helm.toolkit.fluxcd.io/v2 HelmRelease flux-system/meal-pipes in 0-gas/helmrelease.yaml apart
+helm.toolkit.fluxcd.io/v2 HelmRelease flux-system/meal-pipes in 0-gas/helmrelease.yaml
   interval: 1h
   timeout: 15m
   releaseName: pipes
@@ -48,13 +48,13 @@ helm.toolkit.fluxcd.io/v2 HelmRelease flux-system/meal-pipes in 0-gas/helmreleas
         name: meal-pipes
   install:
     createNamespace: true
-source.toolkit.fluxcd.io/v1 OCIRepository flux-system/meal-meter in 0-gas/ocirepository.yaml apart
+source.toolkit.fluxcd.io/v1 OCIRepository flux-system/meal-meter in 0-gas/ocirepository.yaml
   interval: 1h
   url: oci://charts.example.com/all/meter
   layerSelector:
     mediaType: application/vnd.cncf.helm.chart.content.v1.tar+gzip
     operation: copy
-helm.toolkit.fluxcd.io/v2 HelmRelease flux-system/meal-meter in 0-gas/helmrelease.yaml apart
+helm.toolkit.fluxcd.io/v2 HelmRelease flux-system/meal-meter in 0-gas/helmrelease.yaml
   interval: 1h
   timeout: 15m
   releaseName: meter
@@ -69,7 +69,7 @@ helm.toolkit.fluxcd.io/v2 HelmRelease flux-system/meal-meter in 0-gas/helmreleas
     createNamespace: true
   values:
     strict: true
-kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-0-gas in flux.yaml
+kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-0-gas in flux.yaml applies ./rendered/meal/0-gas
   interval: 10m
   retryInterval: 1m
   timeout: 10m
@@ -80,7 +80,7 @@ kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-0-gas in flux.yaml
   prune: true
   deletionPolicy: Orphan
   wait: true
-kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-1-stove in flux.yaml
+kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-1-stove in flux.yaml applies ./rendered/meal/1-stove
   dependsOn:
   - name: meal-0-gas
   interval: 10m
@@ -98,7 +98,7 @@ kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-1-stove in flux.ya
     kind: Stove
     failed: status.burnt
     current: status.hot
-kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-3-pots in flux.yaml
+kustomize.toolkit.fluxcd.io/v1 Kustomization flux-system/meal-3-pots in flux.yaml applies ./rendered/meal/3-pots
   dependsOn:
   - name: meal-1-stove
   interval: 10m
@@ -134,8 +134,8 @@ func TestArgo(t *testing.T) {
     - SkipDryRunOnMissingResource=true
 `
 	destination := "  destination:\n    server: https://kubernetes.default.svc\n    namespace: home\n"
-	compare(t, made, `example.com/v1 Stove home/a in 1-stove/stove.yaml apart
-example.com/v1 Pot home/p in 3-pots/pot.yaml apart
+	compare(t, made, `example.com/v1 Stove home/a in 1-stove/stove.yaml
+example.com/v1 Pot home/p in 3-pots/pot.yaml
 argoproj.io/v1alpha1 Application argocd/meal-meter in application.yaml
   project: default
   source:
@@ -146,13 +146,13 @@ argoproj.io/v1alpha1 Application argocd/meal-meter in application.yaml
       releaseName: meter
       valuesObject:
         strict: true
-`+destination+policy+`argoproj.io/v1alpha1 Application argocd/meal-1-stove in application.yaml
+`+destination+policy+`argoproj.io/v1alpha1 Application argocd/meal-1-stove in application.yaml applies rendered/meal/1-stove
   project: default
   source:
     repoURL: https://git.example.com/x.git
     targetRevision: HEAD
     path: rendered/meal/1-stove
-`+destination+policy+`argoproj.io/v1alpha1 Application argocd/meal-3-pots in application.yaml finalizers
+`+destination+policy+`argoproj.io/v1alpha1 Application argocd/meal-3-pots in application.yaml applies rendered/meal/3-pots finalizers
   project: default
   source:
     repoURL: https://git.example.com/x.git
@@ -166,8 +166,8 @@ func compare(t *testing.T, made []Object, want string) {
 	var text strings.Builder
 	for _, o := range made {
 		text.WriteString(o.APIVersion + " " + o.Kind + " " + o.Namespace + "/" + o.Name + " in " + o.File)
-		if o.Apart {
-			text.WriteString(" apart")
+		if applied := Applied(o.Object); applied != "" {
+			text.WriteString(" applies " + applied)
 		}
 		if len(o.Node.Seq("metadata", "finalizers")) > 0 {
 			text.WriteString(" finalizers")

@@ -44,7 +44,6 @@ func (f Flux) Encode(g Graph, objects []Object, charts []Chart) []Object {
 	for i := range objects {
 		o := &objects[i]
 		o.Engine = "flux"
-		o.Apart = o.Level != ""
 		there[o.Level] = true
 	}
 	needed := g.needed(objects)
@@ -88,7 +87,7 @@ func (f Flux) kustomization(g Graph, level Level, objects []Object, there map[st
 	if checks := f.checks(level.Name, objects); len(checks) > 0 {
 		spec = append(spec, document.F("healthCheckExprs", document.List(checks...)))
 	}
-	return krm.Make("kustomize.toolkit.fluxcd.io/v1", "Kustomization", f.Source.Namespace, f.level(g, level.Name), document.F("spec", document.Object(spec...)))
+	return krm.Make(fluxGroup+"/v1", "Kustomization", f.Source.Namespace, f.level(g, level.Name), document.F("spec", document.Object(spec...)))
 }
 
 // level is what the Kustomization of a level is called.

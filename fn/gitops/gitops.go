@@ -23,9 +23,6 @@ type Object struct {
 	// Engine is the one that applies it, whatever the policy says; "" for those of the
 	// policy.
 	Engine string
-	// Apart says that another object of the output has the engine apply its folder, so
-	// that it is not applied with the rest.
-	Apart bool
 	// Undefined says that its kind is defined by something that is not applied with it.
 	Undefined bool
 	// Copy says that it stands for a manifest of the same identity that a person keeps in
@@ -49,6 +46,12 @@ const (
 	fluxPrune   = "kustomize.toolkit.fluxcd.io/prune"
 	kptDeletion = "client.lifecycle.config.k8s.io/deletion"
 	kptDepends  = "config.kubernetes.io/depends-on"
+)
+
+// Groups of the objects by which engines are told what to apply.
+const (
+	fluxGroup = "kustomize.toolkit.fluxcd.io"
+	argoGroup = "argoproj.io"
 )
 
 // skipDryRun is the sync option by which Argo CD applies an object whose definition comes
@@ -117,6 +120,24 @@ func dependsOn(id krm.ID) string {
 		return id.Group + "/" + id.Kind + "/" + id.Name
 	}
 	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
+}
+
+// Applied is the folder that an object has its engine apply, as a path in a repository;
+// "" for an object that does nothing of the kind.
+func Applied(o *krm.Object) string {
+	switch o.GroupKind() {
+	case krm.GroupKind{Group: fluxGroup, Kind: "Kustomization"}:
+		return o.Node.Str("spec", "path")
+	case krm.GroupKind{Group: argoGroup, Kind: "Application"}:
+		return o.Node.Str("spec", "source", "path")
+	}
+	return ""
+}
+
+// Wave is the wave in which Argo CD applies an object, by which other tools may sort it.
+func Wave(o *krm.Object) int {
+	wave, _ := strconv.Atoi(o.Annotation(argoWave))
+	return wave
 }
 
 // Domains lists those of the labels and annotations on which engines act.
