@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -50,7 +51,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 		}
 		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object}
 		old := before[id]
-		if other := r.pkg.others[id]; other != nil {
+		if other := r.pkg.others[id]; other != nil && !o.Copy {
 			r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Object.Ref)
 			continue
 		}
@@ -119,8 +120,16 @@ func (r *reconciler) keepAll(spec *krm.Object, before []*krm.Object) {
 			r.report(spec, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Ref)
 			continue
 		}
-		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml", Object: o}, spec: spec}
+		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: keptPath(spec, o), Object: o}, spec: spec}
 	}
+}
+
+// keptPath is where an object of the output stays: in its level, if it has one.
+func keptPath(spec, o *krm.Object) string {
+	if path.Dir(path.Dir(o.Path)) == folder(spec) {
+		return o.Path
+	}
+	return folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml"
 }
 
 // checkOrphans looks for output whose spec is gone. With one spec as
