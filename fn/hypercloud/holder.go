@@ -1,5 +1,3 @@
-// Package hypercloud is the system of HyperCloud Storage: Rook-Ceph and CDI. Until the
-// rest of it is built, it says which disks a CephCluster holds.
 package hypercloud
 
 import (
@@ -8,73 +6,9 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 )
-
-// System is the HyperCloud Storage system.
-type System struct{ system.FactsOnly }
-
-// Declare implements system.System.
-func (System) Declare() system.Declaration {
-	return system.Declaration{
-		Name: "HyperCloud Storage",
-		Kinds: []system.Kind{
-			{
-				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Plural: "cephclusters", Names: []string{"ceph"}, Holds: true, Health: true,
-				Keep: keepCluster,
-			},
-			{
-				GroupKind: gk(cephGroup, poolKind), Version: "v1", Plural: "cephblockpools", Names: []string{"cephbp"}, Health: true,
-				Keep: keepPool,
-			},
-			{
-				GroupKind: gk(cephGroup, filesystemKind), Version: "v1", Plural: "cephfilesystems", Names: []string{"cephfs"}, Health: true,
-				Keep: keepFilesystem,
-			},
-			{
-				GroupKind: gk(cephGroup, subvolumesKind), Version: "v1", Plural: "cephfilesystemsubvolumegroups", Names: []string{"cephfssvg", "cephsvg"}, Health: true,
-				Keep: keepPhase,
-			},
-			{
-				GroupKind: gk(cephGroup, storeKind), Version: "v1", Plural: "cephobjectstores", Names: []string{"cephos"}, Health: true,
-				Keep: keepFilesystem,
-			},
-			{
-				GroupKind: gk(csiGroup, operatorConfKind), Version: "v1", Plural: "operatorconfigs", Static: true,
-				Keep: keepNothing,
-			},
-			{
-				GroupKind: gk(csiGroup, driverKind), Version: "v1", Plural: "drivers", Static: true,
-				Keep: keepNothing,
-			},
-			{
-				GroupKind: gk(cdiGroup, cdiKind), Version: "v1beta1", Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
-				Keep: keepCDI,
-			},
-			{
-				GroupKind: gk(snapshotGroup, snapshotKind), Version: "v1", Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
-				Keep: keepSnapshotClass,
-			},
-			{
-				GroupKind: gk(appsGroup, deploymentKind), Version: "v1", Plural: "deployments",
-				Keep: keepDeployment, Only: deploymentNames(),
-			},
-			{
-				GroupKind: gk(definitionGroup, definitionKind), Version: "v1", Plural: "customresourcedefinitions", Cluster: true,
-				Keep: keepDefinition, Only: definitionNames(),
-			},
-		},
-		Roots: []krm.GroupKind{
-			{Kind: claimKind}, {Kind: volumeKind}, gk(storageGroup, classKind),
-			gk(cephGroup, poolKind), gk(cephGroup, filesystemKind), gk(cephGroup, storeKind),
-			gk(cephGroup, clusterKind), {Kind: nodeKind}, inventory.DeviceKind(),
-		},
-		Domains: []string{"rook.io", "kubevirt.io"},
-	}
-}
 
 // Holds implements system.Holder: the disks that a CephCluster names, and each that one
 // of its filters can match.

@@ -14,7 +14,9 @@ const (
 	keepReplicas      = "failureDomain deviceClass replicated{size requireSafeReplicaSize}"
 	keepPhase         = "status{phase message " + keepReady + "}"
 	keepPool          = "spec{" + keepReplicas + "} " + keepPhase
-	keepFilesystem    = "spec{metadataPool{" + keepReplicas + "} dataPool{" + keepReplicas + "} dataPools{name " + keepReplicas + "}} " + keepPhase
+	keepFilesystem    = "spec{metadataPool{" + keepReplicas + "} dataPools{name " + keepReplicas + "}} " + keepPhase
+	keepSubvolumes    = "spec{name filesystemName} " + keepPhase
+	keepStore         = "spec{metadataPool{" + keepReplicas + "} dataPool{" + keepReplicas + "}} " + keepPhase
 	keepCDI           = "spec{uninstallStrategy} status{phase conditions[type=Degraded]{type status reason message lastTransitionTime}}"
 	keepSnapshotClass = "driver deletionPolicy parameters{clusterID}"
 	keepDeployment    = "status{conditions[type=Available]{type status reason lastTransitionTime}}"
