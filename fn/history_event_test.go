@@ -506,7 +506,7 @@ func poolDroppedByHand(h *history, e event) string {
 	}
 	edited = docs[0].Node
 	pools := edited.Get("spec", "pools")
-	pools.Items = slices.Delete(slices.Clone(pools.Items), at, at+1)
+	pools.SetItems(slices.Delete(slices.Clone(pools.Items()), at, at+1))
 	h.edit(o, string(document.Append(nil, &edited, 0)))
 	return fmt.Sprintf("a person takes the pool on %s out of %s", host, o.Name)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -51,7 +52,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 		}
 		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object}
 		old := before[id]
-		if other := r.pkg.others[id]; other != nil {
+		if other := r.pkg.others[id]; other != nil && !o.Copy {
 			r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Object.Ref)
 			continue
 		}
@@ -120,8 +121,16 @@ func (r *reconciler) keepAll(spec *krm.Object, before []*krm.Object) {
 			r.report(spec, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Ref)
 			continue
 		}
-		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml", Object: o}, spec: spec}
+		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: keptPath(spec, o), Object: o}, spec: spec}
 	}
+}
+
+// keptPath is where an object of the output stays: in its level, if it has one.
+func keptPath(spec, o *krm.Object) string {
+	if path.Dir(path.Dir(o.Path)) == folder(spec) {
+		return o.Path
+	}
+	return folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml"
 }
 
 // checkOrphans looks for output whose spec is gone. With one spec as
@@ -218,18 +227,18 @@ func (r *reconciler) report(o *krm.Object, rule, format string, args ...any) {
 // item came from.
 func sameContent(old, wanted *krm.Object) bool {
 	meta := old.Node.Get("metadata", "annotations")
-	if meta == nil || !slices.ContainsFunc(meta.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) }) {
+	if meta == nil || !slices.ContainsFunc(meta.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }) {
 		return document.Equal(old.Node, wanted.Node)
 	}
 	node := clone(*old.Node, "metadata", "annotations")
 	stripped := node.Get("metadata", "annotations")
-	stripped.Fields = slices.DeleteFunc(stripped.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) })
+	stripped.SetFields(slices.DeleteFunc(stripped.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }))
 	return document.Equal(&node, wanted.Node)
 }
 
 // clone copies the maps along a path, so that they can be changed.
 func clone(n document.Node, path ...string) document.Node {
-	n.Fields = slices.Clone(n.Fields)
+	n = n.Copy()
 	if len(path) > 0 {
 		if f := n.Field(path[0]); f != nil {
 			f.Value = clone(f.Value, path[1:]...)

@@ -48,7 +48,7 @@ func Read(o *krm.Object) Class {
 	}
 	c.AllowsExpansion, _ = o.Node.Get("allowVolumeExpansion").Bool()
 	for _, option := range o.Node.Seq("mountOptions") {
-		c.MountOptions = append(c.MountOptions, option.Value)
+		c.MountOptions = append(c.MountOptions, option.Value())
 	}
 	return c
 }
@@ -69,7 +69,7 @@ func (c *Class) Object() *krm.Object {
 	if len(c.MountOptions) > 0 {
 		options := document.List()
 		for _, option := range c.MountOptions {
-			options.Items = append(options.Items, document.Text(option))
+			options.Add(document.Text(option))
 		}
 		o.Node.Set("mountOptions", options)
 	}

@@ -91,12 +91,12 @@ func (v *volumeClass) hasPolicy() bool { return v.cfg.policy != nil || v.cfg.pin
 func (v *volumeClass) policyObject() *krm.Object {
 	spec := document.Object()
 	if v.cfg.policy != nil {
-		spec.Fields = append(spec.Fields, v.cfg.policy.Fields...)
+		spec = v.cfg.policy.Copy()
 	}
 	if len(v.pins) > 0 {
 		pools := document.List()
 		for _, name := range v.pins {
-			pools.Items = append(pools.Items, document.Object(document.F("poolName", document.Text(name))))
+			pools.Add(document.Object(document.F("poolName", document.Text(name))))
 		}
 		spec.Set("replicaPoolInfo", pools)
 	}

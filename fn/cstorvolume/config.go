@@ -76,9 +76,9 @@ func says(n *document.Node) bool {
 	if n == nil {
 		return false
 	}
-	return n.Kind == document.Scalar ||
-		slices.ContainsFunc(n.Fields, func(f document.Field) bool { return says(&f.Value) }) ||
-		slices.ContainsFunc(n.Items, func(item document.Node) bool { return says(&item) })
+	return n.Kind() == document.Scalar ||
+		slices.ContainsFunc(n.Fields(), func(f document.Field) bool { return says(&f.Value) }) ||
+		slices.ContainsFunc(n.Items(), func(item document.Node) bool { return says(&item) })
 }
 
 // pinned reports whether the pools of the volumes are chosen here.

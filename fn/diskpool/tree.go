@@ -220,7 +220,7 @@ func (f *forest) disk(o *krm.Object) *disk.Disk { return diskOf(f.facts, f.ledge
 // uriOf is the disk as a pool names it.
 func uriOf(o *krm.Object) string {
 	for _, uri := range o.Node.Seq("spec", "disks") {
-		return uri.Value
+		return uri.Value()
 	}
 	return "-?"
 }
