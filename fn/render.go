@@ -146,7 +146,7 @@ type output struct {
 // the specs that stay as they are.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	systems := pkg.function.systems
-	held := pkg.held(left)
+	held := pkg.held(left, facts)
 	in := system.Input{
 		Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Defaults: class.NewDefaults(held), Held: held,
 		Manifests: pkg.manifests(), Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
@@ -261,10 +261,14 @@ func (pkg *prepared) selected() (selected, left []*system.Spec) {
 // held lists the manifests that no spec renders now, sorted: what people wrote
 // themselves, and the output of specs that are left as they are or not seen. What
 // they use is not free.
-func (pkg *prepared) held(left []*system.Spec) []*krm.Object {
+func (pkg *prepared) held(left []*system.Spec, facts *inventory.Facts) []*krm.Object {
 	held := pkg.manifests()
 	for _, owner := range pkg.ownersWithoutSpec() {
-		held = append(held, pkg.lock[owner]...)
+		objects := pkg.lock[owner]
+		if used, _ := usedClass(facts, objects); used == nil && !pkg.partial && pkg.lapses(owner) {
+			continue
+		}
+		held = append(held, objects...)
 	}
 	for _, spec := range left {
 		held = append(held, spec.Before...)
