@@ -71,7 +71,7 @@ func (s *set) replacement(old *pool, allowed map[string]string) {
 			continue
 		}
 		if free := s.candidates(n); len(free) > 0 {
-			fresh := s.take(n, free[0], "it takes the place of the disk of DiskPool "+old.name)
+			fresh := s.take(n, free[0], chosenReplaced, "it takes the place of the disk of DiskPool "+old.name)
 			fresh.replaces = old.name
 			s.waits(old, fresh, "it is new")
 			return
