@@ -3,6 +3,7 @@ package diskpool
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -205,18 +206,27 @@ func (s *set) use(p *pool) {
 	}
 }
 
-// candidates are the disks of a node that new pools may be on, the best first.
-func (s *set) candidates(n *inventory.Node) []candidate {
-	var free []candidate
-	for _, there := range s.disks[n.Name] {
-		if s.used[there] {
-			continue
-		}
-		if c, reason := s.refuse(n, there); reason == "" {
-			free = append(free, c)
+// candidates goes through the disks of a node that new pools may be on, the best first. A
+// disk is looked at when it is its turn.
+func (s *set) candidates(n *inventory.Node) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		for _, there := range s.disks[n.Name] {
+			if s.used[there] {
+				continue
+			}
+			if c, reason := s.refuse(n, there); reason == "" && !yield(c) {
+				return
+			}
 		}
 	}
-	return free
+}
+
+// hasCandidate reports whether a new pool may be on a node.
+func (s *set) hasCandidate(n *inventory.Node) bool {
+	for range s.candidates(n) {
+		return true
+	}
+	return false
 }
 
 // take makes a pool on a disk.
@@ -236,7 +246,7 @@ func (s *set) fill(n *inventory.Node, chosen string) {
 	if has >= s.cfg.perNode {
 		return
 	}
-	for _, c := range s.candidates(n) {
+	for c := range s.candidates(n) {
 		if has == s.cfg.perNode {
 			return
 		}
@@ -257,7 +267,7 @@ func (s *set) chooseNodes(allowed map[string]string) {
 		case slices.Contains(members, n.Name):
 			kept = append(kept, n)
 		case allowed[n.Name] != "":
-		case len(s.candidates(n)) == 0:
+		case !s.hasCandidate(n):
 			allowed[n.Name] = "it has no eligible disk" + s.nearest(n)
 		default:
 			candidates = append(candidates, n)
