@@ -129,9 +129,7 @@ func (c *cluster) keep() {
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
-		if c.nodes.planOnly(m) {
-			c.local.keepReserved(m)
-		}
+		c.local.keepReserved(m, c.nodes.planOnly(m))
 	}
 }
 

@@ -104,7 +104,7 @@ func TestKinds(t *testing.T) {
 			`{"status":{"capacity":{"storage":"1Gi"},"phase":"Bound"}}`},
 		{"CStorPoolInstance", `{"spec":{"hostName":"n"},"status":{"phase":"ONLINE","healthyReplicas":3,"provisionedReplicas":3,"readOnly":false,"capacity":{"free":"9630M","used":"143k","total":"9630143k"},
 			"conditions":[{"type":"DiskUnavailable","status":"True","message":"sdb","lastUpdateTime":"2","lastTransitionTime":"1"}]}}`,
-			`{"spec":{"hostName":"n"},"status":{"conditions":[{"lastTransitionTime":"1","message":"sdb","status":"True","type":"DiskUnavailable"}],"phase":"ONLINE","readOnly":false}}`},
+			`{"spec":{"hostName":"n"},"status":{"capacity":{"total":"9630143k"},"conditions":[{"lastTransitionTime":"1","message":"sdb","status":"True","type":"DiskUnavailable"}],"phase":"ONLINE","readOnly":false}}`},
 		{"CStorPoolCluster", `{"spec":{"pools":[]},"status":{"desiredInstances":3,"healthyInstances":2,"provisionedInstances":3,"conditions":[{"type":"Paused","message":"3m2s"}]}}`,
 			`{"spec":{"pools":[]},"status":{"desiredInstances":3,"healthyInstances":2,"provisionedInstances":3}}`},
 		{"CStorVolume", `{"spec":{"capacity":"5G","iqn":"i"},"status":{"phase":"Healthy","capacity":"5G","lastUpdateTime":"1","replicaStatuses":[{"replicaId":"1","mode":"HEALTHY","upTime":7}]}}`,
