@@ -101,7 +101,8 @@ func (f *manifests) addStorageSet(m *member) {
 // device remembers a disk, also by what it is known as wherever it is plugged in.
 func (f *manifests) device(m *member, r role, name string) d.Node {
 	id := f.lock.sets[m.name].known[name]
-	if now := f.disk(name); !now.Missing() {
+	// What is said of it on another host may be said of another disk.
+	if now := f.disk(name); !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) {
 		id = now.Identity
 	}
 	fields := make([]d.Field, 2, 6) // a large cluster has many
