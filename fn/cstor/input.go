@@ -131,7 +131,7 @@ func (in *input) holdsData(o *krm.Object) bool {
 	if claim != nil && claim.Bound || claim == nil && !in.facts.Tells("", volumeClaimKind, in.namespace) {
 		return true
 	}
-	return in.lock.objects[in.attachmentID(o.Name)] != nil
+	return in.lock.objects[in.lock.attachmentID(in.namespace, o.Name, nodeOfVolume(o))] != nil
 }
 
 // lingers reports whether the pool of a node that is let go may still use its volumes.

@@ -113,7 +113,9 @@ func (l *livePools) lives(p *pool.Pool) bool {
 // elsewhere is the host on which a pool with the disks of another one lives, where that is
 // not the host of the other, or "": the other is on its way.
 func (l *livePools) elsewhere(p *pool.Pool) string {
-	is := func(live *pool.Pool) bool { return live.Hostname != p.Hostname && pool.SameNames(live.Disks(), p.Disks()) }
+	is := func(live *pool.Pool) bool {
+		return live.Hostname != p.Hostname && pool.SameNames(live.Disks(), p.Disks())
+	}
 	if l.cluster != nil {
 		if i := slices.IndexFunc(l.cluster.Pools, is); i >= 0 {
 			return l.cluster.Pools[i].Hostname

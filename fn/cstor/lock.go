@@ -39,10 +39,11 @@ type nodePool struct {
 // storageSet is a CStorClusterStorageSet: the disks of a node. It is empty for a node
 // that has none yet.
 type storageSet struct {
-	hostname string
-	devices  map[role][]string // block devices, by name
-	known    map[string]disk.Identity
-	reasons  map[string]string // why devices were chosen, one word each
+	hostname  string
+	volumesOf string            // the node by whose name its volumes are called, where that is another
+	devices   map[role][]string // block devices, by name
+	known     map[string]disk.Identity
+	reasons   map[string]string // why devices were chosen, one word each
 }
 
 func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
@@ -122,7 +123,7 @@ func (l *lock) forgetOldNames() {
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), devices: map[role][]string{}, known: map[string]disk.Identity{}, reasons: map[string]string{}}
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, reasons: map[string]string{}}
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))

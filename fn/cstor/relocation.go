@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -15,7 +16,8 @@ import (
 // cannot follow stays where it is, and one finding says why.
 type relocation struct {
 	*input
-	moves moveConsent
+	allowed  moveConsent
+	released map[krm.ID]bool // attachments to old nodes
 }
 
 // displaced is a pool of the lock of which some disks are on other hosts than it.
@@ -63,7 +65,7 @@ func (r *relocation) catchUp() {
 		}
 		r.report(finding.Warning, "pool-elsewhere", "",
 			"the pool on node %s is rendered on host %s; it lives on host %s, and so are all of its disks: it is taken to be there; if rendered/ is newer than the inventory, take that anew", d.node, d.Hostname, d.to)
-		r.lock.move(d.nodePool, r.host(d.to))
+		r.place(d.nodePool, r.host(d.to))
 	}
 }
 
@@ -135,7 +137,7 @@ func (r *relocation) move(d *displaced) {
 	}
 	r.report(finding.Warning, "pool-moves", "",
 		"the pool on node %s moves to %s: all of its disks (%s) are there now, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
-	r.lock.move(d.nodePool, to)
+	r.place(d.nodePool, to)
 }
 
 // obstacle says why a pool cannot follow its disks, and what to do, or "".

@@ -9,6 +9,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
@@ -84,10 +85,10 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 // shelf that two nodes share is reported by either, and a pool that runs twice is lost.
 func (r *relocation) unallowed(d *displaced) string {
 	old := r.stillThere(d)
-	if old == nil || r.moves.allows(d.node) {
+	if old == nil || r.allowed.allows(d.node) {
 		return ""
 	}
-	return fmt.Sprintf("node %s is still there, and the pool may run there yet; make sure that it does not and that no disk is connected to both, and annotate the config with %s", old.Name, r.moves.annotation(d.node))
+	return fmt.Sprintf("node %s is still there, and the pool may run there yet; make sure that it does not and that no disk is connected to both, and annotate the config with %s", old.Name, r.allowed.annotation(d.node))
 }
 
 // stillThere is the node on which a pool was, nil if that is gone: another that was made
@@ -116,10 +117,39 @@ func (r *relocation) otherwiseAiling(moving []*displaced) string {
 // warnOfIdleMoves tells of consent to move what need not move: it would do its work later,
 // when nobody thinks of it.
 func (r *relocation) warnOfIdleMoves() {
-	for _, entry := range r.moves.given.Unmatched() {
+	for _, entry := range r.allowed.given.Unmatched() {
 		f := r.spec.Finding(finding.Warning, "move-unmatched", "", fmt.Sprintf("%s names %s, whose pool is where its disks are, or is not there (any more); remove it", annotationAllowMove, entry))
 		f.Field, f.Pos = "metadata.annotations", r.spec.Object.At("metadata", "annotations", annotationAllowMove)
 		r.collect(f)
+	}
+}
+
+// place makes a pool that of another node, in the lock. Its claims keep their names, since
+// they are bound, and the attachments to the old node are let go.
+func (r *relocation) place(p *nodePool, to *inventory.Node) {
+	from := p.node
+	var attachments []krm.ID
+	claims := r.lock.volumes[from]
+	for _, o := range claims {
+		if o.Kind == volumeClaimKind {
+			attachments = append(attachments, r.lock.attachmentID(r.namespace, o.Name, from))
+		}
+	}
+	r.lock.move(p, to)
+	if from == to.Name {
+		return
+	}
+	for _, o := range claims {
+		if o.Kind != volumeClaimKind {
+			continue
+		}
+		// What was bound and attached is known by the old attachment.
+		if old := r.lock.objects[attachments[0]]; old != nil {
+			r.released[attachments[0]] = true
+			r.lock.objects[r.lock.attachmentID(r.namespace, o.Name, from)] = old
+			r.lock.objects[r.lock.attachmentID(r.namespace, o.Name, to.Name)] = old
+		}
+		attachments = attachments[1:]
 	}
 }
 
@@ -137,6 +167,13 @@ func (l *lock) move(p *nodePool, to *inventory.Node) {
 		for _, of := range []map[string]string{l.hosts, l.uids, l.reasons} {
 			delete(of, from)
 		}
+		if l.volumes[to.Name] = l.volumes[from]; len(l.volumes[to.Name]) > 0 {
+			set.volumesOf = cmp.Or(set.volumesOf, from)
+		}
+		if set.volumesOf == to.Name {
+			set.volumesOf = ""
+		}
+		delete(l.volumes, from)
 		delete(l.known, from)
 		delete(l.sets, from)
 		delete(l.poolOf, from)
