@@ -20,7 +20,6 @@ const (
 	keepCDI           = "spec{uninstallStrategy} status{phase conditions[type=Degraded]{type status reason message lastTransitionTime}}"
 	keepSnapshotClass = "driver deletionPolicy parameters{clusterID}"
 	keepDeployment    = "status{conditions[type=Available]{type status reason lastTransitionTime}}"
-	keepDefinition    = "status{conditions[type=Established]{type status reason}}"
 	keepNothing       = "status" // which is empty: that the object is there is all
 )
 

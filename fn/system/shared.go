@@ -14,9 +14,10 @@ type Shared struct{ FactsOnly }
 
 // Groups of the shared kinds.
 const (
-	storageGroup   = "storage.k8s.io"
-	admissionGroup = "admissionregistration.k8s.io"
-	ownGroup       = "poolwright.io"
+	storageGroup    = "storage.k8s.io"
+	admissionGroup  = "admissionregistration.k8s.io"
+	definitionGroup = "apiextensions.k8s.io"
+	ownGroup        = "poolwright.io"
 )
 
 // Declare implements System. Of a kind in whose spec much has a place only fields that
@@ -65,6 +66,11 @@ func (Shared) Declare() Declaration {
 				GroupKind: krm.GroupKind{Group: admissionGroup, Kind: "ValidatingWebhookConfiguration"}, Version: "v1",
 				Plural: "validatingwebhookconfigurations", Cluster: true,
 				Keep: "webhooks{name rules{resources} timeoutSeconds failurePolicy}",
+			},
+			{
+				GroupKind: krm.GroupKind{Group: definitionGroup, Kind: "CustomResourceDefinition"}, Version: "v1",
+				Plural: "customresourcedefinitions", Names: []string{"crd"}, Cluster: true,
+				Keep: "status{conditions[type=Established]{type status reason}}", // the systems say of which ones
 			},
 			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
