@@ -105,6 +105,8 @@ type Kind struct {
 	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
+	// State says that its status has the phase as state, too: its design calls it so.
+	State bool
 	// Health says that the engines know nothing of its status and are told:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
