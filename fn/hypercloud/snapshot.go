@@ -19,7 +19,6 @@ const (
 	keepStore      = "spec{metadataPool{" + keepReplicas + "} dataPool{" + keepReplicas + "}} " + keepPhase
 	keepCDI        = "spec{uninstallStrategy} status{phase conditions[type=Degraded]{type status reason message lastTransitionTime}}"
 	keepDeployment = "status{conditions[type=Available]{type status reason lastTransitionTime}}"
-	keepDefinition = "status{conditions[type=Established]{type status reason}}"
 	keepNothing    = "status" // which is empty: that the object is there is all
 )
 

@@ -19,7 +19,7 @@ func (System) Declare() system.Declaration {
 		Kinds: []system.Kind{
 			{
 				GroupKind: gk(ownGroup, specKind), Version: ownVersion, Role: system.RoleSpec, Whole: clusterKind,
-				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true,
+				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true, State: true,
 			},
 			{
 				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
@@ -66,11 +66,7 @@ func (System) Declare() system.Declaration {
 				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
 				Keep: keepDeployment, Only: deploymentNames(),
 			},
-			{
-				GroupKind: gk(definitionGroup, definitionKind), Version: "v1",
-				Plural: "customresourcedefinitions", Names: []string{"crd"}, Cluster: true,
-				Keep: keepDefinition, Only: definitionNames(),
-			},
+			{GroupKind: gk(definitionGroup, definitionKind), Only: definitionNames()},
 		},
 		Facts: []krm.GroupKind{
 			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, gk(storageGroup, classKind), gk(cephGroup, clusterKind), gk(cephGroup, poolKind),
