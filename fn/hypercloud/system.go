@@ -61,11 +61,7 @@ func (System) Declare() system.Declaration {
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
 				Keep: keepCDI,
 			},
-			{
-				GroupKind: gk(appsGroup, deploymentKind), Version: "v1", Role: system.RoleRendered,
-				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
-				Keep: keepDeployment, Only: deploymentNames(),
-			},
+			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Only: deploymentNames()},
 			{GroupKind: gk(definitionGroup, definitionKind), Only: definitionNames()},
 		},
 		Facts: []krm.GroupKind{
