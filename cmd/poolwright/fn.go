@@ -59,6 +59,7 @@ func newFn(s program) *cobra.Command {
 }
 
 func runFunction(s program) error {
+	collectLate()
 	data, err := io.ReadAll(s.in)
 	if err != nil {
 		return fmt.Errorf("the ResourceList cannot be read: %w", err)
