@@ -11,7 +11,7 @@ import (
 // its garbage is collected. A package of 1,000 nodes with 24 disks each takes less: most
 // of what it allocates is in use until the end, so that to look for garbage on the way
 // costs a fifth of the time and finds little.
-const firstCollection = 192 << 20
+const firstCollection = 208 << 20
 
 // collectLate puts off the first collection. After it the runtime goes on at its usual
 // pace, so that what needs more memory than that does not collect all the time. Whoever

@@ -64,9 +64,14 @@ func newBlockDevice(o *krm.Object) *BlockDevice {
 	if tag := o.Node.Get("metadata", "labels", LabelBlockDeviceTag); tag != nil {
 		d.Tagged, d.Tag = true, tag.Value()
 	}
-	for i := range spec.Seq("devlinks") {
-		group := &spec.Seq("devlinks")[i]
-		for _, link := range group.Seq("links") {
+	groups := spec.Seq("devlinks")
+	count := 0
+	for i := range groups {
+		count += len(groups[i].Seq("links"))
+	}
+	d.Links = make([]string, 0, count)
+	for i := range groups {
+		for _, link := range groups[i].Seq("links") {
 			d.Links = append(d.Links, link.Value())
 			// The path decides, not the kind it is filed under: a LUN link of Azure is
 			// a number, the same on every node.
