@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/health"
@@ -52,6 +53,9 @@ type Input struct {
 	// OwnOrder says that people order and protect their manifests themselves, so that
 	// none is to be copied.
 	OwnOrder bool
+	// Classes are the StorageClasses of the package: those of Held, and of specs as they
+	// choose.
+	Classes *class.Register
 }
 
 // Rendering is a system at work. Keep is called for every system before Choose is for
