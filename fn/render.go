@@ -146,9 +146,9 @@ type output struct {
 // the specs that stay as they are.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	systems := pkg.function.systems
-	held := pkg.held(left)
+	held := pkg.held(left, facts)
 	in := system.Input{
-		Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Held: held, Classes: class.NewRegister(held),
+		Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Defaults: class.NewDefaults(held), Held: held,
 		Manifests: pkg.manifests(), Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
 	}
 	renderings := make([]system.Rendering, len(systems))
@@ -161,11 +161,30 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 	var outputs []output
 	for i := range systems {
 		specs := systems[i].of(selected)
+		if follower, follows := renderings[i].(system.Follower); follows {
+			follower.Follow(followed(outputs, left))
+		}
 		for j, out := range renderings[i].Choose() {
 			outputs = append(outputs, output{out, &systems[i], specs[j]})
 		}
 	}
 	return outputs
+}
+
+// followed are the specs that chose, and those that are left as they are.
+func followed(outputs []output, left []*system.Spec) []system.Followed {
+	all := make([]system.Followed, 0, len(outputs)+len(left))
+	for _, o := range outputs {
+		all = append(all, system.Followed{Spec: o.spec, Output: o.Output})
+	}
+	for _, spec := range left {
+		out := system.Output{}
+		for _, o := range spec.Before {
+			out.Objects = append(out.Objects, gitops.Object{Object: o})
+		}
+		all = append(all, system.Followed{Spec: spec, Output: out})
+	}
+	return all
 }
 
 // ledger is the account of disks before anybody chooses: who holds them by what lives,
@@ -242,10 +261,14 @@ func (pkg *prepared) selected() (selected, left []*system.Spec) {
 // held lists the manifests that no spec renders now, sorted: what people wrote
 // themselves, and the output of specs that are left as they are or not seen. What
 // they use is not free.
-func (pkg *prepared) held(left []*system.Spec) []*krm.Object {
+func (pkg *prepared) held(left []*system.Spec, facts *inventory.Facts) []*krm.Object {
 	held := pkg.manifests()
 	for _, owner := range pkg.ownersWithoutSpec() {
-		held = append(held, pkg.lock[owner]...)
+		objects := pkg.lock[owner]
+		if used, _ := usedClass(facts, objects); used == nil && !pkg.partial && pkg.lapses(owner) {
+			continue
+		}
+		held = append(held, objects...)
 	}
 	for _, spec := range left {
 		held = append(held, spec.Before...)

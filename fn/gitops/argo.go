@@ -122,7 +122,7 @@ func (a Argo) levelSource(g Graph, level string) document.Node {
 // chart is the Application of a chart, which is never deleted with what it installed.
 func (a Argo) chart(c *Chart) *krm.Object {
 	helm := []document.Field{document.F("releaseName", document.Text(c.Name))}
-	if len(c.Values.Fields) > 0 {
+	if len(c.Values.Fields()) > 0 {
 		helm = append(helm, document.F("valuesObject", c.Values))
 	}
 	source := document.Object(

@@ -46,7 +46,7 @@ func (c *Chart) flux(f Flux) []Object {
 		spec = append(spec, document.F("dependsOn", document.List(after...)))
 	}
 	spec = append(spec, document.F("install", document.Object(document.F("createNamespace", document.Bool(true)))))
-	if len(c.Values.Fields) > 0 {
+	if len(c.Values.Fields()) > 0 {
 		spec = append(spec, document.F("values", c.Values))
 	}
 	release := krm.Make("helm.toolkit.fluxcd.io/v2", "HelmRelease", f.Source.Namespace, name, document.F("spec", document.Object(spec...)))

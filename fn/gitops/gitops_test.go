@@ -68,8 +68,8 @@ func join(parts ...string) string {
 func annotations(n *document.Node) string {
 	all := map[string]bool{}
 	if a := n.Get("metadata", "annotations"); a != nil {
-		for _, f := range a.Fields {
-			all[f.Key+"="+f.Value.Value] = true
+		for _, f := range a.Fields() {
+			all[f.Key+"="+f.Value.Value()] = true
 		}
 	}
 	return strings.Join(slices.Sorted(maps.Keys(all)), " ")

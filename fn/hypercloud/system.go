@@ -12,14 +12,8 @@ import (
 // System is the HyperCloud Storage system.
 type System struct{ system.FactsOnly }
 
-// Declare implements system.System. In the spec of a CephCluster much else has a place, so
-// only fields that are named are kept: what holds a secret need not be called one.
+// Declare implements system.System.
 func (System) Declare() system.Declaration {
-	const (
-		config  = "config{metadataDevice deviceClass osdsPerDevice encryptedDevice}"
-		disks   = "useAllDevices deviceFilter devicePathFilter " + config + " devices{name fullpath " + config + "}"
-		replica = "replicated{size requireSafeReplicaSize}"
-	)
 	return system.Declaration{
 		Name: "HyperCloud Storage",
 		Kinds: []system.Kind{
@@ -30,59 +24,66 @@ func (System) Declare() system.Declaration {
 			{
 				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephclusters", Names: []string{"ceph"}, Holds: true, Health: true,
-				Keep: "spec{cephVersion{image} dataDirHostPath external{enable} mon{count} storage{useAllNodes " + disks + " nodes{name " + disks + "}" +
-					" storageClassDeviceSets{name count}}} status{phase state ceph{health}}",
+				Keep: keepCluster,
 			},
 			{
 				GroupKind: gk(cephGroup, poolKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephblockpools", Names: []string{"cephbp"}, Health: true,
-				Keep: "spec{failureDomain deviceClass " + replica + "} status{phase}",
+				Keep: keepPool,
 			},
 			{
 				GroupKind: gk(cephGroup, filesystemKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephfilesystems", Names: []string{"cephfs"}, Health: true,
-				Keep: "spec{metadataPool{" + replica + "} dataPools{name " + replica + "}} status{phase}",
+				Keep: keepFilesystem,
 			},
 			{
 				GroupKind: gk(cephGroup, subvolumesKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephfilesystemsubvolumegroups", Names: []string{"cephsvg"}, Health: true,
-				Keep: "spec{name filesystemName} status{phase}",
+				Keep: keepSubvolumes,
 			},
 			{
 				GroupKind: gk(cephGroup, storeKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephobjectstores", Names: []string{"cephos"}, Health: true,
-				Keep: "spec{metadataPool{" + replica + "} dataPool{" + replica + "}} status{phase}",
+				Keep: keepStore,
 			},
 			{
 				GroupKind: gk(csiGroup, operatorConfKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
-				Plural: "operatorconfigs", Static: true, Keep: "metadata{name}",
+				Plural: "operatorconfigs", Static: true, Keep: keepNothing,
 			},
 			{
 				GroupKind: gk(csiGroup, driverKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
-				Plural: "drivers", Static: true, Keep: "metadata{name}",
+				Plural: "drivers", Static: true, Keep: keepNothing,
 			},
 			{GroupKind: gk(storageGroup, classKind), Role: system.RoleRendered},
 			{
 				GroupKind: gk(snapshotGroup, snapshotKind), Version: "v1", Role: system.RoleRendered,
 				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
-				Keep: "driver deletionPolicy",
+				Keep: keepSnapshotClass,
 			},
 			{
 				GroupKind: gk(cdiGroup, cdiKind), Version: "v1beta1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
-				Keep: "status{phase}",
+				Keep: keepCDI,
 			},
 			{
 				GroupKind: gk(appsGroup, deploymentKind), Version: "v1", Role: system.RoleRendered,
 				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
+				Keep: keepDeployment, Only: deploymentNames(),
+			},
+			{
+				GroupKind: gk(definitionGroup, definitionKind), Version: "v1",
+				Plural: "customresourcedefinitions", Names: []string{"crd"}, Cluster: true,
+				Keep: keepDefinition, Only: definitionNames(),
 			},
 		},
 		Facts: []krm.GroupKind{
 			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, gk(storageGroup, classKind), gk(cephGroup, clusterKind), gk(cephGroup, poolKind),
-			gk(cephGroup, filesystemKind), gk(cephGroup, storeKind), gk(cdiGroup, cdiKind),
+			gk(cephGroup, filesystemKind), gk(cephGroup, subvolumesKind), gk(cephGroup, storeKind), gk(cdiGroup, cdiKind), gk(csiGroup, operatorConfKind),
+			gk(csiGroup, driverKind), gk(snapshotGroup, snapshotKind), gk(appsGroup, deploymentKind), gk(definitionGroup, definitionKind),
 		},
 		Roots: []krm.GroupKind{
-			gk(storageGroup, classKind), {Kind: volumeKind}, gk(cephGroup, clusterKind), {Kind: nodeKind}, inventory.DeviceKind(),
+			gk(ownGroup, specKind), {Kind: claimKind}, {Kind: volumeKind}, gk(storageGroup, classKind), gk(cephGroup, poolKind),
+			gk(cephGroup, filesystemKind), gk(cephGroup, storeKind), gk(cephGroup, clusterKind), {Kind: nodeKind}, inventory.DeviceKind(),
 		},
 		Domains: []string{"rook.io", "kubevirt.io", "ceph.io"},
 	}
