@@ -31,7 +31,7 @@ func (s *storage) addCluster() {
 	}
 	spec.Set("disruptionManagement", d.Object(d.F("managePodBudgets", d.Bool(true))))
 	spec.Set("storage", s.disks())
-	s.add(cluster, "cephcluster", krm.Make(cephVersion, clusterKind, s.Object.Namespace, s.Object.Name, d.F("spec", spec)))
+	s.add(levelCluster, "cephcluster", krm.Make(cephVersion, clusterKind, s.Object.Namespace, s.Object.Name, d.F("spec", spec)))
 }
 
 func (s *storage) dashboard() d.Node {

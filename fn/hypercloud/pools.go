@@ -10,7 +10,7 @@ func (s *storage) addPools() {
 	ns := s.Object.Namespace
 	for i := range s.cfg.Spec.Block {
 		b := &s.cfg.Spec.Block[i]
-		s.add(pools, "cephblockpool", krm.Make(cephVersion, poolKind, ns, b.Name, d.F("spec", s.pool(&b.copies))), s.clusterID())
+		s.add(levelPools, "cephblockpool", krm.Make(cephVersion, poolKind, ns, b.Name, d.F("spec", s.pool(&b.copies))), s.clusterID())
 	}
 }
 
