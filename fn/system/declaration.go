@@ -122,7 +122,7 @@ type Kind struct {
 	// Health says that the engines know nothing of its status and are told:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
-	// Static says that it has no status, so that there is nothing to tell.
+	// Static says that there is nothing to tell the engines: it has no status, or they know it.
 	Static bool
 }
 
