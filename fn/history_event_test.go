@@ -38,7 +38,7 @@ func happenings() []func(*history, event) string {
 		staleSnapshot, kindNotRead, kindNotRead, listCut, listEmpty,
 		nodeLost, nodeBack, nodeRecreated, nodeAdded, diskAdded, diskAdded,
 		diskInactive, diskActive, diskGone, diskRenamed, diskRenamed, diskMoved, diskTagged, diskPartitioned, diskVolume, diskClaimed, diskHeld,
-		claimDeleted, replicaMade, replicaGone,
+		claimDeleted, volumeDeleted, volumeDeleted, replicaMade, replicaGone,
 		countsEdited, selectorEdited, nodeConsent, clusterConsent, consentWithdrawn, spareEdited, grown,
 		repaired, repaired, repaired, repaired, reverted, merged, swappedByHand, poolDroppedByHand, setDroppedByHand, setDroppedByHand,
 	}
@@ -332,6 +332,20 @@ func claimDeleted(h *history, e event) string {
 	gone := *c
 	h.cluster.Claims = slices.DeleteFunc(h.cluster.Claims, func(c cluster.Claim) bool { return c == gone })
 	return fmt.Sprintf("the claim of %s on %s is deleted", gone.Cluster, gone.Device)
+}
+
+// volumeDeleted is what a person does with a claim that is no longer rendered.
+func volumeDeleted(h *history, e event) string {
+	left := slices.DeleteFunc(slices.Clone(h.cluster.Cloud), func(d cluster.CloudDisk) bool {
+		rendered := slices.ContainsFunc(h.rendered, func(o *krm.Object) bool { return o.Kind == "PersistentVolumeClaim" && o.Name == d.Name })
+		return rendered || h.cluster.Claim("bd-"+d.Name) != nil
+	})
+	d := pick(left, e.A)
+	if d == nil {
+		return ""
+	}
+	h.cluster.Unprovision(d.Name)
+	return "PersistentVolumeClaim " + d.Name + " is deleted"
 }
 
 func replicaMade(h *history, e event) string {

@@ -16,11 +16,16 @@ func (p *pass) canonical(s *shape, at *place) document.Node {
 	out := *n
 	switch s.sort {
 	case object:
-		if n.Kind() == document.Map {
+		switch {
+		case n.Kind() == document.Map:
 			p.canonicalObject(s, at, &out)
+		case n.Kind() == document.Scalar && s.short != "":
+			p.canonicalShort(s, at, &out)
 		}
 	case list:
 		switch {
+		case n.Kind() == document.Map && s.single:
+			p.canonicalSingle(s, at, &out)
 		case n.Kind() == document.Map && s.mapform:
 			p.canonicalMapForm(at, &out)
 		case n.Kind() == document.Seq:
@@ -171,6 +176,36 @@ func (p *pass) canonicalMapForm(at *place, out *document.Node) {
 		}
 		out.Add(item)
 	}
+}
+
+// canonicalShort turns the text in the place of an object into the field that it stands
+// for.
+func (p *pass) canonicalShort(s *shape, at *place, out *document.Node) {
+	whole := document.Object(document.Field{Key: s.short, Off: at.node.Off, Value: *at.node})
+	whole.Off = at.node.Off
+	p.renamed = append(p.renamed, renaming{at.child(s.short), at.path()})
+	in := *at
+	in.node = &whole
+	*out = whole
+	p.canonicalObject(s, &in, out)
+}
+
+// canonicalSingle turns one item into a list of it.
+func (p *pass) canonicalSingle(s *shape, at *place, out *document.Node) {
+	list := document.List(*at.node)
+	list.Off = at.node.Off
+	path := at.path()
+	p.report(finding.Finding{
+		Severity: finding.Info,
+		Rule:     "single",
+		Message:  `is one entry where a list is meant; it is read as a list of one, begin it with "- "`,
+	}, path, at.keyOff)
+	p.renamed = append(p.renamed, renaming{path + "[0]", path})
+	in := *at
+	in.node = &list
+	item := in.item(0)
+	*out = list
+	out.SetItems([]document.Node{p.canonical(s.elem, &item)})
 }
 
 // canonicalNumber reads a number that was written as text.

@@ -258,7 +258,7 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 		return &slim
 	}
 	kind, _ := poolwright().Kinds().Find(o.GroupKind())
-	if kind.Keep == "" || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
+	if kind.Keep == "" || !kind.Reads(o.Name) || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
 		return o // not a kind that is read, or not a fact
 	}
 	// A person writes what no API server sends: such a file is what it is.

@@ -14,31 +14,30 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Kinds whose states are read.
+// Kinds of Kubernetes that a state asks for.
 const (
-	poolKind        = "CephBlockPool"
-	filesystemKind  = "CephFilesystem"
-	subvolumesKind  = "CephFilesystemSubVolumeGroup"
-	storeKind       = "CephObjectStore"
-	cdiGroup        = "cdi.kubevirt.io"
-	cdiKind         = "CDI"
-	appsGroup       = "apps"
-	deploymentKind  = "Deployment"
 	definitionGroup = "apiextensions.k8s.io"
 	definitionKind  = "CustomResourceDefinition"
 )
 
-func clusterGroupKind() krm.GroupKind { return krm.GroupKind{Group: cephGroup, Kind: clusterKind} }
+// Deployments that have to be available.
+const (
+	rookOperator       = "rook-ceph-operator"
+	csiOperator        = "ceph-csi-controller-manager"
+	snapshotController = "snapshot-controller"
+	cdiOperator        = "cdi-operator"
+)
 
 // state is how a live object fares, in the words of its operator and in ours.
 type state struct {
-	phase  health.Phase
-	outage bool   // storage is down, not only at risk
-	reason string // one CamelCase word, "" for well
-	what   string // says it of the object
-	words  string // as the object says it itself: Ready, HEALTH_OK
-	note   string // more about this one
-	since  time.Time
+	phase   health.Phase
+	outage  bool   // storage is down, not only at risk
+	reason  string // one CamelCase word, "" for well
+	what    string // says it of the object
+	words   string // as the object says it itself: Ready, HEALTH_OK
+	note    string // more about this one
+	message string // all of it, where it is not one of several
+	since   time.Time
 }
 
 // stateOf reads the status of an object of any kind that a HyperCloudStorage becomes, or
@@ -51,16 +50,16 @@ func stateOf(o *krm.Object) state {
 		return state{phase: health.Error, outage: true, reason: "Terminating", what: "being deleted, and not by Poolwright", words: "Terminating"}
 	}
 	switch o.GroupKind() {
-	case clusterGroupKind():
+	case gk(cephGroup, clusterKind):
 		return readCluster(o).fares()
-	case krm.GroupKind{Group: cephGroup, Kind: poolKind}, krm.GroupKind{Group: cephGroup, Kind: filesystemKind},
-		krm.GroupKind{Group: cephGroup, Kind: subvolumesKind}, krm.GroupKind{Group: cephGroup, Kind: storeKind}:
+	case gk(cephGroup, poolKind), gk(cephGroup, filesystemKind),
+		gk(cephGroup, subvolumesKind), gk(cephGroup, storeKind):
 		return phaseState(o)
-	case krm.GroupKind{Group: cdiGroup, Kind: cdiKind}:
+	case gk(cdiGroup, cdiKind):
 		return cdiState(o)
-	case krm.GroupKind{Group: appsGroup, Kind: deploymentKind}:
+	case gk(appsGroup, deploymentKind):
 		return deploymentState(o)
-	case krm.GroupKind{Group: definitionGroup, Kind: definitionKind}:
+	case gk(definitionGroup, definitionKind):
 		return definitionState(o)
 	}
 	return state{phase: health.OK} // there is nothing more to it than to be there
@@ -77,7 +76,7 @@ func phaseState(o *krm.Object) state {
 		s.phase = health.OK
 	case "Failure", "ReconcileFailed", "Failed":
 		s.phase, s.reason, s.what = health.Error, "Failed", "failed"
-		s.note = cmp.Or(ready.Str("message"), o.Node.Str("status", "message"), failure(o))
+		s.note = cmp.Or(ready.Str("message"), o.Node.Str("status", "message"))
 	case "":
 		s.phase, s.reason, s.what = health.Progressing, "NotReady", "without a status, so that Rook has not looked at it yet"
 	default:
@@ -95,7 +94,7 @@ func cdiState(o *krm.Object) state {
 		s.phase, s.reason, s.what = health.Error, "CDIFailed", "failed"
 		s.note, s.since = cmp.Or(degraded.Str("message"), degraded.Str("reason")), transition(degraded)
 	case s.words == "Deployed":
-		s.phase, s.since = health.OK, transition(condition(o, "Available"))
+		s.phase = health.OK
 	default:
 		s.phase, s.reason, s.what, s.note = health.Progressing, "CDINotDeployed", "not deployed", s.words
 	}
@@ -124,36 +123,39 @@ func definitionState(o *krm.Object) state {
 	return s
 }
 
-// cluster is a live CephCluster, decoded.
-type cluster struct {
+// liveCluster is a live CephCluster, decoded.
+type liveCluster struct {
 	phase, state, message string
 	health                string  // HEALTH_OK, HEALTH_WARN, HEALTH_ERR; "" before Ceph answers
 	checks                []check // what Ceph finds amiss
 	counted               bool    // the running daemons were counted
 	running               int     // OSDs
-	declared              int     // OSDs that its spec asks for
+	declared              int     // OSDs that its spec asks for; 0 where it names no devices
 	ready                 *document.Node
 }
 
 // check is one of Ceph's health checks that is raised.
 type check struct{ name, severity string }
 
-func readCluster(o *krm.Object) *cluster {
+func readCluster(o *krm.Object) *liveCluster {
 	status := o.Node.Get("status")
-	c := &cluster{
+	c := &liveCluster{
 		phase: status.Str("phase"), state: status.Str("state"), message: status.Str("message"),
 		health: status.Str("ceph", "health"), declared: declaredOSDs(o), ready: condition(o, "Ready"),
 	}
-	for _, f := range status.Get("ceph", "details").Fields() {
-		c.checks = append(c.checks, check{f.Key, f.Value.Str("severity")})
+	if details := status.Get("ceph", "details"); details != nil {
+		for i := range details.Fields() {
+			f := &details.Fields()[i]
+			c.checks = append(c.checks, check{f.Key, f.Value.Str("severity")})
+		}
 	}
 	slices.SortFunc(c.checks, func(a, b check) int {
 		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.name, b.name)) // HEALTH_ERR first
 	})
 	if versions := status.Get("ceph", "versions", "osd"); versions != nil {
 		c.counted = true
-		for _, f := range versions.Fields() {
-			n, _ := f.Value.Int()
+		for i := range versions.Fields() {
+			n, _ := versions.Fields()[i].Value.Int()
 			c.running += int(n)
 		}
 	}
@@ -162,10 +164,10 @@ func readCluster(o *krm.Object) *cluster {
 
 // created reports whether Rook has made the cluster, at least once since it last began
 // to change something.
-func (c *cluster) created() bool { return c.state == "Created" }
+func (c *liveCluster) created() bool { return c.state == "Created" }
 
 // raised names the health checks that are raised.
-func (c *cluster) raised() string {
+func (c *liveCluster) raised() string {
 	var names []string
 	for _, check := range c.checks {
 		names = append(names, check.name)
@@ -174,7 +176,7 @@ func (c *cluster) raised() string {
 }
 
 // fares is the one worst thing about the cluster.
-func (c *cluster) fares() state {
+func (c *liveCluster) fares() state {
 	s := state{words: strings.Trim(strings.Join([]string{c.phase, c.state, c.health}, ", "), ", "), since: transition(c.ready)}
 	is := func(phase health.Phase, reason, what, note string) state {
 		s.phase, s.reason, s.what, s.note = phase, reason, what, note
@@ -186,10 +188,11 @@ func (c *cluster) fares() state {
 		return is(health.Error, "HealthError", "in HEALTH_ERR", c.raised())
 	case c.phase == "Failure" || c.state == "Error":
 		return is(health.Error, "Failed", "failed", c.message)
-	case c.created() && c.running == 0 && c.declared > 0:
-		s.outage = true
-		return is(health.Error, "NoOSDs", fmt.Sprintf("made, and none of its %s runs", finding.Count(c.declared, "OSD")), c.osdNote())
+	case c.created() && c.running == 0:
+		s.outage, s.since = true, time.Time{}
+		return is(health.Error, "NoOSDs", "made, and has no OSD that runs", c.osdNote())
 	case c.created() && c.running < c.declared:
+		s.since = time.Time{} // the condition Ready tells of something else
 		return is(health.Error, "OSDsMissing", fmt.Sprintf("short of OSDs: %d of %d run", c.running, c.declared), c.osdNote())
 	case c.phase == "" && c.state == "":
 		return is(health.Progressing, "ClusterNotReady", "without a status, so that Rook has not looked at it yet", "")
@@ -197,7 +200,7 @@ func (c *cluster) fares() state {
 		return is(health.Progressing, "ClusterNotReady", "not ready", cmp.Or(c.message, strings.Trim(c.phase+", "+c.state, ", ")))
 	case c.health != "HEALTH_OK" && c.health != "HEALTH_WARN":
 		return is(health.Progressing, "HealthUnknown", "without word of Ceph's health", c.health)
-	case c.running > c.declared:
+	case c.declared > 0 && c.running > c.declared:
 		return is(health.Progressing, "OSDsLeft", fmt.Sprintf("left with %s more than is declared", finding.Count(c.running-c.declared, "OSD")),
 			"what was taken out has to be purged; see docs/removal.md")
 	}
@@ -206,7 +209,7 @@ func (c *cluster) fares() state {
 }
 
 // osdNote is what helps to find an OSD that does not run.
-func (c *cluster) osdNote() string {
+func (c *liveCluster) osdNote() string {
 	parts := []string{c.health}
 	if !c.counted {
 		parts = append(parts, "Rook has counted none")
@@ -218,7 +221,7 @@ func (c *cluster) osdNote() string {
 }
 
 // warning is what Ceph warns of in a cluster that is well otherwise, or "".
-func (c *cluster) warning() string {
+func (c *liveCluster) warning() string {
 	if c.health != "HEALTH_WARN" {
 		return ""
 	}
@@ -257,12 +260,6 @@ func condition(o *krm.Object, kind string) *document.Node {
 		}
 	}
 	return nil
-}
-
-// failure is what the condition Failure says.
-func failure(o *krm.Object) string {
-	c := condition(o, "Failure")
-	return cmp.Or(c.Str("message"), c.Str("reason"))
 }
 
 func transition(c *document.Node) time.Time {

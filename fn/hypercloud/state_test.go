@@ -21,7 +21,7 @@ func TestClusterState(t *testing.T) {
 		ready + `, ceph: {health: HEALTH_WARN, details: {POOL_NO_REDUNDANCY: {severity: HEALTH_WARN}}, versions: {osd: {v20: 3}}}`: "OK",
 		ready + `, ceph: {versions: {osd: {v20: 3}}}`:                                                                              "PROGRESSING HealthUnknown: without word of Ceph's health",
 		ready + `, ceph: {health: HEALTH_OK, versions: {osd: {v20: 4}}}`:                                                           "PROGRESSING OSDsLeft: left with 1 OSD more than is declared (what was taken out has to be purged; see docs/removal.md)",
-		ready + `, ceph: {health: HEALTH_OK, versions: {mon: {v20: 3}}}`:                                                           "ERROR NoOSDs down: made, and none of its 3 OSDs runs (HEALTH_OK, Rook has counted none)",
+		ready + `, ceph: {health: HEALTH_OK, versions: {mon: {v20: 3}}}`:                                                           "ERROR NoOSDs down: made, and has no OSD that runs (HEALTH_OK, Rook has counted none)",
 		ready + `, ceph: {health: HEALTH_WARN, details: {OSD_DOWN: {severity: HEALTH_WARN}}, versions: {osd: {v20: 2}}}`:           "ERROR OSDsMissing: short of OSDs: 2 of 3 run (HEALTH_WARN, OSD_DOWN)",
 		ready + `, ceph: {health: HEALTH_ERR, details: {OSD_DOWN: {severity: HEALTH_WARN}, PG_DAMAGED: {severity: HEALTH_ERR}}}`:   "ERROR HealthError down: in HEALTH_ERR (PG_DAMAGED, OSD_DOWN)",
 		`phase: Progressing, state: Creating, ceph: {health: HEALTH_ERR}`:                                                          "ERROR HealthError down: in HEALTH_ERR",

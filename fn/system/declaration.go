@@ -72,6 +72,9 @@ type Kind struct {
 	// Whole, of a spec, is the kind that stands for everything rendered for it: consent
 	// to remove <Whole>/<name of the spec> covers it all.
 	Whole string
+	// Lapses, of a spec, says that its output may go after it without consent as far as none
+	// of it is stateful. Classes stay while they are used.
+	Lapses bool
 	// Stateful, of what is rendered, says that it holds data: it goes only with consent.
 	Stateful bool
 	// Release, of what is stateful, says in a message how a person lets an object go that is
@@ -114,10 +117,12 @@ type Kind struct {
 	// fills in both.
 	Tells Tells
 	About []krm.GroupKind
+	// State says that its status has the phase as state, too: its design calls it so.
+	State bool
 	// Health says that the engines know nothing of its status and are told:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
-	// Static says that it has no status, so that there is nothing to tell.
+	// Static says that there is nothing to tell the engines: it has no status, or they know it.
 	Static bool
 }
 

@@ -155,6 +155,19 @@ func (k *Kinds) IsFact(o *krm.Object) bool {
 	return known && kind.Role == RoleFact
 }
 
+// Stateful reports whether an object may hold data to the system that rendered it. So may
+// one of an owner that is not known.
+func (k *Kinds) Stateful(o *krm.Object) bool {
+	owner, _ := krm.ParseOwner(o.Owner())
+	for i := range k.declarations {
+		d := &k.declarations[i]
+		if kind, found := d.Kind(owner.GroupKind()); found && kind.Role == RoleSpec {
+			return d.Stateful(o)
+		}
+	}
+	return true
+}
+
 // Specs lists the specs among objects.
 func (k *Kinds) Specs(objects []*krm.Object) []*krm.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return !k.IsSpec(o.GroupKind()) })

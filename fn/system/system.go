@@ -46,6 +46,15 @@ type Input struct {
 	// Held are manifests that no spec renders now: what people wrote themselves, and
 	// the output of specs that are left as they are. What they use is taken.
 	Held []*krm.Object
+	// Manifests are what people wrote themselves, sorted. Output is made of them only as
+	// copies (gitops.Object.Copy).
+	Manifests []*krm.Object
+	// Partial says that there may be more manifests than these: kustomize shows only what
+	// it lists. That one is not there then says nothing.
+	Partial bool
+	// OwnOrder says that people order and protect their manifests themselves, so that
+	// none is to be copied.
+	OwnOrder bool
 }
 
 // Rendering is a system at work. Keep is called for every system before Choose is for
