@@ -43,7 +43,7 @@ func (s *splitter) next(src *Source) (p part, more bool, err error) {
 			p.start, p.inline = s.afterMarker(p.end)
 			p.end = p.start
 			if p.inline {
-				p.end = s.lineEnd(p.start)
+				p.end = lineEnd(s.text, p.start)
 			}
 			p.end = s.marker(p.end)
 		}
@@ -73,7 +73,7 @@ func (s *splitter) marker(pos int) int {
 // afterMarker gives the place where the text goes on after a marker: the start
 // of the next line, or, inline, what follows the marker on its own line.
 func (s *splitter) afterMarker(mark int) (pos int, inline bool) {
-	end := s.lineEnd(mark)
+	end := lineEnd(s.text, mark)
 	for i := mark + len("---"); i < end; i++ {
 		switch c := s.text[i]; {
 		case c == '#':
@@ -83,14 +83,6 @@ func (s *splitter) afterMarker(mark int) (pos int, inline bool) {
 		}
 	}
 	return end, false
-}
-
-// lineEnd is the start of the next line after pos.
-func (s *splitter) lineEnd(pos int) int {
-	if i := strings.IndexByte(s.text[pos:], '\n'); i >= 0 {
-		return pos + i + 1
-	}
-	return len(s.text)
 }
 
 // directives reports whether a text begins with directives, and whether there
@@ -108,6 +100,3 @@ func directives(text string) (first, other bool) {
 	}
 	return first, other
 }
-
-// isBlank reports whether c separates tokens.
-func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
