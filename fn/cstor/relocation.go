@@ -74,6 +74,7 @@ func (r *relocation) catchUp() {
 func (r *relocation) follow() {
 	all := r.displaced()
 	for _, d := range all {
+		r.allowed.allows(d.node) // it has a meaning, whatever else is in the way
 		d.stays = r.obstacle(d)
 	}
 	for _, d := range all {
@@ -128,15 +129,15 @@ func (r *relocation) move(d *displaced) {
 		}
 		r.giveUp(to.Name, reserved)
 	}
-	where, why := "node "+to.Name, "host "+d.Hostname+" is gone"
+	where, why := "node "+to.Name, "its old node is gone"
 	if to.Name == from {
-		where = fmt.Sprintf("host %q, which is the hostname label of the node now", d.to)
+		where, why = "host "+d.to, "that is the hostname label of the node now"
 	}
 	if r.stillThere(d) != nil {
 		why = "the spec allows it"
 	}
 	r.report(finding.Warning, "pool-moves", "",
-		"the pool on node %s moves to %s: all of its disks (%s) are there now, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
+		"the pool on node %s moves to %s: all of its disks (%s) are there, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
 	r.place(d.nodePool, to)
 }
 
