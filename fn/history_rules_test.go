@@ -258,6 +258,26 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 			}
 		}
 	}
+	return h.volumesAreKept(after)
+}
+
+// volumesAreKept: a claim that the snapshot shows to be bound is in the output with its node,
+// unless consent names it, or it is said that no pool needs it.
+func (h *history) volumesAreKept(after []*krm.Object) error {
+	if !h.snapshot.Knows(cluster.CloudClaims) || says(h.last, "claims-lost") {
+		return nil
+	}
+	kept := map[string]bool{}
+	for _, o := range after {
+		kept[o.Kind+" "+o.Name] = true
+	}
+	for _, d := range h.snapshot.Cloud {
+		owner, _ := krm.ParseOwner(d.Owner)
+		set := owner.Name + "-" + d.Node
+		if !kept["PersistentVolumeClaim "+d.Name] && !h.allowsCluster(owner.Name) && !h.consents(owner.Name, "CStorClusterStorageSet/"+set) {
+			return fmt.Errorf("PersistentVolumeClaim %s is bound, and is not in the output", d.Name)
+		}
+	}
 	return nil
 }
 
@@ -372,8 +392,8 @@ func (h *history) boundClaim(name string) bool {
 	return slices.ContainsFunc(h.snapshot.Cloud, func(d cluster.CloudDisk) bool { return d.Name == name })
 }
 
-// poolsFollowTheirDisks: a disk of a pool is rendered on another host only if the snapshot has
-// it there; and where the pool lived on the old host, whose node is still the one that the
+// poolsFollowTheirDisks: a disk of a pool is rendered on another host only if it lives there, or
+// the snapshot has it there; and where the pool lived on the old host, whose node is still the one that the
 // lock knows, only with consent.
 func (h *history) poolsFollowTheirDisks(before, after []*krm.Object) error {
 	was := map[string]diskUse{}
@@ -385,12 +405,17 @@ func (h *history) poolsFollowTheirDisks(before, after []*krm.Object) error {
 		if !known || u.role != "pooled" || old.role != "pooled" || old.host == u.host {
 			continue
 		}
+		livesOn := func(host string) bool {
+			return slices.ContainsFunc(h.evidence(u.cluster), func(p *livePool) bool { return p.host == host && slices.Contains(p.serials, u.serial) })
+		}
+		if livesOn(u.host) {
+			continue
+		}
 		if d := h.snapshot.Device(u.device); d == nil || d.Host != u.host {
 			return fmt.Errorf("%v: it was on %s, and the snapshot has it at %+v", u, old.host, d)
 		}
 		node, uid := plannedOn(before, u.cluster, old.host)
-		lives := slices.ContainsFunc(h.evidence(u.cluster), func(p *livePool) bool { return p.host == old.host && slices.Contains(p.serials, u.serial) })
-		if n := h.snapshot.Host(old.host); lives && n != nil && n.UID == uid && !h.allowsMove(u.cluster, node) {
+		if n := h.snapshot.Host(old.host); livesOn(old.host) && n != nil && n.UID == uid && !h.allowsMove(u.cluster, node) {
 			return fmt.Errorf("%v: it left %s, whose node is still there, without consent", u, old.host)
 		}
 	}
@@ -413,9 +438,7 @@ func (h *history) allowsMove(name, node string) bool {
 }
 
 // fixedPoint: to render again, with the facts in another order, changes nothing; nor does
-// the order matter the first time. Known exception: where pools, spares or growth wait, what
-// the first render gives up is free for others in the second only, and the third changes
-// nothing.
+// the order matter the first time.
 func (h *history) fixedPoint(before, _ []*krm.Object) error {
 	shuffled := slices.Clone(h.facts())
 	rand.New(rand.NewPCG(1, uint64(h.turn))).Shuffle(len(shuffled), func(i, j int) {
@@ -428,12 +451,6 @@ func (h *history) fixedPoint(before, _ []*krm.Object) error {
 		}
 	}
 	again := h.renderFacts(shuffled, reread(h.t, first))
-	if text(again) != text(first) && h.someWait(first, again) && !finding.Failed(again.Findings) {
-		first, again = again, h.renderFacts(shuffled, reread(h.t, again))
-	}
-	if says(again, "all-nodes-missing") {
-		return nil // known exception: the plan has lost its last node that is there
-	}
 	if text(again) != text(first) {
 		return fmt.Errorf("to render again changes the output:\n%s\nthen:\n%s", difference(text(first), text(again)), findings(again))
 	}
@@ -443,15 +460,6 @@ func (h *history) fixedPoint(before, _ []*krm.Object) error {
 // says reports whether a render has a finding of a rule.
 func says(r Result, rule string) bool {
 	return slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == rule })
-}
-
-// someWait reports whether a render says that something of a pool waits.
-func (h *history) someWait(results ...Result) bool {
-	return slices.ContainsFunc(results, func(r Result) bool {
-		return slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
-			return strings.HasPrefix(f.Rule, "awaiting-") || strings.HasSuffix(f.Rule, "-wait") || strings.HasSuffix(f.Rule, "-waits") || f.Rule == "two-steps"
-		})
-	})
 }
 
 // lessFactsLoseNothing: without a kind among the facts, no pool, claim or attachment goes

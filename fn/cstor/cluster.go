@@ -85,13 +85,14 @@ type disks struct {
 
 func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger) *cluster {
 	n := names{spec.Object.Namespace, spec.Object.Name}
+	owner := spec.Object.OwnerKey()
 	in := &input{
-		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: spec.Object.OwnerKey(),
-		facts: facts, ledger: ledger, live: newLivePools(live, facts, n), state: admission.NewState(facts, live),
+		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: owner,
+		facts: facts, ledger: ledger, live: newLivePools(live, facts, n, owner), state: admission.NewState(facts, live),
 	}
 	c := &cluster{
 		input: in, released: map[krm.ID]bool{},
-		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]bool{}},
+		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]string{}},
 	}
 	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
 	in.ailing = sync.OnceValue(func() string { return in.findAiling(func(*nodePool) bool { return false }) })
@@ -132,9 +133,7 @@ func (c *cluster) keep() {
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
-		if c.nodes.planOnly(m) {
-			c.local.keepReserved(m)
-		}
+		c.local.keepReserved(m, c.nodes.planOnly(m))
 	}
 }
 
@@ -244,7 +243,7 @@ func (c *cluster) place() []gitops.Object {
 	removal.surplus()
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()
-	removal.warnOfLostClaims(objects)
+	removal.tellLostClaims(objects)
 	warnOfFullPools(c.input, members)
 	return objects.all
 }

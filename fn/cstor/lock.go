@@ -129,7 +129,7 @@ func readStorageSet(o *krm.Object) (node string, s storageSet) {
 		s.devices[r] = append(s.devices[r], d.Str("name"))
 		id := disk.Identity{WWN: disk.WWN(d.Str("wwn")), Serial: d.Str("serial")}
 		for _, link := range d.Seq("links") {
-			id.Links = append(id.Links, link.Value)
+			id.Links = append(id.Links, link.Value())
 		}
 		s.known[d.Str("name")] = id
 		s.reasons[d.Str("name")] = d.Str("reason")

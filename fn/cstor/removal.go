@@ -91,23 +91,6 @@ func (r *removal) warnOfIdleConsent() {
 	}
 }
 
-// warnOfLostClaims tells of bound claims that were rendered for the spec, and that neither
-// the lock nor this render has: the lock may be an older one.
-func (r *removal) warnOfLostClaims(objects *manifests) {
-	var lost []string
-	for _, o := range r.facts.Objects("", volumeClaimKind) {
-		claim := r.facts.VolumeClaim(o.Namespace, o.Name)
-		wanted := slices.ContainsFunc(objects.all, func(w gitops.Object) bool { return w.ID() == o.ID() })
-		if o.Owner() == r.owner && claim != nil && claim.Bound && r.lock.objects[o.ID()] == nil && !wanted && !o.Deleting() {
-			lost = append(lost, o.Name)
-		}
-	}
-	if len(lost) > 0 {
-		r.report(finding.Warning, "claims-lost", "",
-			"bound in the cluster, made for this spec, and no longer rendered: PersistentVolumeClaim %s; if their disks are in use, restore rendered/ from Git before this is applied, else delete them", finding.Names(lost))
-	}
-}
-
 // pooledNames are the names that the disks of the earlier pools have as volumes,
 // if they are volumes.
 func pooledNames(n names, l *lock) map[string]bool {

@@ -58,7 +58,7 @@ func nodeNode(name d.Field, m *member, more ...d.Field) d.Node {
 	if m.uid != "" {
 		n.Set("uid", d.Text(m.uid))
 	}
-	n.Fields = append(n.Fields, more...)
+	n.SetFields(append(n.Fields(), more...))
 	return n
 }
 

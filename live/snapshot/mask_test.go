@@ -24,6 +24,7 @@ func TestMask(t *testing.T) {
 		{"clocks", "status", `{"status":{"conditions":[{"lastHeartbeatTime":"1","lastUpdateTime":"2","lastTransitionTime":"3"}]}}`, `{"status":{"conditions":[{"lastTransitionTime":"3"}]}}`},
 		{"not a map", "spec{a}", `{"spec":7}`, `{"spec":7}`},
 		{"any case", "m{LUN}", `{"m":{"lun":"3","devicePath":"/dev/sdc"}}`, `{"m":{"lun":"3"}}`},
+		{"any name", "d{*{s}}", `{"d":{"b":{"s":1,"x":2},"a":{"x":3},"c":{"s":4}}}`, `{"d":{"b":{"s":1},"c":{"s":4}}}`},
 		{"users of addresses", "spec", `{"spec":{"a":"http://user:p@ss@proxy:3128/x@y","b":["see ftp://u@h, then s3://h/a@b"],"c":"a@b"}}`,
 			`{"spec":{"a":"http://proxy:3128/x@y","b":["see ftp://h, then s3://h/a@b"],"c":"a@b"}}`},
 		{"requests", "m", `{"m":"StatusCode: 400, RequestID: 5c0d3b6e-1f0a-4e0e-9a39-6e3d1b0c2a11, VolumeInUse"}`, `{"m":"StatusCode: 400, VolumeInUse"}`},
