@@ -19,7 +19,7 @@ func (System) Declare() system.Declaration {
 		Kinds: []system.Kind{
 			{
 				GroupKind: gk(ownGroup, specKind), Version: ownVersion, Role: system.RoleSpec, Whole: clusterKind,
-				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true,
+				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true, State: true,
 			},
 			{
 				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
@@ -55,11 +55,7 @@ func (System) Declare() system.Declaration {
 				Plural: "drivers", Static: true, Keep: keepNothing,
 			},
 			{GroupKind: gk(storageGroup, classKind), Role: system.RoleRendered},
-			{
-				GroupKind: gk(snapshotGroup, snapshotKind), Version: "v1", Role: system.RoleRendered,
-				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
-				Keep: keepSnapshotClass,
-			},
+			{GroupKind: gk(snapshotGroup, snapshotKind), Role: system.RoleRendered},
 			{
 				GroupKind: gk(cdiGroup, cdiKind), Version: "v1beta1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
@@ -70,11 +66,7 @@ func (System) Declare() system.Declaration {
 				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
 				Keep: keepDeployment, Only: deploymentNames(),
 			},
-			{
-				GroupKind: gk(definitionGroup, definitionKind), Version: "v1",
-				Plural: "customresourcedefinitions", Names: []string{"crd"}, Cluster: true,
-				Keep: keepDefinition, Only: definitionNames(),
-			},
+			{GroupKind: gk(definitionGroup, definitionKind), Only: definitionNames()},
 		},
 		Facts: []krm.GroupKind{
 			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, gk(storageGroup, classKind), gk(cephGroup, clusterKind), gk(cephGroup, poolKind),
