@@ -12,28 +12,25 @@ import (
 // they are bound, and the attachments to the old node are let go.
 func (r *relocation) place(p *nodePool, to *inventory.Node) {
 	from := p.node
-	var attachments []krm.ID
-	claims := r.lock.volumes[from]
-	for _, o := range claims {
+	attached := map[string]krm.ID{} // by claim
+	for _, o := range r.lock.volumes[from] {
 		if o.Kind == volumeClaimKind {
-			attachments = append(attachments, r.lock.attachmentID(r.namespace, o.Name, from))
+			attached[o.Name] = r.lock.attachmentID(r.namespace, o.Name, from)
 		}
 	}
 	r.lock.move(p, to)
 	if from == to.Name {
 		return
 	}
-	for _, o := range claims {
-		if o.Kind != volumeClaimKind {
+	for claim, id := range attached {
+		old := r.lock.objects[id]
+		if old == nil {
 			continue
 		}
-		// What was bound and attached is known by the old attachment.
-		if old := r.lock.objects[attachments[0]]; old != nil {
-			r.released[attachments[0]] = true
-			r.lock.objects[r.lock.attachmentID(r.namespace, o.Name, from)] = old
-			r.lock.objects[r.lock.attachmentID(r.namespace, o.Name, to.Name)] = old
-		}
-		attachments = attachments[1:]
+		r.released[id] = true
+		// It tells what was bound, to who looks for the attachment of either node.
+		r.lock.objects[r.lock.attachmentID(r.namespace, claim, from)] = old
+		r.lock.objects[r.lock.attachmentID(r.namespace, claim, to.Name)] = old
 	}
 }
 
