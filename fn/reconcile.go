@@ -227,12 +227,12 @@ func (r *reconciler) report(o *krm.Object, rule, format string, args ...any) {
 // item came from.
 func sameContent(old, wanted *krm.Object) bool {
 	meta := old.Node.Get("metadata", "annotations")
-	if meta == nil || !slices.ContainsFunc(meta.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }) {
+	if meta == nil || !slices.ContainsFunc(meta.Fields(), func(f document.Field) bool { return krm.ToolAnnotation(f.Key) }) {
 		return document.Equal(old.Node, wanted.Node)
 	}
 	node := clone(*old.Node, "metadata", "annotations")
 	stripped := node.Get("metadata", "annotations")
-	stripped.SetFields(slices.DeleteFunc(stripped.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }))
+	stripped.SetFields(slices.DeleteFunc(stripped.Fields(), func(f document.Field) bool { return krm.ToolAnnotation(f.Key) }))
 	return document.Equal(&node, wanted.Node)
 }
 
@@ -245,12 +245,4 @@ func clone(n document.Node, path ...string) document.Node {
 		}
 	}
 	return n
-}
-
-func toolAnnotation(key string) bool {
-	switch key {
-	case "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id", "config.kubernetes.io/origin":
-		return true
-	}
-	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
 }

@@ -117,10 +117,12 @@ type Kind struct {
 	// fills in both.
 	Tells Tells
 	About []krm.GroupKind
+	// State says that its status has the phase as state, too: its design calls it so.
+	State bool
 	// Health says that the engines know nothing of its status and are told:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
-	// Static says that it has no status, so that there is nothing to tell.
+	// Static says that there is nothing to tell the engines: it has no status, or they know it.
 	Static bool
 }
 
