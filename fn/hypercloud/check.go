@@ -218,8 +218,8 @@ func (s *storage) checkDomains() {
 		if len(unlabelled) > 0 {
 			class += fmt.Sprintf("; %s %s no label %s", finding.Names(unlabelled), orElse(len(unlabelled) == 1, "has", "have"), domainLabel(domain))
 		}
-		s.reportAt(finding.Error, "replicas", path, "%s%s, each in another %s, and %s%s; add devices in more of them, or lower replicas (for 1, every pool needs allowUnsafe: true)",
-			about, orElse(c.Replicas == 1, "1 copy", fmt.Sprintf("%d copies", c.Replicas)), domain, haveDisks(n, domain), class)
+		s.reportAt(finding.Error, "replicas", path, "%s%s, each %s another %s, and %s%s; add devices to more of them, or lower replicas (for 1, every pool needs allowUnsafe: true)",
+			about, orElse(c.Replicas == 1, "1 copy", fmt.Sprintf("%d copies", c.Replicas)), orElse(domain == "host", "on", "in"), domain, haveDisks(n, domain), class)
 	}
 }
 

@@ -75,10 +75,13 @@ func (s *storage) addClass(list string, i int, want *classConfig, implied bool, 
 		if class.Rendered(s.Before, c.Name) == nil {
 			addSecrets(before.Parameters, c.Parameters)
 		}
-		// Only the release changed: the class keeps what it was made with.
+		// Where only the release changed, the class keeps what it was made with.
 		for _, form := range forms[1:] {
+			if len(form) != len(before.Parameters) {
+				continue
+			}
+			c.Parameters = form
 			if maps.Equal(form, before.Parameters) {
-				c.Parameters = form
 				s.reportAt(finding.Info, "class-kept", []any{"spec", "rook", "version"}, "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", c.Name, s.cfg.release)
 			}
 		}

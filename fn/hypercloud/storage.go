@@ -106,7 +106,7 @@ func (s *storage) choose() {
 	s.addToolbox()
 	s.leavePools()
 	if s.whole && !s.failed() {
-		s.report(finding.Info, "may-go", "", "all of it may go: delete the spec and what is rendered for it in one commit, as docs/removal.md says; the disks keep their content unless a person sets spec.cleanupPolicy.confirmation: yes-really-destroy-data on the live CephCluster %s before it is deleted", s.Object.Name)
+		s.report(finding.Info, "may-go", "", "all of it may go: delete the spec and what is rendered for it in one commit; %s", wipe)
 	}
 }
 
