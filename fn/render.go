@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -143,7 +144,8 @@ type output struct {
 // the specs that stay as they are.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	systems := pkg.function.systems
-	in := system.Input{Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Held: pkg.held(left)}
+	held := pkg.held(left)
+	in := system.Input{Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Held: held, Classes: class.NewRegister(held)}
 	renderings := make([]system.Rendering, len(systems))
 	for i := range systems {
 		renderings[i] = systems[i].Start(in, systems[i].of(selected))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -61,7 +62,7 @@ func assessClass(facts *inventory.Facts, c *change.Change) {
 		c.Judge(change.Safe, "", "adds a class")
 		return
 	case change.Remove:
-		if user := userOf(facts, c.Ref.Name); user != "" {
+		if user := class.User(facts, c.Ref.Name); user != "" {
 			c.Judge(change.Disruptive, "", "claims of the class are no longer served, and "+user+" cannot grow; their data stays")
 			return
 		}
@@ -74,7 +75,7 @@ func assessClass(facts *inventory.Facts, c *change.Change) {
 			c.Judge(change.Disruptive, f.Path, "the API server refuses it: a class never changes "+strings.SplitN(f.Shape, ".", 2)[0]+", and the sync stops here")
 		case f.Under("allowVolumeExpansion"):
 			c.Judge(change.Safe, f.Path, "says only whether claims may be raised later")
-		case f.Shape == "metadata.annotations["+annotationDefault+"]":
+		case f.Shape == "metadata.annotations["+class.AnnotationDefault+"]":
 			c.Judge(change.Safe, f.Path, "says only which class claims get that name none")
 		}
 	}

@@ -25,10 +25,9 @@ const (
 
 // Keys that the system reads and writes.
 const (
-	annotationDisk     = "poolwright.io/disk"     // on a DiskPool: wwn=...,serial=...,size=<bytes>
-	annotationReplace  = "poolwright.io/replace"  // on a set: DiskPool/<name>[,...]
-	annotationReplaces = "poolwright.io/replaces" // on a DiskPool: the name of the one that it takes the place of
-	annotationDefault  = "storageclass.kubernetes.io/is-default-class"
+	annotationDisk     = "poolwright.io/disk"         // on a DiskPool: wwn=...,serial=...,size=<bytes>
+	annotationReplace  = "poolwright.io/replace"      // on a set: DiskPool/<name>[,...]
+	annotationReplaces = "poolwright.io/replaces"     // on a DiskPool: the name of the one that it takes the place of
 	annotationTags     = "openebs.io/allowed-bd-tags" // on a set: tags of BlockDevices that do not exclude them
 	labelSet           = "poolwright-set"             // of a pool; a slash would break routes of Mayastor to 2.12
 	labelEngine        = "openebs.io/engine"

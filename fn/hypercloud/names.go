@@ -62,19 +62,19 @@ func subvolumes(filesystem string) string { return filesystem + "-csi" }
 type level int
 
 const (
-	definitions level = iota // namespaces and definitions
-	roles                    // roles, priority classes, ConfigMaps
-	operators                // and the snapshot controller
-	cluster                  // the CephCluster, after the CSI drivers
-	pools                    // and filesystems and object stores
-	classes                  // of volumes and snapshots
-	cdi
-	toolbox
+	levelDefinitions level = iota // namespaces and definitions
+	levelRoles                    // roles, priority classes, ConfigMaps
+	levelOperators                // and the snapshot controller
+	levelCluster                  // the CephCluster, after the CSI drivers
+	levelPools                    // and filesystems and object stores
+	levelClasses                  // of volumes and snapshots
+	levelCDI
+	levelToolbox
 )
 
 // levels lists all of them, in order.
 func levels() []level {
-	return []level{definitions, roles, operators, cluster, pools, classes, cdi, toolbox}
+	return []level{levelDefinitions, levelRoles, levelOperators, levelCluster, levelPools, levelClasses, levelCDI, levelToolbox}
 }
 
 // String is the folder of the level, below that of its spec.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/health"
@@ -43,6 +44,9 @@ type Input struct {
 	// Held are manifests that no spec renders now: what people wrote themselves, and
 	// the output of specs that are left as they are. What they use is taken.
 	Held []*krm.Object
+	// Classes are the StorageClasses of the package: those of Held, and of specs as they
+	// choose.
+	Classes *class.Register
 }
 
 // Rendering is a system at work. Keep is called for every system before Choose is for
