@@ -34,14 +34,14 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	s.definitions()
 	s.operators()
 	s.nodes()
-	s.each(cluster, "part of CSI", gk(csiGroup, operatorConfKind), gk(csiGroup, driverKind))
-	s.each(cluster, "Ceph cluster", gk(cephGroup, clusterKind))
-	s.each(pools, "pool", gk(cephGroup, poolKind))
-	s.each(pools, "filesystem", gk(cephGroup, filesystemKind))
-	s.each(pools, "group of subvolumes", gk(cephGroup, subvolumesKind))
-	s.each(pools, "object store", gk(cephGroup, storeKind))
-	s.each(classes, "class", gk(storageGroup, classKind), gk(snapshotGroup, snapshotKind))
-	s.each(cdi, "CDI", gk(cdiGroup, cdiKind))
+	s.each(levelCluster, "part of CSI", gk(csiGroup, operatorConfKind), gk(csiGroup, driverKind))
+	s.each(levelCluster, "Ceph cluster", gk(cephGroup, clusterKind))
+	s.each(levelPools, "pool", gk(cephGroup, poolKind))
+	s.each(levelPools, "filesystem", gk(cephGroup, filesystemKind))
+	s.each(levelPools, "group of subvolumes", gk(cephGroup, subvolumesKind))
+	s.each(levelPools, "object store", gk(cephGroup, storeKind))
+	s.each(levelClasses, "class", gk(storageGroup, classKind), gk(snapshotGroup, snapshotKind))
+	s.each(levelCDI, "CDI", gk(cdiGroup, cdiKind))
 	s.toolbox()
 	s.leaving()
 	status := s.report.Status(spec.Object.Ref, s.well())
@@ -142,7 +142,7 @@ func (s *survey) told(step *health.Step, at level, kind krm.GroupKind) bool {
 func (s *survey) definitions() {
 	step := s.report.Step("definition")
 	kind := gk(definitionGroup, definitionKind)
-	if !s.told(step, definitions, kind) {
+	if !s.told(step, levelDefinitions, kind) {
 		return
 	}
 	for _, name := range definitionsOf(s.cfg, s.objects) {
@@ -151,14 +151,14 @@ func (s *survey) definitions() {
 		if st.reason == health.NotApplied {
 			st.reason = "DefinitionsMissing"
 		}
-		s.add(step, definitions, name, st)
+		s.add(step, levelDefinitions, name, st)
 	}
 }
 
 // operators looks whether those who do the work are there.
 func (s *survey) operators() {
 	step := s.report.Step("operator")
-	if !s.told(step, operators, gk(appsGroup, deploymentKind)) {
+	if !s.told(step, levelOperators, gk(appsGroup, deploymentKind)) {
 		return
 	}
 	for _, n := range operatorsOf(s.cfg, s.objects) {
@@ -167,7 +167,7 @@ func (s *survey) operators() {
 		if st.phase != health.OK && st.reason != "Terminating" {
 			st.reason = "OperatorNotAvailable"
 		}
-		s.add(step, operators, n.name, st)
+		s.add(step, levelOperators, n.name, st)
 	}
 }
 
@@ -195,13 +195,13 @@ func (s *survey) nodes() {
 			name := hosts[i].Str("name")
 			nodes := s.facts.Host(name)
 			if len(nodes) == 0 {
-				s.add(step, cluster, name, state{phase: health.Error, reason: "NodeMissing", what: "missing from the cluster"})
+				s.add(step, levelCluster, name, state{phase: health.Error, reason: "NodeMissing", what: "missing from the cluster"})
 				continue
 			}
 			for _, c := range nodes[0].Object.Node.Seq("status", "conditions") {
 				if c.Str("type") == "Ready" && c.Str("status") != "True" {
 					since, _ := time.Parse(time.RFC3339, c.Str("lastTransitionTime"))
-					s.add(step, cluster, name, state{phase: health.Error, reason: "NodeNotReady", what: "not ready", note: c.Str("reason"), since: since})
+					s.add(step, levelCluster, name, state{phase: health.Error, reason: "NodeNotReady", what: "not ready", note: c.Str("reason"), since: since})
 				}
 			}
 		}
@@ -235,7 +235,7 @@ func (s *survey) each(at level, noun string, kinds ...krm.GroupKind) {
 				phase: health.Error, reason: "ClassDiffers", what: "not as rendered", note: strings.Join(differs, ", ") + "; a class cannot be changed: delete it, and apply it anew",
 			}
 		}
-		if at == cluster || at == cdi {
+		if at == levelCluster || at == levelCDI {
 			st.message = alone(noun+" "+o.Name, st)
 		}
 		s.add(step, at, o.Name, st)
@@ -286,7 +286,7 @@ func differences(rendered, live *krm.Object) []string {
 func (s *survey) toolbox() {
 	step := s.report.Step("toolbox")
 	for _, o := range s.rendered(gk(appsGroup, deploymentKind)) {
-		if o.Name != toolboxName || !s.told(step, toolbox, o.GroupKind()) {
+		if o.Name != toolboxName || !s.told(step, levelToolbox, o.GroupKind()) {
 			continue
 		}
 		step.Count()
@@ -295,7 +295,7 @@ func (s *survey) toolbox() {
 			st.reason = "ToolboxNotAvailable"
 		}
 		st.message = alone("Deployment "+o.Name, st)
-		s.add(step, toolbox, o.Name, st)
+		s.add(step, levelToolbox, o.Name, st)
 	}
 }
 
