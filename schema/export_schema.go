@@ -87,7 +87,7 @@ func (w *schemaWriter) object(s *shape, n *document.Node) {
 	if len(required) > 0 {
 		n.Set("required", document.List(required...))
 	}
-	if len(properties.Fields) > 0 {
+	if len(properties.Fields()) > 0 {
 		n.Set("properties", properties)
 	}
 	if s.nonempty != "" {
@@ -97,7 +97,7 @@ func (w *schemaWriter) object(s *shape, n *document.Node) {
 		n.Set("maxProperties", document.Int(int64(s.most)))
 	}
 	switch {
-	case s.keys != nil && (w.dialect != CRD || len(properties.Fields) == 0):
+	case s.keys != nil && (w.dialect != CRD || len(properties.Fields()) == 0):
 		if w.dialect == JSONSchema {
 			names := w.schema(s.keys)
 			names.Delete("description")
@@ -212,8 +212,7 @@ func (w *schemaWriter) list(s *shape, n *document.Node) {
 func (w *schemaWriter) short(s *shape, n *document.Node) {
 	field := s.field(s.short).shape
 	if w.dialect != CRD {
-		whole := *n
-		whole.Fields = slices.Clone(n.Fields)
+		whole := n.Copy()
 		whole.Delete("description")
 		*n = document.Object()
 		if s.doc != "" {
@@ -226,7 +225,7 @@ func (w *schemaWriter) short(s *shape, n *document.Node) {
 	n.Delete("x-kubernetes-validations")
 	for i := range s.rules {
 		keywords := parsedYAML(s.rules[i].text("schema"))
-		n.Fields = append(n.Fields, keywords.Fields...)
+		n.SetFields(append(n.Fields(), keywords.Fields()...))
 	}
 	switch {
 	case field.pattern != nil:
@@ -288,8 +287,8 @@ func (w *schemaWriter) scalar(s *shape, n *document.Node) {
 	if len(s.enum) > 0 {
 		values := texts(s.enum)
 		if s.sort != text {
-			for i := range values.Items {
-				values.Items[i].Quoted = false
+			for i := range values.Items() {
+				values.Items()[i].Quoted = false
 			}
 		}
 		n.Set("enum", values)
@@ -339,5 +338,5 @@ func valueOf(text string) document.Node {
 	if err := json.Unmarshal([]byte(text), &s); err == nil {
 		return document.Text(s)
 	}
-	return document.Node{Kind: document.Scalar, Off: document.NoOffset, Value: text}
+	return document.Plain(text)
 }

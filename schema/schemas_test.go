@@ -19,6 +19,7 @@ func TestKinds(t *testing.T) {
 	}
 	want := []string{
 		"spec dao.mayadata.io/v1alpha1 CStorClusterConfig",
+		"spec poolwright.io/v1alpha1 CStorVolumeClass",
 		"spec poolwright.io/v1alpha1 DiskPoolSet",
 		"spec hcs.tmax.io/v1alpha1 HyperCloudStorage",
 		"config poolwright.io/v1alpha1 RenderConfig",
@@ -28,6 +29,7 @@ func TestKinds(t *testing.T) {
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterPlan",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterStorageSet",
 		"rendered cstor.openebs.io/v1 CStorPoolCluster",
+		"rendered cstor.openebs.io/v1 CStorVolumePolicy",
 		"rendered ceph.rook.io/v1 CephBlockPool",
 		"rendered ceph.rook.io/v1 CephCluster",
 		"rendered ceph.rook.io/v1 CephFilesystem",

@@ -1,10 +1,10 @@
-// Package class holds what every system keeps of the StorageClasses that it renders: a
-// cluster never changes most of a class, one that is used stays, and one of a package is
-// the default.
+// Package class is StorageClasses as every system renders them: what a cluster never
+// changes of one, who uses it, and which one is the default of the cluster.
 package class
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -15,41 +15,45 @@ import (
 )
 
 const (
-	group             = "storage.k8s.io"
-	kind              = "StorageClass"
-	volumeKind        = "PersistentVolume"
-	claimKind         = "PersistentVolumeClaim"
-	AnnotationDefault = "storageclass.kubernetes.io/is-default-class" // "true" on the class of claims that name none
+	group = "storage.k8s.io"
+	kind  = "StorageClass"
+
+	// annotationDefault is on the class of claims that name none.
+	annotationDefault = "storageclass.kubernetes.io/is-default-class"
 )
 
-// Class is a StorageClass (storage.k8s.io/v1).
+// Class is a StorageClass.
 type Class struct {
-	Name          string
-	Default       bool
-	Provisioner   string
-	Parameters    map[string]string
-	ReclaimPolicy string
-	Binding       string // volumeBindingMode
-	Expansion     bool   // allowVolumeExpansion
+	Name                   string
+	Default                bool
+	Provisioner            string
+	Parameters             map[string]string
+	ReclaimPolicy, Binding string
+	AllowsExpansion        bool
+	MountOptions           []string
 }
 
-// Kind is that of a class.
+// Kind is the kind of a StorageClass.
 func Kind() krm.GroupKind { return krm.GroupKind{Group: group, Kind: kind} }
 
-// ID is the identity of the class of a name.
+// ID is the identity of a StorageClass.
 func ID(name string) krm.ID { return krm.ID{Group: group, Kind: kind, Name: name} }
 
-// Read reads a class; what it leaves out is what Kubernetes takes for it.
+// Read reads a StorageClass. What is not set is as the API server has it.
 func Read(o *krm.Object) Class {
 	c := Class{
-		Name: o.Name, Default: o.Annotation(AnnotationDefault) == "true", Provisioner: o.Node.Str("provisioner"), Parameters: o.Node.StrMap("parameters"),
+		Name: o.Name, Default: o.Annotation(annotationDefault) == "true",
+		Provisioner: o.Node.Str("provisioner"), Parameters: o.Node.StrMap("parameters"),
 		ReclaimPolicy: cmp.Or(o.Node.Str("reclaimPolicy"), "Delete"), Binding: cmp.Or(o.Node.Str("volumeBindingMode"), "Immediate"),
 	}
-	c.Expansion, _ = o.Node.Get("allowVolumeExpansion").Bool()
+	c.AllowsExpansion, _ = o.Node.Get("allowVolumeExpansion").Bool()
+	for _, option := range o.Node.Seq("mountOptions") {
+		c.MountOptions = append(c.MountOptions, option.Value())
+	}
 	return c
 }
 
-// Object is the class as it is rendered.
+// Object makes the StorageClass.
 func (c *Class) Object() *krm.Object {
 	parameters := document.Object()
 	for _, key := range slices.Sorted(maps.Keys(c.Parameters)) {
@@ -60,26 +64,31 @@ func (c *Class) Object() *krm.Object {
 		document.F("parameters", parameters),
 		document.F("reclaimPolicy", document.Text(c.ReclaimPolicy)),
 		document.F("volumeBindingMode", document.Text(c.Binding)),
-		document.F("allowVolumeExpansion", document.Bool(c.Expansion)),
+		document.F("allowVolumeExpansion", document.Bool(c.AllowsExpansion)),
 	)
+	if len(c.MountOptions) > 0 {
+		options := document.List()
+		for _, option := range c.MountOptions {
+			options.Add(document.Text(option))
+		}
+		o.Node.Set("mountOptions", options)
+	}
 	if c.Default {
-		o.SetAnnotation(AnnotationDefault, "true")
+		o.SetAnnotation(annotationDefault, "true")
 	}
 	return o
 }
 
-// Before is the class of a name as it lives or was rendered, nil where it is free to be
-// anything: what was rendered and is known not to live can still change.
+// Before is the class of a name as it was rendered, among some objects, or lives; nil
+// where it is free to be anything: what was rendered and is known not to live can still
+// change.
 func Before(facts *inventory.Facts, rendered []*krm.Object, name string) *Class {
 	live := facts.Object(ID(name))
 	if live == nil && facts.Tells(group, kind, "") {
 		return nil
 	}
-	for _, o := range rendered {
-		if o.ID() == ID(name) {
-			c := Read(o)
-			return &c
-		}
+	if c := Rendered(rendered, name); c != nil {
+		return c
 	}
 	if live == nil {
 		return nil
@@ -88,8 +97,19 @@ func Before(facts *inventory.Facts, rendered []*krm.Object, name string) *Class 
 	return &c
 }
 
-// Changed names what is not as before and a cluster never changes, "" for nothing:
-// "parameters (pool)".
+// Rendered is the class of a name among some objects, or nil.
+func Rendered(objects []*krm.Object, name string) *Class {
+	for _, o := range objects {
+		if o.ID() == ID(name) {
+			c := Read(o)
+			return &c
+		}
+	}
+	return nil
+}
+
+// Changed says what is other than before that a cluster never changes, and what to do;
+// "" for nothing.
 func (c *Class) Changed(before *Class) string {
 	if before == nil {
 		return ""
@@ -109,7 +129,8 @@ func (c *Class) Changed(before *Class) string {
 	if len(changed) == 0 {
 		return ""
 	}
-	return finding.Names(changed) + differences(c.Parameters, before.Parameters)
+	return fmt.Sprintf("StorageClass %s is there with other %s, and a cluster never changes these; give the class a new name, or set back what was changed",
+		c.Name, finding.Names(changed)+differences(c.Parameters, before.Parameters))
 }
 
 // differences names the parameters that differ.
@@ -132,9 +153,9 @@ func differences(a, b map[string]string) string {
 	return " (" + finding.Names(keys) + ")"
 }
 
-// User names a volume or claim of a class, or is "".
-func User(facts *inventory.Facts, name string) string {
-	for _, kind := range []string{volumeKind, claimKind} {
+// UserOf names a volume or claim of a class, or is "".
+func UserOf(facts *inventory.Facts, name string) string {
+	for _, kind := range []string{"PersistentVolume", "PersistentVolumeClaim"} {
 		for _, o := range facts.Objects("", kind) {
 			if o.Node.Str("spec", "storageClassName") == name {
 				return o.Ref.String()
@@ -143,45 +164,3 @@ func User(facts *inventory.Facts, name string) string {
 	}
 	return ""
 }
-
-// Register is the account of the classes of a package.
-type Register struct {
-	names     map[string]bool
-	byDefault string // the default class, as messages name it
-}
-
-// NewRegister opens the account with the classes that no spec renders now.
-func NewRegister(held []*krm.Object) *Register {
-	r := &Register{names: map[string]bool{}}
-	for _, o := range held {
-		if o.GroupKind() == Kind() {
-			c := Read(o)
-			r.add(&c, o.Ref.String())
-		}
-	}
-	return r
-}
-
-// Add records a class of a spec. Where it is a second default class, the first is
-// returned, as messages name it.
-func (r *Register) Add(c *Class, spec finding.Ref) (first string) {
-	return r.add(c, finding.Ref{APIVersion: group + "/v1", Kind: kind, Name: c.Name}.String()+" of "+spec.String())
-}
-
-func (r *Register) add(c *Class, called string) (first string) {
-	r.names[c.Name] = true
-	switch {
-	case !c.Default:
-		return ""
-	case r.byDefault == "":
-		r.byDefault = called
-		return ""
-	}
-	return r.byDefault
-}
-
-// Has reports whether a class is among those of the package, and those that are added.
-func (r *Register) Has(name string) bool { return r.names[name] }
-
-// Default is the default class of the package, as messages name it, or "".
-func (r *Register) Default() string { return r.byDefault }

@@ -8,22 +8,19 @@ import (
 	"strconv"
 
 	"github.com/poolwright/poolwright/fn/class"
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // poolLabel is the parameter by which a class finds the pools of its set.
 const poolLabel = "poolAffinityTopologyLabel"
 
-// poolClass is a StorageClass of a set.
-type poolClass struct {
+// setClass is a StorageClass of a set.
+type setClass struct {
 	class.Class
 	index int // among spec.storageClasses; -1 for one that is no longer there
 }
 
-func readClass(o *krm.Object) poolClass { return poolClass{class.Read(o), -1} }
-
-// replicas is how many copies a volume of a class has.
+// replicas is how many copies a volume of the class has.
 func replicas(c *class.Class) int {
 	n, _ := strconv.Atoi(c.Parameters["repl"])
 	return n
@@ -45,29 +42,30 @@ func (s *set) makeClasses() {
 		if len(s.pools) == 0 && before == nil {
 			continue // withheld
 		}
-		c := s.newClass(want, name, before)
-		c.index = i
-		s.checkClass(&c, before)
+		c := setClass{s.newClass(want, name, before), i}
+		if text := c.Changed(before); text != "" {
+			s.reportClass(i, "name", finding.Error, "class-changed", "%s", text)
+		}
 		s.checkReplicas(&c)
 		s.classes = append(s.classes, c)
 	}
 	s.keepClasses(names)
-	slices.SortFunc(s.classes, func(a, b poolClass) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.classes, func(a, b setClass) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // newClass is a class as the spec wants it. What the spec leaves open stays as it was.
-func (s *set) newClass(want *classConfig, name string, before *class.Class) poolClass {
-	count := want.Replicas
-	if count == 0 && before != nil && replicas(before) > 0 {
-		count = replicas(before)
+func (s *set) newClass(want *classConfig, name string, before *class.Class) class.Class {
+	repl := want.Replicas
+	// A default is taken once.
+	for _, earlier := range []*class.Class{before, class.Rendered(s.Before, name)} {
+		if repl == 0 && earlier != nil {
+			repl = replicas(earlier)
+		}
 	}
-	if count == 0 {
-		count = s.lockedReplicas(name)
+	if repl == 0 {
+		repl = max(1, min(3, len(s.members())))
 	}
-	if count == 0 {
-		count = max(1, min(3, len(s.members())))
-	}
-	parameters := map[string]string{"repl": strconv.Itoa(count), "protocol": "nvmf", "fsType": want.FSType}
+	parameters := map[string]string{"repl": strconv.Itoa(repl), "protocol": "nvmf", "fsType": want.FSType}
 	if want.Thin {
 		parameters["thin"] = "true"
 	}
@@ -96,33 +94,14 @@ func (s *set) newClass(want *classConfig, name string, before *class.Class) pool
 			s.report(finding.Info, "class-kept", "spec.release", "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", name, s.cfg.Spec.Release)
 		}
 	}
-	return poolClass{Class: class.Class{
-		Name: name, Default: want.Default, Parameters: parameters, ReclaimPolicy: want.ReclaimPolicy, Binding: want.VolumeBindingMode,
-		Expansion: want.AllowVolumeExpansion, Provisioner: driver,
-	}}
-}
-
-// lockedReplicas is the count that was rendered before, 0 for none: a default is taken
-// once.
-func (s *set) lockedReplicas(name string) int {
-	for _, o := range s.Before {
-		if o.ID() == class.ID(name) {
-			c := class.Read(o)
-			return replicas(&c)
-		}
-	}
-	return 0
-}
-
-// checkClass refuses what a cluster would.
-func (s *set) checkClass(c *poolClass, before *class.Class) {
-	if changed := c.Changed(before); changed != "" {
-		s.reportClass(c.index, "name", finding.Error, "class-changed", "StorageClass %s is there with other %s, and a cluster never changes these; give the class a new name, or set back what was changed", c.Name, changed)
+	return class.Class{
+		Name: name, Default: want.Default, Provisioner: driver, Parameters: parameters, ReclaimPolicy: want.ReclaimPolicy,
+		Binding: want.VolumeBindingMode, AllowsExpansion: want.AllowVolumeExpansion,
 	}
 }
 
 // checkReplicas holds the copies against the nodes that can have one.
-func (s *set) checkReplicas(c *poolClass) {
+func (s *set) checkReplicas(c *setClass) {
 	nodes, online, lives := len(s.members()), map[string]bool{}, false
 	for _, p := range s.pools {
 		lives = lives || p.live != nil
@@ -165,11 +144,11 @@ func (s *set) reportClass(index int, field string, severity finding.Severity, ru
 // keepClasses keeps what is no longer in the spec while a volume or a claim uses it.
 func (s *set) keepClasses(wanted map[string]bool) {
 	for _, o := range s.Before {
-		if o.GroupKind() != classGroupKind() || wanted[o.Name] {
+		if o.GroupKind() != class.Kind() || wanted[o.Name] {
 			continue
 		}
-		if user := class.User(s.in.Facts, o.Name); user != "" {
-			s.classes = append(s.classes, readClass(o))
+		if user := class.UserOf(s.in.Facts, o.Name); user != "" {
+			s.classes = append(s.classes, setClass{class.Read(o), -1})
 			s.report(finding.Warning, "class-used", "spec.storageClasses", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
 		}
 	}
@@ -180,7 +159,11 @@ func (r *rendering) checkDefaults() {
 	for _, s := range r.sets {
 		for i := range s.classes {
 			c := &s.classes[i]
-			if first := s.in.Classes.Add(&c.Class, s.Object.Ref); first != "" {
+			s.in.Defaults.Know(c.Name)
+			if !c.Default {
+				continue
+			}
+			if first := s.in.Defaults.Take(c.Name, s.Object.Ref); first != "" {
 				s.reportClass(c.index, "default", finding.Error, "two-defaults", "StorageClass %s is a second default class, the first is %s; make one of them no default", c.Name, first)
 			}
 		}

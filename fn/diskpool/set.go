@@ -73,7 +73,7 @@ type set struct {
 	pools    []*pool
 	used     map[*disk.Disk]bool // by pools of the set
 	perNode  map[string]int      // pools that stay on a node
-	classes  []poolClass
+	classes  []setClass
 	released map[krm.ID]bool
 	givenUp  map[*disk.Disk]bool // disks of pools that went in this run
 	findings []finding.Finding

@@ -25,7 +25,7 @@ func (s *storage) addCDI() {
 	if len(want.FeatureGates) > 0 {
 		gates := d.List()
 		for _, gate := range want.FeatureGates {
-			gates.Items = append(gates.Items, d.Text(gate))
+			gates.Add(d.Text(gate))
 		}
 		config.Set("featureGates", gates)
 	}
@@ -45,7 +45,7 @@ func (s *storage) scratch() string {
 	path := []any{"spec", "cdi", "scratchStorageClass"}
 	live := s.in.Facts.Objects(storageGroup, classKind)
 	if name := s.cfg.Spec.CDI.ScratchStorageClass; name != "" {
-		if !s.in.Classes.Has(name) && s.in.Facts.Object(class.ID(name)) == nil {
+		if !s.in.Defaults.Knows(name) && s.in.Facts.Object(class.ID(name)) == nil {
 			s.reportAt(finding.Error, "no-such-class", path, "no StorageClass is called %s, neither in the spec nor in the package nor in the inventory; write the name of one that is there", name)
 		}
 		return name
@@ -53,8 +53,7 @@ func (s *storage) scratch() string {
 	if len(s.cfg.Spec.Block) > 0 {
 		return s.cfg.Spec.Block[0].Name
 	}
-	isDefault := func(o *krm.Object) bool { return o.Annotation(class.AnnotationDefault) == "true" }
-	if s.in.Classes.Default() != "" || slices.ContainsFunc(live, isDefault) {
+	if s.in.Defaults.Taken() || slices.ContainsFunc(live, func(o *krm.Object) bool { c := class.Read(o); return c.Default }) {
 		return ""
 	}
 	if len(s.cfg.Spec.Filesystem) > 0 {

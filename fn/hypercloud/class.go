@@ -38,10 +38,10 @@ func (s *storage) addClasses() {
 		if o.GroupKind() != class.Kind() || wanted[o.Name] {
 			continue
 		}
-		if user := class.User(s.in.Facts, o.Name); user != "" {
+		if user := class.UserOf(s.in.Facts, o.Name); user != "" {
 			c := class.Read(o)
 			s.add(levelClasses, "storageclass", c.Object())
-			s.in.Classes.Add(&c, s.Object.Ref)
+			s.in.Defaults.Know(c.Name)
 			s.report(finding.Warning, "class-used", "spec", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
 		}
 	}
@@ -65,7 +65,7 @@ func (s *storage) impliesDefault() bool {
 
 // addClass makes a class of volumes, and that of their snapshots.
 func (s *storage) addClass(list string, i int, want *classConfig, implied bool, c class.Class, provisioner, node string) {
-	c.Binding, c.Expansion = "Immediate", true
+	c.Binding, c.AllowsExpansion = "Immediate", true
 	c.Default = implied || want.Default != nil && *want.Default
 	forms := s.secrets(c.Parameters, provisioner, node)
 	c.Parameters = forms[0]
@@ -81,10 +81,13 @@ func (s *storage) addClass(list string, i int, want *classConfig, implied bool, 
 	}
 	path := []any{"spec", list, i, "name"}
 	if changed := c.Changed(before); changed != "" {
-		s.reportAt(finding.Error, "class-changed", path, "StorageClass %s is there with other %s, and a cluster never changes these; give it a new name, or set back what was changed", c.Name, changed)
+		s.reportAt(finding.Error, "class-changed", path, "%s", changed)
 	}
-	if first := s.in.Classes.Add(&c, s.Object.Ref); first != "" {
-		s.reportAt(finding.Error, "two-defaults", []any{"spec", list, i, "default"}, "StorageClass %s is a second default class%s, the first is %s; write default: false for one of them", c.Name, orElse(implied, ", as that of the first block pool is unless it says otherwise", ""), first)
+	s.in.Defaults.Know(c.Name)
+	if c.Default {
+		if first := s.in.Defaults.Take(c.Name, s.Object.Ref); first != "" {
+			s.reportAt(finding.Error, "two-defaults", []any{"spec", list, i, "default"}, "StorageClass %s is a second default class%s, the first is %s; write default: false for one of them", c.Name, orElse(implied, ", as that of the first block pool is unless it says otherwise", ""), first)
+		}
 	}
 	s.add(levelClasses, "storageclass", c.Object())
 	if want.SnapshotClass {

@@ -31,7 +31,7 @@ func (s *storage) addCluster() {
 		d.F("monitoring", d.Object(d.F("enabled", d.Bool(c.Monitoring.Enabled)))),
 	)
 	for _, field := range []string{"network", "placement", "resources", "priorityClassNames"} {
-		if n := s.Object.Node.Get("spec", "ceph", field); n != nil && n.Kind == d.Map && len(n.Fields) > 0 {
+		if n := s.Object.Node.Get("spec", "ceph", field); len(n.Fields()) > 0 {
 			spec.Set(field, plain(*n))
 		}
 	}
@@ -91,9 +91,9 @@ func (s *storage) disks() d.Node {
 	for _, h := range s.hosts {
 		devices := d.List()
 		for _, dev := range h.devices {
-			devices.Items = append(devices.Items, dev.node())
+			devices.Add(dev.node())
 		}
-		nodes.Items = append(nodes.Items, d.Object(d.F("name", d.Text(h.name)), d.F("devices", devices)))
+		nodes.Add(d.Object(d.F("name", d.Text(h.name)), d.F("devices", devices)))
 	}
 	return d.Object(d.F("useAllNodes", d.Bool(false)), d.F("useAllDevices", d.Bool(false)), d.F("nodes", nodes))
 }
@@ -114,7 +114,7 @@ func (v *device) node() d.Node {
 		config.Set("encryptedDevice", d.Text("true"))
 	}
 	n := d.Object(d.F("name", d.Text(v.Name)))
-	if len(config.Fields) > 0 {
+	if len(config.Fields()) > 0 {
 		n.Set("config", config)
 	}
 	return n
@@ -122,14 +122,17 @@ func (v *device) node() d.Node {
 
 // plain copies a tree without the places where it stood, and without what is empty.
 func plain(n d.Node) d.Node {
+	n = n.Copy()
 	n.Off = d.NoOffset
-	n.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f d.Field) bool { return f.Value.Kind == d.Null })
-	n.Items = slices.Clone(n.Items)
-	for i := range n.Fields {
-		n.Fields[i].Off, n.Fields[i].Value = d.NoOffset, plain(n.Fields[i].Value)
+	if n.Kind() == d.Map {
+		n.SetFields(slices.DeleteFunc(n.Fields(), func(f d.Field) bool { return f.Value.Kind() == d.Null }))
 	}
-	for i := range n.Items {
-		n.Items[i] = plain(n.Items[i])
+	for i := range n.Fields() {
+		f := &n.Fields()[i]
+		f.Off, f.Value = d.NoOffset, plain(f.Value)
+	}
+	for i := range n.Items() {
+		n.Items()[i] = plain(n.Items()[i])
 	}
 	return n
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -155,38 +154,10 @@ func (s *storage) mayLeave(name string, left []string) string {
 	if health := s.live.Node.Str("status", "ceph", "health"); health != "HEALTH_OK" {
 		return "ceph health is " + cmp.Or(health, "not known") + ", and it leaves only while that is HEALTH_OK"
 	}
-	if running, declared := runningOSDs(s.live), declaredOSDs(s.live); running > declared {
-		return fmt.Sprintf("%s run, and the live CephCluster has disks for %d; purge those of the disks that left before, and take the inventory anew", finding.Count(running, "OSD"), declared)
+	if c := readCluster(s.live); c.running > c.declared {
+		return fmt.Sprintf("%s run, and the live CephCluster has disks for %d; purge those of the disks that left before, and take the inventory anew", finding.Count(c.running, "OSD"), c.declared)
 	}
 	return ""
-}
-
-// declaredOSDs is how many OSDs a CephCluster is to have: one a disk, or as many as are
-// said of it.
-func declaredOSDs(o *krm.Object) int {
-	count := 0
-	for _, n := range o.Node.Seq("spec", "storage", "nodes") {
-		for _, v := range n.Seq("devices") {
-			each, err := strconv.Atoi(v.Str("config", "osdsPerDevice"))
-			if err != nil {
-				each = 1
-			}
-			count += each
-		}
-	}
-	return count
-}
-
-// runningOSDs is how many OSDs run, as Ceph counts their versions.
-func runningOSDs(o *krm.Object) int {
-	count := 0
-	if versions := o.Node.Get("status", "ceph", "versions", "osd"); versions != nil && versions.Kind == document.Map {
-		for i := range versions.Fields {
-			n, _ := versions.Fields[i].Value.Int()
-			count += int(n)
-		}
-	}
-	return count
 }
 
 // leavePools decides about the pools and everything else that holds data and is no longer

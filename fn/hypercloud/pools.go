@@ -13,7 +13,8 @@ func (s *storage) addPools() {
 	}
 	for i := range s.cfg.Spec.Filesystem {
 		f := &s.cfg.Spec.Filesystem[i]
-		data := d.Object(append([]d.Field{d.F("name", d.Text(dataPoolName))}, s.pool(&f.copies).Fields...)...)
+		data := s.pool(&f.copies)
+		data.SetFields(append([]d.Field{d.F("name", d.Text(dataPoolName))}, data.Fields()...))
 		s.addPool("cephfilesystem", filesystemKind, f.Name, d.Object(
 			d.F("metadataPool", s.pool(&copies{Replicas: f.Replicas})),
 			d.F("dataPools", d.List(data)),
@@ -55,7 +56,7 @@ func (s *storage) daemon(name string, fields ...d.Field) d.Node {
 	n := d.Object(fields...)
 	ceph := s.Object.Node.Get("spec", "ceph")
 	for _, f := range []struct{ from, to string }{{"resources", "resources"}, {"placement", "placement"}, {"priorityClassNames", "priorityClassName"}} {
-		if said := ceph.Get(f.from, name); said != nil && said.Kind != d.Null {
+		if said := ceph.Get(f.from, name); said != nil && said.Kind() != d.Null {
 			n.Set(f.to, plain(*said))
 		}
 	}

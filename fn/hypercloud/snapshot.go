@@ -11,16 +11,15 @@ const (
 	keepCluster = "spec{cephVersion{image} dataDirHostPath external{enable} mon{count} storage{useAllNodes " + keepDisks +
 		" nodes{name " + keepDisks + "} storageClassDeviceSets{name count}}}" +
 		" status{phase state message ceph{health details{*{severity}} versions{osd}} " + keepReady + "}"
-	keepReplicas      = "failureDomain deviceClass replicated{size requireSafeReplicaSize}"
-	keepPhase         = "status{phase message " + keepReady + "}"
-	keepPool          = "spec{" + keepReplicas + "} " + keepPhase
-	keepFilesystem    = "spec{metadataPool{" + keepReplicas + "} dataPools{name " + keepReplicas + "}} " + keepPhase
-	keepSubvolumes    = "spec{name filesystemName} " + keepPhase
-	keepStore         = "spec{metadataPool{" + keepReplicas + "} dataPool{" + keepReplicas + "}} " + keepPhase
-	keepCDI           = "spec{uninstallStrategy} status{phase conditions[type=Degraded]{type status reason message lastTransitionTime}}"
-	keepSnapshotClass = "driver deletionPolicy parameters{clusterID}"
-	keepDeployment    = "status{conditions[type=Available]{type status reason lastTransitionTime}}"
-	keepNothing       = "status" // which is empty: that the object is there is all
+	keepReplicas   = "failureDomain deviceClass replicated{size requireSafeReplicaSize}"
+	keepPhase      = "status{phase message " + keepReady + "}"
+	keepPool       = "spec{" + keepReplicas + "} " + keepPhase
+	keepFilesystem = "spec{metadataPool{" + keepReplicas + "} dataPools{name " + keepReplicas + "}} " + keepPhase
+	keepSubvolumes = "spec{name filesystemName} " + keepPhase
+	keepStore      = "spec{metadataPool{" + keepReplicas + "} dataPool{" + keepReplicas + "}} " + keepPhase
+	keepCDI        = "spec{uninstallStrategy} status{phase conditions[type=Degraded]{type status reason message lastTransitionTime}}"
+	keepDeployment = "status{conditions[type=Available]{type status reason lastTransitionTime}}"
+	keepNothing    = "status" // which is empty: that the object is there is all
 )
 
 // deploymentNames are the Deployments that a state asks for.

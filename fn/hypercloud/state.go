@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -140,17 +141,24 @@ func readCluster(o *krm.Object) *liveCluster {
 	status := o.Node.Get("status")
 	c := &liveCluster{
 		phase: status.Str("phase"), state: status.Str("state"), message: status.Str("message"),
-		health: status.Str("ceph", "health"), counted: status.Get("ceph", "versions", "osd") != nil, running: runningOSDs(o), declared: declaredOSDs(o), ready: condition(o, "Ready"),
+		health: status.Str("ceph", "health"), declared: declaredOSDs(o), ready: condition(o, "Ready"),
 	}
 	if details := status.Get("ceph", "details"); details != nil {
-		for i := range details.Fields {
-			f := &details.Fields[i]
+		for i := range details.Fields() {
+			f := &details.Fields()[i]
 			c.checks = append(c.checks, check{f.Key, f.Value.Str("severity")})
 		}
 	}
 	slices.SortFunc(c.checks, func(a, b check) int {
 		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.name, b.name)) // HEALTH_ERR first
 	})
+	if versions := status.Get("ceph", "versions", "osd"); versions != nil {
+		c.counted = true
+		for i := range versions.Fields() {
+			n, _ := versions.Fields()[i].Value.Int()
+			c.running += int(n)
+		}
+	}
 	return c
 }
 
@@ -218,6 +226,29 @@ func (c *liveCluster) warning() string {
 		return ""
 	}
 	return strings.TrimSuffix("HEALTH_WARN: "+c.raised(), ": ")
+}
+
+// declaredOSDs is how many OSDs a CephCluster asks for: one a device, or as many as it
+// says, for the device, its node or all.
+func declaredOSDs(o *krm.Object) int {
+	storage := o.Node.Get("spec", "storage")
+	count := 0
+	nodes := storage.Seq("nodes")
+	for i := range nodes {
+		devices := nodes[i].Seq("devices")
+		if len(devices) == 0 {
+			devices = storage.Seq("devices")
+		}
+		for j := range devices {
+			text := cmp.Or(devices[j].Str("config", "osdsPerDevice"), nodes[i].Str("config", "osdsPerDevice"), storage.Str("config", "osdsPerDevice"), "1")
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				n = 1 // Rook does as if nothing was said
+			}
+			count += n
+		}
+	}
+	return count
 }
 
 // condition finds a condition of an object; nil if there is none.

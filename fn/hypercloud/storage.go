@@ -149,17 +149,17 @@ func (s *storage) reportAt(severity finding.Severity, rule string, path []any, f
 			}
 		case int:
 			switch {
-			case n.Kind == document.Map: // one item in the place of a list
+			case n.Kind() == document.Map: // one item in the place of a list
 				continue
-			case step < len(n.Items):
-				next, off = &n.Items[step], n.Items[step].Off
+			case step < len(n.Items()):
+				next, off = &n.Items()[step], n.Items()[step].Off
 				f.Field += fmt.Sprintf("[%d]", step)
 			}
 		}
 		if next == nil {
 			break
 		}
-		if next.Kind == document.Scalar && next.Off >= 0 {
+		if next.Kind() == document.Scalar && next.Off >= 0 {
 			off = next.Off
 		}
 		n, f.Pos = next, s.Object.Position(off)

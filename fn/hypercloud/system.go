@@ -55,11 +55,7 @@ func (System) Declare() system.Declaration {
 				Plural: "drivers", Static: true, Keep: keepNothing,
 			},
 			{GroupKind: gk(storageGroup, classKind), Role: system.RoleRendered},
-			{
-				GroupKind: gk(snapshotGroup, snapshotKind), Version: "v1", Role: system.RoleRendered,
-				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
-				Keep: keepSnapshotClass,
-			},
+			{GroupKind: gk(snapshotGroup, snapshotKind), Role: system.RoleRendered},
 			{
 				GroupKind: gk(cdiGroup, cdiKind), Version: "v1beta1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,

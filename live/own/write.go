@@ -196,8 +196,8 @@ func conditionOf(status *document.Node, kind string) *document.Node {
 // says reports whether a status says what is wanted. Conditions of others may
 // stand beside ours.
 func says(current, wanted *document.Node) bool {
-	for i := range wanted.Fields {
-		if f := &wanted.Fields[i]; f.Key != "conditions" && !document.Equal(current.Get(f.Key), &f.Value) {
+	for i := range wanted.Fields() {
+		if f := &wanted.Fields()[i]; f.Key != "conditions" && !document.Equal(current.Get(f.Key), &f.Value) {
 			return false
 		}
 	}
