@@ -79,6 +79,11 @@ func (Shared) Declare() Declaration {
 				Keep: "webhooks{name rules{resources} timeoutSeconds failurePolicy}",
 			},
 			{
+				// Of Argo CD, which tells no wave how one of its own in it is.
+				GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1",
+				Plural: "applications", Health: true,
+			},
+			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
 				Plural: "nodeinventories", Names: []string{"ni"}, Cluster: true, Reports: true,
 				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
