@@ -38,7 +38,7 @@ func happenings() []func(*history, event) string {
 		staleSnapshot, kindNotRead, kindNotRead, listCut, listEmpty,
 		nodeLost, nodeBack, nodeRecreated, nodeAdded, diskAdded, diskAdded,
 		diskInactive, diskActive, diskGone, diskRenamed, diskRenamed, diskMoved, diskTagged, diskPartitioned, diskVolume, diskClaimed, diskHeld,
-		claimDeleted, replicaMade, replicaGone,
+		claimDeleted, volumeDeleted, volumeDeleted, replicaMade, replicaGone,
 		countsEdited, selectorEdited, nodeConsent, clusterConsent, consentWithdrawn, spareEdited, grown,
 		repaired, repaired, repaired, repaired, reverted, merged, swappedByHand, poolDroppedByHand, setDroppedByHand, setDroppedByHand,
 	}
@@ -334,6 +334,20 @@ func claimDeleted(h *history, e event) string {
 	return fmt.Sprintf("the claim of %s on %s is deleted", gone.Cluster, gone.Device)
 }
 
+// volumeDeleted is what a person does with a claim that is no longer rendered.
+func volumeDeleted(h *history, e event) string {
+	left := slices.DeleteFunc(slices.Clone(h.cluster.Cloud), func(d cluster.CloudDisk) bool {
+		rendered := slices.ContainsFunc(h.rendered, func(o *krm.Object) bool { return o.Kind == "PersistentVolumeClaim" && o.Name == d.Name })
+		return rendered || h.cluster.Claim("bd-"+d.Name) != nil
+	})
+	d := pick(left, e.A)
+	if d == nil {
+		return ""
+	}
+	h.cluster.Unprovision(d.Name)
+	return "PersistentVolumeClaim " + d.Name + " is deleted"
+}
+
 func replicaMade(h *history, e event) string {
 	i := pick(h.cluster.Instances, e.A)
 	if i == nil || i.Replicas > 1 {
@@ -506,7 +520,7 @@ func poolDroppedByHand(h *history, e event) string {
 	}
 	edited = docs[0].Node
 	pools := edited.Get("spec", "pools")
-	pools.Items = slices.Delete(slices.Clone(pools.Items), at, at+1)
+	pools.SetItems(slices.Delete(slices.Clone(pools.Items()), at, at+1))
 	h.edit(o, string(document.Append(nil, &edited, 0)))
 	return fmt.Sprintf("a person takes the pool on %s out of %s", host, o.Name)
 }

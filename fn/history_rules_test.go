@@ -257,6 +257,26 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 			}
 		}
 	}
+	return h.volumesAreKept(after)
+}
+
+// volumesAreKept: a claim that the snapshot shows to be bound is in the output with its node,
+// unless consent names it, or it is said that no pool needs it.
+func (h *history) volumesAreKept(after []*krm.Object) error {
+	if !h.snapshot.Knows(cluster.CloudClaims) || says(h.last, "claims-lost") {
+		return nil
+	}
+	kept := map[string]bool{}
+	for _, o := range after {
+		kept[o.Kind+" "+o.Name] = true
+	}
+	for _, d := range h.snapshot.Cloud {
+		owner, _ := krm.ParseOwner(d.Owner)
+		set := owner.Name + "-" + d.Node
+		if !kept["PersistentVolumeClaim "+d.Name] && !h.allowsCluster(owner.Name) && !h.consents(owner.Name, "CStorClusterStorageSet/"+set) {
+			return fmt.Errorf("PersistentVolumeClaim %s is bound, and is not in the output", d.Name)
+		}
+	}
 	return nil
 }
 
@@ -367,9 +387,7 @@ func (h *history) boundClaim(name string) bool {
 }
 
 // fixedPoint: to render again, with the facts in another order, changes nothing; nor does
-// the order matter the first time. Known exception: where pools, spares or growth wait, what
-// the first render gives up is free for others in the second only, and the third changes
-// nothing.
+// the order matter the first time.
 func (h *history) fixedPoint(before, _ []*krm.Object) error {
 	shuffled := slices.Clone(h.facts())
 	rand.New(rand.NewPCG(1, uint64(h.turn))).Shuffle(len(shuffled), func(i, j int) {
@@ -382,12 +400,6 @@ func (h *history) fixedPoint(before, _ []*krm.Object) error {
 		}
 	}
 	again := h.renderFacts(shuffled, reread(h.t, first))
-	if text(again) != text(first) && h.someWait(first, again) && !finding.Failed(again.Findings) {
-		first, again = again, h.renderFacts(shuffled, reread(h.t, again))
-	}
-	if says(again, "all-nodes-missing") {
-		return nil // known exception: the plan has lost its last node that is there
-	}
 	if text(again) != text(first) {
 		return fmt.Errorf("to render again changes the output:\n%s\nthen:\n%s", difference(text(first), text(again)), findings(again))
 	}
@@ -397,15 +409,6 @@ func (h *history) fixedPoint(before, _ []*krm.Object) error {
 // says reports whether a render has a finding of a rule.
 func says(r Result, rule string) bool {
 	return slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == rule })
-}
-
-// someWait reports whether a render says that something of a pool waits.
-func (h *history) someWait(results ...Result) bool {
-	return slices.ContainsFunc(results, func(r Result) bool {
-		return slices.ContainsFunc(r.Findings, func(f finding.Finding) bool {
-			return strings.HasPrefix(f.Rule, "awaiting-") || strings.HasSuffix(f.Rule, "-wait") || strings.HasSuffix(f.Rule, "-waits") || f.Rule == "two-steps"
-		})
-	})
 }
 
 // lessFactsLoseNothing: without a kind among the facts, no pool, claim or attachment goes

@@ -320,7 +320,7 @@ func (h *history) apply() (refused []string) {
 				refused = append(refused, o.Name+": "+why)
 			}
 		case "PersistentVolumeClaim":
-			h.cluster.Provision(o.Name, o.Annotation("volume.kubernetes.io/selected-node"))
+			h.cluster.Provision(o.Name, o.Annotation("volume.kubernetes.io/selected-node"), o.Owner())
 		case "VolumeAttachment":
 			h.cluster.Attach(o.Node.Str("spec", "source", "persistentVolumeName"))
 		}

@@ -57,6 +57,7 @@ func (r rendering) Choose() []system.Output {
 type cluster struct {
 	*input
 	lost     *recovery
+	moves    *relocation
 	nodes    *nodeChoice
 	local    *localDisks
 	released map[krm.ID]bool // claims and attachments that may go
@@ -84,16 +85,18 @@ type disks struct {
 
 func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger) *cluster {
 	n := names{spec.Object.Namespace, spec.Object.Name}
+	owner := spec.Object.OwnerKey()
 	in := &input{
-		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: spec.Object.OwnerKey(),
-		facts: facts, ledger: ledger, live: newLivePools(live, facts, n), state: admission.NewState(facts, live),
+		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: owner,
+		facts: facts, ledger: ledger, live: newLivePools(live, facts, n, owner), state: admission.NewState(facts, live),
 	}
 	c := &cluster{
 		input: in, released: map[krm.ID]bool{},
-		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]bool{}},
+		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]string{}},
 	}
 	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
-	in.ailing = sync.OnceValue(in.findAiling)
+	in.ailing = sync.OnceValue(func() string { return in.findAiling(func(*nodePool) bool { return false }) })
+	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
@@ -116,6 +119,7 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
+	c.moves.catchUp()
 	c.lost.run()
 	c.checkPools()
 	if c.failed() {
@@ -125,12 +129,11 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
+	c.moves.follow()
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
-		if c.nodes.planOnly(m) {
-			c.local.keepReserved(m)
-		}
+		c.local.keepReserved(m, c.nodes.planOnly(m))
 	}
 }
 
@@ -239,7 +242,8 @@ func (c *cluster) place() []gitops.Object {
 	}
 	removal.surplus()
 	removal.warnOfIdleConsent()
-	removal.warnOfLostClaims(objects)
+	c.moves.warnOfIdleMoves()
+	removal.tellLostClaims(objects)
 	warnOfFullPools(c.input, members)
 	return objects.all
 }

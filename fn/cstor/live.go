@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -23,7 +24,7 @@ type livePools struct {
 	knowsReplicas bool // and of those on it
 }
 
-func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
+func newLivePools(live *pool.Live, facts *inventory.Facts, n names, owner string) *livePools {
 	l := &livePools{
 		cluster:   live.Cluster(n.namespace, n.name),
 		pools:     map[string]*pool.Pool{},
@@ -58,10 +59,43 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names) *livePools {
 			l.unclear[d.Name] = true
 		}
 	}
+	l.addVolumes(facts, n.namespace, owner)
 	instances := facts.Tells(cstorGroup, poolInstanceKind, n.namespace)
 	l.knows = instances && facts.Tells(cstorGroup, poolClusterKind, n.namespace) && facts.Tells(deviceGroup, blockDeviceClaimKind, n.namespace)
 	l.knowsReplicas = instances && facts.Tells(cstorGroup, cstorVolumeReplicaKind, n.namespace)
 	return l
+}
+
+// addVolumes counts as claimed for the cluster the block devices that are claimed, nobody
+// knows for whom, and are volumes of its PersistentVolumeClaims; in the order of these.
+func (l *livePools) addVolumes(facts *inventory.Facts, namespace, owner string) {
+	ours := map[string]string{} // claims by PersistentVolume
+	for _, o := range boundFor(owner, facts) {
+		ours[facts.VolumeClaim(o.Namespace, o.Name).VolumeName] = o.Name
+	}
+	if len(ours) == 0 {
+		return
+	}
+	claims := map[string]string{} // by block device
+	for _, d := range facts.Devices {
+		if d.Namespace != namespace {
+			continue
+		}
+		for _, v := range facts.VolumesOn(d) {
+			if claim := ours[v.Name]; claim != "" {
+				claims[d.Name] = claim
+			}
+		}
+		if claims[d.Name] != "" && l.unclear[d.Name] {
+			l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+			l.claims[d.Name] = true
+		}
+	}
+	for _, disks := range l.claimed {
+		slices.SortStableFunc(disks, func(a, b string) int {
+			return cmp.Or(cmp.Compare(len(claims[a]), len(claims[b])), cmp.Compare(claims[a], claims[b]))
+		})
+	}
 }
 
 // pool is the pool that lives on a host: of the live CStorPoolCluster, or, where
@@ -107,7 +141,24 @@ func (l *livePools) evidence(host string, cfg config) (p *pool.Pool, why string)
 // lives reports whether anything shows that a pool lives, or may live, on its host.
 func (l *livePools) lives(p *pool.Pool) bool {
 	claimed := func(name string) bool { return l.unclear[name] || l.claims[name] }
-	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed)
+	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed) || l.elsewhere(p) != ""
+}
+
+// elsewhere is the host on which a pool with the disks of another one lives, where that is
+// not the host of the other, or "": the other is on its way.
+func (l *livePools) elsewhere(p *pool.Pool) string {
+	is := func(live *pool.Pool) bool {
+		return live.Hostname != p.Hostname && pool.SameNames(live.Disks(), p.Disks())
+	}
+	if l.cluster != nil {
+		if i := slices.IndexFunc(l.cluster.Pools, is); i >= 0 {
+			return l.cluster.Pools[i].Hostname
+		}
+	}
+	if i := slices.IndexFunc(l.all, func(i *pool.Instance) bool { return is(i.Pool) }); i >= 0 {
+		return l.all[i].Hostname
+	}
+	return ""
 }
 
 // claimsAll reports whether all disks of a pool are claimed for the cluster.

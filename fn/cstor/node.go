@@ -23,7 +23,7 @@ func nodeRef(name string) finding.Ref {
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
 	*input
-	back         map[string]bool              // nodes whose pools were taken back
+	back         map[string]string            // what was taken back, by node
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
 	members    []*member
@@ -114,6 +114,9 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 			if c.lock.adopted && m.before != nil {
 				why = "its pool lives"
 			}
+			if from := c.lock.cameFrom[m.name]; from != "" {
+				why = "its pool follows its disks from node " + from
+			}
 			c.choose(nodeRef(m.name), m.name, "", place.Kept, why)
 			c.refresh(m)
 		}
@@ -173,7 +176,9 @@ func (c *nodeChoice) cannotGo(m *member) string {
 		return ""
 	}
 	instance := c.live.instances[m.hostname]
-	switch {
+	switch from := c.live.elsewhere(m.before.Pool); {
+	case from != "":
+		return "it is on its way from host " + from + "; apply what is rendered, and take the inventory anew once it is there"
 	case !c.live.knowsReplicas:
 		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
 	case instance == nil && c.live.cluster == nil && !c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
@@ -242,9 +247,9 @@ func (c *nodeChoice) refresh(m *member) {
 }
 
 func (c *nodeChoice) hold(m *member, field, why string) {
-	if c.back[m.name] {
+	if lost := c.back[m.name]; lost != "" {
 		c.report(finding.Error, "pool-lost", field,
-			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and the spec does not want: the node %s; want it again, or, to have the pool removed, annotate the config with %s", m.name, why, c.consent.annotation(m.name))
+			"%s, and the spec does not want it: the node %s; want it again, or, to have it removed, annotate the config with %s", lost, why, c.consent.annotation(m.name))
 		return
 	}
 	c.choose(nodeRef(m.name), m.name, "", place.Held, "it "+why)

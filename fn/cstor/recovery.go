@@ -13,11 +13,17 @@ import (
 // taken back, and what is known not to live is chosen anew where it cannot be used.
 type recovery struct {
 	*input
-	back map[string]bool // nodes whose pools were taken back
+	back map[string]string // what was taken back, by node, in words
 }
 
 func (r *recovery) run() {
 	r.dropUnapplied()
+	r.restorePools()
+	r.restoreClaims()
+}
+
+// restorePools takes back what lives of pools, where the lock is not what lives itself.
+func (r *recovery) restorePools() {
 	if r.lock.adopted {
 		return
 	}
@@ -122,7 +128,7 @@ func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
 		return
 	}
-	r.back[node] = true
+	r.back[node] = "a pool lives on node " + node + " that the rendered CStorPoolCluster has lost"
 	r.lock.addNode(node)
 	r.lock.reasons[node] = reasonAdopted
 	r.lock.addPool(&nodePool{node, p})

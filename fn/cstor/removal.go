@@ -64,7 +64,7 @@ func (r *removal) surplus() {
 		}
 		if !r.holdsData(o) || r.consent.allows(o.Annotation(inventory.AnnotationSelectedNode)) {
 			r.released[id] = true
-			r.released[r.attachmentID(o.Name)] = true
+			r.released[r.lock.attachmentID(r.namespace, o.Name, nodeOfVolume(o))] = true
 		}
 	}
 }
@@ -91,33 +91,16 @@ func (r *removal) warnOfIdleConsent() {
 	}
 }
 
-// warnOfLostClaims tells of bound claims that were rendered for the spec, and that neither
-// the lock nor this render has: the lock may be an older one.
-func (r *removal) warnOfLostClaims(objects *manifests) {
-	var lost []string
-	for _, o := range r.facts.Objects("", volumeClaimKind) {
-		claim := r.facts.VolumeClaim(o.Namespace, o.Name)
-		wanted := slices.ContainsFunc(objects.all, func(w gitops.Object) bool { return w.ID() == o.ID() })
-		if o.Owner() == r.owner && claim != nil && claim.Bound && r.lock.objects[o.ID()] == nil && !wanted && !o.Deleting() {
-			lost = append(lost, o.Name)
-		}
-	}
-	if len(lost) > 0 {
-		r.report(finding.Warning, "claims-lost", "",
-			"bound in the cluster, made for this spec, and no longer rendered: PersistentVolumeClaim %s; if their disks are in use, restore rendered/ from Git before this is applied, else delete them", finding.Names(lost))
-	}
-}
-
 // pooledNames are the names that the disks of the earlier pools have as volumes,
 // if they are volumes.
 func pooledNames(n names, l *lock) map[string]bool {
 	pooled := map[string]bool{}
 	for _, p := range l.pools {
 		for i := range p.Data.Disks() {
-			pooled[n.storage(p.node, data, i)] = true
+			pooled[n.storage(l.volumesOf(p.node), data, i)] = true
 		}
 		for i := range p.Cache.Disks() {
-			pooled[n.storage(p.node, cache, i)] = true
+			pooled[n.storage(l.volumesOf(p.node), cache, i)] = true
 		}
 	}
 	return pooled

@@ -25,17 +25,32 @@ func (l *localDisks) keepSpares(m *member) {
 	l.giveUp(m.name, rest)
 }
 
-// keepReserved frees the disks that are reserved for a pool which waits and cannot be used
-// for it any more. What is missing is held.
-func (l *localDisks) keepReserved(m *member) {
-	if l.cfg.external() {
+// keepReserved frees the disks that are reserved for a pool which waits, under a name that
+// they do not have any more where the other is reserved, too. Where no pool may live it also
+// frees those that cannot be used any more. What is missing is held.
+func (l *localDisks) keepReserved(m *member, planOnly bool) {
+	if l.cfg.external() || m.before != nil {
 		return
 	}
 	s := l.offer(m.hostname, m.node)
 	reserved := slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache))
-	l.giveUp(m.name, slices.DeleteFunc(reserved, func(name string) bool {
-		return l.unseen(name) || len(named(slices.Concat(s.data, s.fast), []string{name})) > 0
+	l.giveUp(m.name, slices.DeleteFunc(slices.Clone(reserved), func(name string) bool {
+		if again := l.calledNow(name); slices.Contains(reserved, again) {
+			return false
+		}
+		return !planOnly || l.unseen(name) || len(named(slices.Concat(s.data, s.fast), []string{name})) > 0
 	}))
+}
+
+// calledNow is the name that a missing disk has now, or "".
+func (in *input) calledNow(name string) string {
+	d := in.disk(name)
+	for _, other := range d.Others() {
+		if known := other.Name(); d.Missing() && !other.Missing() && known.Namespace == in.namespace {
+			return known.Name
+		}
+	}
+	return ""
 }
 
 // mayBeBack reports whether any disk may be one of the pool that is missing, since the

@@ -82,7 +82,7 @@ func (f *forest) addPlanned(c *pool.Cluster) {
 	}
 }
 
-// Tree implements system.Mapper. Downwards it goes from the claim over volume,
+// Tree implements system.Mapper. Downwards it goes from the class over claim, volume,
 // replicas and pools to the disks. From a disk, a pool or a node it goes the other
 // way, too: to every volume that would be hit if it failed.
 func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
@@ -96,7 +96,7 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 			return []*health.Tree{t}
 		}
 		return nil
-	case o == nil:
+	case o == nil, o.Kind == storageClassKind && o.Node.Str("provisioner") != cstorDriver:
 		return nil
 	}
 	return []*health.Tree{f.from(o)}
@@ -105,6 +105,8 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 // from is the tree of one object.
 func (f *forest) from(o *krm.Object) *health.Tree {
 	switch o.Kind {
+	case storageClassKind:
+		return f.class(o)
 	case volumeClaimKind:
 		return f.claim(o)
 	case persistentVolumeKind:

@@ -18,6 +18,7 @@ type Ledger struct {
 	byLink   map[string]*class
 	byPath   map[inventory.Key]*Disk // node and path, see at
 
+	byNode       map[string][]*Disk             // see On
 	byVolumePath map[string][]*inventory.Volume // see volumesOn
 }
 
@@ -169,6 +170,29 @@ func (l *Ledger) miss(d *Disk) *Disk {
 // Disks lists what is reported: BlockDevices by namespace and name, then what only
 // NodeInventories tell of, by node, in their order.
 func (l *Ledger) Disks() []*Disk { return l.disks }
+
+// On lists the disks that are reported of a node, the smallest first.
+func (l *Ledger) On(n *inventory.Node) []*Disk {
+	if l.byNode == nil {
+		l.byNode = map[string][]*Disk{}
+		for _, d := range l.disks {
+			node := d.Node
+			if d.Device != nil {
+				node = ""
+				if nodes := l.facts.Host(d.Device.Hostname); len(nodes) == 1 {
+					node = nodes[0].Name
+				}
+			}
+			if node != "" {
+				l.byNode[node] = append(l.byNode[node], d)
+			}
+		}
+		for _, disks := range l.byNode {
+			slices.SortFunc(disks, Rank)
+		}
+	}
+	return l.byNode[n.Name]
+}
 
 // Add records what an object holds.
 func (l *Ledger) Add(h Holder, holds []Hold) {

@@ -78,7 +78,7 @@ func note(o *krm.Object) string {
 		parts = append(parts, code)
 	}
 	for _, alert := range status.Seq("errorInfo", "alerts") {
-		if text := cmp.Or(alert.Value, alert.Str("message"), alert.Str("description"), alert.Str("code")); text != "" {
+		if text := cmp.Or(alert.Value(), alert.Str("message"), alert.Str("description"), alert.Str("code")); text != "" {
 			parts = append(parts, text)
 		}
 	}

@@ -60,16 +60,16 @@ func newBlockDevice(o *krm.Object) *BlockDevice {
 	d.Capacity = bytes(spec.Str("capacity", "storage"))
 	d.SectorSize = bytes(spec.Str("capacity", "logicalSectorSize"))
 	if tag := o.Node.Get("metadata", "labels", LabelBlockDeviceTag); tag != nil {
-		d.Tagged, d.Tag = true, tag.Value
+		d.Tagged, d.Tag = true, tag.Value()
 	}
 	for i := range spec.Seq("devlinks") {
 		group := &spec.Seq("devlinks")[i]
 		for _, link := range group.Seq("links") {
-			d.Links = append(d.Links, link.Value)
+			d.Links = append(d.Links, link.Value())
 			// The path decides, not the kind it is filed under: a LUN link of Azure is
 			// a number, the same on every node.
-			if strings.Contains(link.Value, "/by-id/") {
-				d.ByID = append(d.ByID, link.Value)
+			if strings.Contains(link.Value(), "/by-id/") {
+				d.ByID = append(d.ByID, link.Value())
 			}
 		}
 	}
@@ -83,9 +83,9 @@ func fault(o *krm.Object, d *BlockDevice) string {
 	switch {
 	case !isSubdomain(o.Name):
 		return "its name is not one that Kubernetes allows: " + nameRule
-	case filesystem != nil && filesystem.Kind != document.Map && filesystem.Kind != document.Null:
+	case filesystem != nil && filesystem.Kind() != document.Map && filesystem.Kind() != document.Null:
 		return "its spec.filesystem cannot be read"
-	case links != nil && links.Kind != document.Seq && links.Kind != document.Null:
+	case links != nil && links.Kind() != document.Seq && links.Kind() != document.Null:
 		return "its spec.devlinks cannot be read"
 	case o.Deleting():
 		return "it is being deleted"

@@ -111,3 +111,13 @@ func (o *Object) Item(n *document.Node) *Object {
 	item.Ref, item.Node, item.Raw = NewObject(nil, n).Ref, n, nil
 	return &item
 }
+
+// ToolAnnotation reports whether a tool remembers by an annotation where an item came
+// from: it is no part of the object.
+func ToolAnnotation(key string) bool {
+	switch key {
+	case "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id", "config.kubernetes.io/origin":
+		return true
+	}
+	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
+}

@@ -56,7 +56,7 @@ func ReadResourceList(src *document.Source) (*ResourceList, error) {
 	root := &doc.Node
 	const want = "want " + resourceListV1 + " (or v1beta1) and kind " + kindResourceList
 	switch kind, version := root.Str("kind"), root.Str("apiVersion"); {
-	case root.Kind != document.Map:
+	case root.Kind() != document.Map:
 		return fail(root.Off, "this is not a ResourceList but %s; %s", kindName(root), want)
 	case kind != kindResourceList:
 		return fail(at(root, "kind"), "kind is %q; %s", kind, want)
@@ -65,8 +65,8 @@ func ReadResourceList(src *document.Source) (*ResourceList, error) {
 	}
 	rl := &ResourceList{apiVersion: root.Str("apiVersion"), source: src}
 	c := newCutter(src.Data, doc)
-	for i := range root.Fields {
-		f := &root.Fields[i]
+	for i := range root.Fields() {
+		f := &root.Fields()[i]
 		switch f.Key {
 		case "apiVersion", "kind", "results":
 		case "items":
@@ -93,7 +93,7 @@ func at(n *document.Node, key string) int32 {
 }
 
 func kindName(n *document.Node) string {
-	switch n.Kind {
+	switch n.Kind() {
 	case document.Map:
 		return "a map"
 	case document.Seq:
@@ -106,20 +106,20 @@ func kindName(n *document.Node) string {
 
 // readItems reads field i of the list.
 func (rl *ResourceList) readItems(c *cutter, root *document.Node, i int) error {
-	list := &root.Fields[i].Value
-	if list.Kind == document.Null {
+	list := &root.Fields()[i].Value
+	if list.Kind() == document.Null {
 		return nil
 	}
-	if list.Kind != document.Seq {
+	if list.Kind() != document.Seq {
 		return &document.SyntaxError{Pos: rl.source.Position(list.Off), Msg: "items is " + kindName(list) + "; it must be a list of objects"}
 	}
 	spans, dash := c.items(root, i)
 	rl.dash = dash
-	objects, origins := make([]Object, len(list.Items)), make([]origin, len(list.Items))
-	rl.read = make([]*Object, len(list.Items))
-	for k := range list.Items {
-		n := &list.Items[k]
-		if n.Kind != document.Map {
+	objects, origins := make([]Object, len(list.Items())), make([]origin, len(list.Items()))
+	rl.read = make([]*Object, len(list.Items()))
+	for k := range list.Items() {
+		n := &list.Items()[k]
+		if n.Kind() != document.Map {
 			return &document.SyntaxError{Pos: rl.source.Position(n.Off), Msg: "an item is " + kindName(n) + "; each must be an object"}
 		}
 		o := &objects[k]
@@ -141,11 +141,11 @@ func (rl *ResourceList) readItems(c *cutter, root *document.Node, i int) error {
 
 // readConfig reads field i of the list.
 func (rl *ResourceList) readConfig(c *cutter, root *document.Node, i int) error {
-	f := &root.Fields[i]
-	if f.Value.Kind == document.Null {
+	f := &root.Fields()[i]
+	if f.Value.Kind() == document.Null {
 		return nil
 	}
-	if f.Value.Kind != document.Map {
+	if f.Value.Kind() != document.Map {
 		return &document.SyntaxError{Pos: rl.source.Position(f.Value.Off), Msg: "functionConfig is " + kindName(&f.Value) + "; it must be an object"}
 	}
 	o := NewObject(rl.source, &f.Value)

@@ -28,21 +28,18 @@ func NewKinds(systems ...System) *Kinds {
 		}
 	}
 	for i := range k.all {
-		k.all[i].Of = k.asking(k.all[i].Tells)
-	}
-	return k
-}
-
-// asking lists the kinds that ask for what others tell of them.
-func (k *Kinds) asking(tells Tells) []Subject {
-	var of []Subject
-	for i := range k.all {
-		kind := &k.all[i]
-		if tells == TellsDefinitions && kind.Definition || tells == TellsEvents && kind.Events {
-			of = append(of, Subject{kind.GroupKind, kind.Plural})
+		switch teller := &k.all[i]; teller.Tells {
+		case TellsDefinitions:
+			for _, kind := range k.where(func(kind *Kind) bool { return kind.Definition }) {
+				teller.Only = append(teller.Only, kind.Plural+"."+kind.Group)
+			}
+		case TellsEvents:
+			for _, kind := range k.where(func(kind *Kind) bool { return kind.Events }) {
+				teller.About = append(teller.About, kind.GroupKind)
+			}
 		}
 	}
-	return of
+	return k
 }
 
 // add joins what one system says of a kind to what others said before: it is what it is
@@ -62,6 +59,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Stateful = joined.Stateful || other.Stateful
 	joined.Reports = joined.Reports || other.Reports
 	joined.Holds = joined.Holds || other.Holds
+	joined.Only = slices.Concat(k.all[i].Only, kind.Only)
 	joined.Definition = joined.Definition || other.Definition
 	joined.Events = joined.Events || other.Events
 	k.all[i] = joined
@@ -157,6 +155,19 @@ func (k *Kinds) IsFact(o *krm.Object) bool {
 	return known && kind.Role == RoleFact
 }
 
+// Stateful reports whether an object may hold data to the system that rendered it. So may
+// one of an owner that is not known.
+func (k *Kinds) Stateful(o *krm.Object) bool {
+	owner, _ := krm.ParseOwner(o.Owner())
+	for i := range k.declarations {
+		d := &k.declarations[i]
+		if kind, found := d.Kind(owner.GroupKind()); found && kind.Role == RoleSpec {
+			return d.Stateful(o)
+		}
+	}
+	return true
+}
+
 // Specs lists the specs among objects.
 func (k *Kinds) Specs(objects []*krm.Object) []*krm.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return !k.IsSpec(o.GroupKind()) })
@@ -210,6 +221,7 @@ func (k *Kinds) where(holds func(*Kind) bool) []Kind {
 // what some system asks for.
 func (k *Kinds) read(holds func(*Kind) bool) []Kind {
 	return k.where(func(kind *Kind) bool {
-		return kind.Keep != "" && (kind.Tells == TellsOfItself || len(kind.Of) > 0) && holds(kind)
+		asked := kind.Tells == TellsOfItself || len(kind.Only) > 0 || len(kind.About) > 0
+		return kind.Keep != "" && asked && holds(kind)
 	})
 }

@@ -62,14 +62,14 @@ func (c *Cluster) List(ctx context.Context, r Resource, which Selectors, page fu
 // identify puts what an item of a list is in front, where it is not said of
 // built-in kinds.
 func identify(item *document.Node, r Resource) {
-	fields := make([]document.Field, 2, len(item.Fields)+2)
+	fields := make([]document.Field, 2, len(item.Fields())+2)
 	fields[0], fields[1] = document.F("apiVersion", document.Text(r.APIVersion())), document.F("kind", document.Text(r.Kind))
-	for _, f := range item.Fields {
+	for _, f := range item.Fields() {
 		if f.Key != "apiVersion" && f.Key != "kind" {
 			fields = append(fields, f)
 		}
 	}
-	item.Fields = fields
+	item.SetFields(fields)
 }
 
 // parse reads the JSON of a list.
@@ -78,7 +78,7 @@ func parse(body []byte) (*document.Node, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(docs) != 1 || docs[0].Node.Kind != document.Map:
+	case len(docs) != 1 || docs[0].Node.Kind() != document.Map:
 		return nil, errors.New("it is no list")
 	}
 	return &docs[0].Node, nil

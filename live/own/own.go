@@ -82,9 +82,9 @@ func Slim(n *document.Node) []byte {
 		}
 	}
 	if annotations := meta.Get("annotations"); annotations != nil {
-		annotations.Fields = slices.DeleteFunc(slices.Clone(annotations.Fields), func(f document.Field) bool {
+		annotations.SetFields(slices.DeleteFunc(slices.Clone(annotations.Fields()), func(f document.Field) bool {
 			return f.Key == cluster.AnnotationLastApplied
-		})
+		}))
 	}
 	root := document.Object(
 		document.F("apiVersion", document.Text(n.Str("apiVersion"))), document.F("kind", document.Text(n.Str("kind"))), document.F("metadata", meta),

@@ -11,32 +11,25 @@ import (
 )
 
 // Fields is the field selector with which an API server is asked for the objects of a kind,
-// so that it does not send what Reads would leave out; "" for all.
+// so that it does not send what reads would leave out; "" for all.
 func Fields(kind *system.Kind) string {
-	only := ""
-	switch one := len(kind.Of) == 1; {
-	case kind.Tells == system.TellsDefinitions && one:
-		return "metadata.name=" + kind.Of[0].Definition()
-	case kind.Tells == system.TellsEvents && one:
-		only = ",involvedObject.kind=" + kind.Of[0].Kind
-		fallthrough
+	switch {
+	case len(kind.Only) == 1 && !strings.Contains(kind.Only[0], "*"):
+		return "metadata.name=" + kind.Only[0]
+	case kind.Tells == system.TellsEvents && len(kind.About) == 1:
+		return "type!=" + inventory.EventNormal + ",involvedObject.kind=" + kind.About[0].Kind
 	case kind.Tells == system.TellsEvents:
-		return "type!=" + inventory.EventNormal + only
+		return "type!=" + inventory.EventNormal
 	}
 	return ""
 }
 
-// reads reports whether an object is kept at all: all are of a kind that tells of itself,
-// and of others those about what some system asks for.
+// reads reports whether an object is kept at all.
 func reads(kind *system.Kind, n *document.Node) bool {
-	switch kind.Tells {
-	case system.TellsDefinitions:
-		return slices.ContainsFunc(kind.Of, func(of system.Subject) bool { return n.Str("metadata", "name") == of.Definition() })
-	case system.TellsEvents:
-		about := inventory.EventAbout(n)
-		return inventory.IsWarning(n) && slices.ContainsFunc(kind.Of, func(of system.Subject) bool { return about.GroupKind() == of.GroupKind })
+	if kind.Tells == system.TellsEvents {
+		return inventory.IsWarning(n) && slices.Contains(kind.About, inventory.EventAbout(n).GroupKind())
 	}
-	return true
+	return kind.Reads(n.Str("metadata", "name"))
 }
 
 // eventMetadata names an event after the object that it is about: of the events of an

@@ -106,8 +106,8 @@ func (d *dump) add(o *krm.Object, scope string, outermost bool) {
 		d.report(finding.Info, "nameless-list", o, "is empty, and does not say of which kind there is none, so nothing is known; kubectl get --raw /apis/GROUP/VERSION/PLURAL says it")
 	}
 	for i := range items.Seq() {
-		n := &items.Items[i]
-		if n.Kind == document.Map && apiVersion != "" && n.Get("kind") == nil && n.Get("apiVersion") == nil {
+		n := &items.Items()[i]
+		if n.Kind() == document.Map && apiVersion != "" && n.Get("kind") == nil && n.Get("apiVersion") == nil {
 			n.Set("apiVersion", document.Text(apiVersion))
 			n.Set("kind", document.Text(of.Kind))
 		}

@@ -52,7 +52,8 @@ func (s *slimmer) item(n *document.Node) item {
 		document.F("kind", document.Text(n.Str("kind"))),
 		document.F("metadata", s.metadata(meta, s.share(n))),
 	)
-	root.Fields = append(root.Fields, s.mask.apply(n).Fields...)
+	rest := s.mask.apply(n)
+	root.SetFields(append(root.Fields(), rest.Fields()...))
 	s.buf = document.AppendJSON(s.buf[:0], &root)
 	return item{
 		namespace: strings.Clone(meta.Str("namespace")),
@@ -90,29 +91,29 @@ func (s *slimmer) metadata(meta *document.Node, share string) document.Node {
 		if key == "annotations" && share != "" {
 			with := document.Object()
 			if value != nil {
-				with.Fields = slices.Clone(value.Fields)
+				with.SetFields(slices.Clone(value.Fields()))
 			}
 			with.Set(krm.AnnotationUsedPercent, document.Text(share))
 			value = &with
 		}
-		if value == nil || value.Kind == document.Null {
+		if value == nil || value.Kind() == document.Null {
 			continue
 		}
 		kept := *value
-		if kept.Kind == document.Map {
-			kept.Fields = nil
-			for _, f := range value.Fields {
+		if kept.Kind() == document.Map {
+			kept.SetFields(nil)
+			for _, f := range value.Fields() {
 				if key == "labels" || s.keepsAnnotation(f.Key) {
-					f.Value.Value = clean(f.Value.Value)
-					kept.Fields = append(kept.Fields, f)
+					f.Value = cleaned(f.Value)
+					kept.SetFields(append(kept.Fields(), f))
 				}
 			}
-			if len(kept.Fields) == 0 {
+			if len(kept.Fields()) == 0 {
 				continue
 			}
-			slices.SortFunc(kept.Fields, byKey)
+			slices.SortFunc(kept.Fields(), byKey)
 		}
-		out.Fields = append(out.Fields, document.F(key, kept))
+		out.SetFields(append(out.Fields(), document.F(key, kept)))
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func (r *reader) flow(depth int) bool {
 		if !ok {
 			return false
 		}
-		r.node = Node{Kind: Scalar, Quoted: true, Off: int32(start), Value: value}
+		r.node = quoted(value, int32(start))
 		r.pos = end
 		return true
 	}
@@ -80,7 +80,7 @@ func (r *reader) flowSeq(depth int) bool {
 		}
 		if r.text[r.pos] == ']' {
 			r.pos++
-			r.node = Node{Kind: Seq, Off: int32(off), Items: r.itemSlab.take(r.items[base:])}
+			r.node = sequence(r.itemSlab.take(r.items[base:]), int32(off))
 			r.items = r.items[:base]
 			return true
 		}

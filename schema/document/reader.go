@@ -176,7 +176,7 @@ func (r *reader) block(indent, col, depth int) bool {
 			}
 			return r.mapping(col, depth, Field{Key: value, Off: int32(start)}, colon+1)
 		}
-		r.node = Node{Kind: Scalar, Quoted: true, Off: int32(start), Value: value}
+		r.node = quoted(value, int32(start))
 		r.pos = end
 		return r.endLine()
 	}
@@ -267,7 +267,7 @@ func (r *reader) closeMap(off, base int) bool {
 			r.seen[fields[i].Key] = true
 		}
 	}
-	r.node = Node{Kind: Map, Off: int32(off), Fields: r.fieldSlab.take(fields)}
+	r.node = mapping(r.fieldSlab.take(fields), int32(off))
 	r.fields = r.fields[:base]
 	return true
 }
@@ -331,7 +331,7 @@ func (r *reader) value(col, depth int) bool {
 		if !ok {
 			return false
 		}
-		r.node = Node{Kind: Scalar, Quoted: true, Off: int32(i), Value: value}
+		r.node = quoted(value, int32(i))
 		r.pos = end
 		return r.endLine()
 	case '{', '[':
@@ -392,7 +392,7 @@ func (r *reader) sequence(col, depth int) bool {
 	if r.col > col {
 		return r.stop(r.pos, msgIndent)
 	}
-	r.node = Node{Kind: Seq, Off: int32(off), Items: r.itemSlab.take(r.items[base:])}
+	r.node = sequence(r.itemSlab.take(r.items[base:]), int32(off))
 	r.items = r.items[:base]
 	return true
 }

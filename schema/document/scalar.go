@@ -72,7 +72,7 @@ func plainNode(value string, start int) Node {
 	case "~", "null", "Null", "NULL":
 		return Node{Off: int32(start)}
 	}
-	return Node{Kind: Scalar, Off: int32(start), Value: value}
+	return plain(value, int32(start))
 }
 
 // plainLines reads the lines of a plain scalar behind the first: a break is a
@@ -294,7 +294,7 @@ func (r *reader) blockScalar(indent int) bool {
 	if !bare {
 		return r.stop(i, "")
 	}
-	r.node = Node{Kind: Scalar, Quoted: true, Off: int32(start)}
+	r.node = quoted("", int32(start))
 
 	buf := r.buf[:0]
 	line, first, oneLine := i, -1, 0
@@ -369,9 +369,9 @@ func (r *reader) blockScalar(indent int) bool {
 	r.buf = buf
 	// One line, the most common form, needs no copy.
 	if first >= 0 && oneLine >= 0 && strings.HasPrefix(text[first:], string(buf)) {
-		r.node.Value = text[first : first+len(buf)]
+		r.node.SetValue(text[first : first+len(buf)])
 	} else {
-		r.node.Value = string(buf)
+		r.node.SetValue(string(buf))
 	}
 	r.pos = line
 	return r.next()

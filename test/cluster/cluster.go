@@ -74,8 +74,8 @@ type Holder struct{ Kind, Name, Node, Serial string }
 
 // CloudDisk is a PersistentVolumeClaim that was applied. It is bound at once.
 type CloudDisk struct {
-	Name, Node string
-	Attached   bool
+	Name, Node, Owner string
+	Attached          bool
 }
 
 // Clone copies the cluster.

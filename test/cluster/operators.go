@@ -219,10 +219,16 @@ func (c *Cluster) allBound(p *pool.Pool) bool {
 }
 
 // Provision applies the PersistentVolumeClaim of a cloud disk for a node.
-func (c *Cluster) Provision(name, node string) {
+func (c *Cluster) Provision(name, node, owner string) {
 	if find(c.Cloud, func(d *CloudDisk) bool { return d.Name == name }) == nil {
-		c.Cloud = append(c.Cloud, CloudDisk{Name: name, Node: node})
+		c.Cloud = append(c.Cloud, CloudDisk{Name: name, Node: node, Owner: owner})
 	}
+}
+
+// Unprovision deletes the PersistentVolumeClaim of a cloud disk, and the disk with it.
+func (c *Cluster) Unprovision(name string) {
+	c.Cloud = slices.DeleteFunc(c.Cloud, func(d CloudDisk) bool { return d.Name == name })
+	c.Devices = slices.DeleteFunc(c.Devices, func(d Device) bool { return d.Handle == "handle-"+name })
 }
 
 // Attach applies a VolumeAttachment: the disk is seen on its node.

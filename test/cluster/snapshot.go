@@ -293,8 +293,13 @@ func cloudVolume(d CloudDisk) fields {
 }
 
 func cloudClaim(d CloudDisk) fields {
-	return namespaced("v1", "PersistentVolumeClaim", d.Name, fields{"annotations": live},
-		fields{"spec": fields{"volumeName": "pv-" + d.Name}, "status": fields{"phase": "Bound"}})
+	annotations := fields{"poolwright.io/owner": d.Owner, "volume.kubernetes.io/selected-node": d.Node}
+	maps.Copy(annotations, live)
+	return namespaced("v1", "PersistentVolumeClaim", d.Name, fields{"annotations": annotations, "labels": fields{"app.kubernetes.io/managed-by": "poolwright"}},
+		fields{
+			"spec":   fields{"storageClassName": "fast", "resources": fields{"requests": fields{"storage": "100Gi"}}, "volumeName": "pv-" + d.Name},
+			"status": fields{"phase": "Bound"},
+		})
 }
 
 func attachment(d CloudDisk) fields {

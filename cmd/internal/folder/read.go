@@ -217,7 +217,7 @@ func (r *reader) source(src *document.Source, path string) {
 // files of kustomize and kpt, patches, and plain data such as Helm values. What
 // looks like an object with a mistake in it is an error.
 func isObject(n *document.Node) (bool, error) {
-	switch n.Kind {
+	switch n.Kind() {
 	case document.Map:
 	case document.Seq:
 		if isJSONPatch(n) {
@@ -243,12 +243,12 @@ func isObject(n *document.Node) (bool, error) {
 }
 
 func isJSONPatch(n *document.Node) bool {
-	for i := range n.Items {
-		if n.Items[i].Get("op") == nil {
+	for i := range n.Items() {
+		if n.Items()[i].Get("op") == nil {
 			return false
 		}
 	}
-	return len(n.Items) > 0
+	return len(n.Items()) > 0
 }
 
 func isManifest(name string) bool {
