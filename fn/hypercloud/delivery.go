@@ -43,6 +43,9 @@ func (s *storage) charted() bool { return s.cfg.Spec.Delivery.Type != deliverMan
 // tells an engine of it.
 func (s *storage) deliver(ordered []gitops.Object) []gitops.Object {
 	objects := s.objects
+	if s.charted() {
+		objects = slices.DeleteFunc(objects, func(o gitops.Object) bool { return o.Group() == csiGroup }) // of their chart
+	}
 	declared := System{}.Declare()
 	for i := range objects {
 		if o := &objects[i]; !o.Copy {

@@ -46,7 +46,7 @@ func (s *storage) addCopies(v *vendored) (ordered []gitops.Object) {
 		p := v.found[o]
 		switch {
 		case p == nil || s.elsewhere(o.ID()):
-		case p.chart && s.charted():
+		case p.chart && s.charted() && o.GroupKind() != gk("", "Namespace"):
 			charted = append(charted, o)
 		case s.in.OwnOrder:
 			ordered = append(ordered, gitops.Object{Object: o, Level: levelOf(o.GroupKind()).word()})
