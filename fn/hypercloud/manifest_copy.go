@@ -45,8 +45,8 @@ func (s *storage) addCopies(v *vendored) (ordered []gitops.Object) {
 	for _, o := range s.in.Manifests {
 		p := v.found[o]
 		switch {
-		case p == nil || s.elsewhere(o.ID()):
-		case p.chart && s.charted() && o.GroupKind() != gk("", "Namespace"):
+		case p == nil && (s.charted() || v.by != s || !s.wasCopied(o.ID())), s.elsewhere(o.ID()):
+		case s.charted() && p.chart && o.GroupKind() != gk("", "Namespace"):
 			charted = append(charted, o)
 		case s.in.OwnOrder:
 			ordered = append(ordered, gitops.Object{Object: o, Level: levelOf(o.GroupKind()).word()})
@@ -64,6 +64,12 @@ func (s *storage) addCopies(v *vendored) (ordered []gitops.Object) {
 	}
 	s.reportMissing(v)
 	return ordered
+}
+
+// wasCopied reports whether there was a copy of a manifest: it stays known when what it
+// was recognised by is gone.
+func (s *storage) wasCopied(id krm.ID) bool {
+	return slices.ContainsFunc(s.Before, func(o *krm.Object) bool { return o.ID() == id && isCopy(o) })
 }
 
 // addCopy makes a copy part of the output. What holds what storage is made of is
@@ -128,12 +134,11 @@ func (s *storage) keepCopies(wanted map[krm.ID]bool) {
 	if len(kept) == 0 {
 		return
 	}
-	severity, what := finding.Warning, "gone from the package and kept"
+	severity, what := finding.Warning, "gone from the package and kept, since a definition takes its objects along, and without its operator nothing that is being deleted ever goes"
 	if s.charted() && slices.ContainsFunc(kept, func(o *krm.Object) bool { p := partOf(o); return p != nil && p.chart }) {
 		severity, what = finding.Error, "rendered from the package so far, and a chart cannot take it over"
 	}
-	s.report(severity, "manifest-gone", "", "%s: %s: a definition takes its objects along, and without its operator nothing that is being deleted ever goes; put the manifests back, or allow it with %s: %s",
-		what, finding.Names(names(kept)), krm.AnnotationAllowRemoval, consentFor(kept))
+	s.report(severity, "manifest-gone", "", "%s: %s; put the manifests back, or allow it with %s: %s", what, finding.Names(names(kept)), krm.AnnotationAllowRemoval, consentFor(kept))
 }
 
 // addKept keeps a copy as it was rendered.
@@ -172,14 +177,20 @@ func (s *storage) reportMissing(v *vendored) {
 			continue
 		}
 		var missing []string
+		kind := ""
 		for _, id := range p.objects() {
-			if !s.present(v, id) {
+			switch {
+			case s.present(v, id):
+			case id.Kind == kind:
+				missing = append(missing, id.Name)
+			default:
+				kind = id.Kind
 				missing = append(missing, id.Kind+" "+id.Name)
 			}
 		}
 		if len(missing) > 0 {
-			s.report(finding.Warning, "operator-missing", "", "%s for Rook %s is not whole among the manifests of the package: %s; put them there as upstream publishes them, or see to it that the cluster has them",
-				p.name, s.cfg.release, strings.Join(missing, ", "))
+			s.report(finding.Warning, "operator-missing", "", "Rook %s needs %s, and the package lacks of it: %s; put there what upstream publishes, or see to it that the cluster has it",
+				s.cfg.release, p.name, strings.Join(missing, ", "))
 		}
 	}
 }
