@@ -64,7 +64,7 @@ func (r *removal) surplus() {
 		}
 		if !r.holdsData(o) || r.consent.allows(o.Annotation(inventory.AnnotationSelectedNode)) {
 			r.released[id] = true
-			r.released[r.attachmentID(o.Name)] = true
+			r.released[r.lock.attachmentID(r.namespace, o.Name, nodeOfVolume(o))] = true
 		}
 	}
 }
@@ -97,10 +97,10 @@ func pooledNames(n names, l *lock) map[string]bool {
 	pooled := map[string]bool{}
 	for _, p := range l.pools {
 		for i := range p.Data.Disks() {
-			pooled[n.storage(p.node, data, i)] = true
+			pooled[n.storage(l.volumesOf(p.node), data, i)] = true
 		}
 		for i := range p.Cache.Disks() {
-			pooled[n.storage(p.node, cache, i)] = true
+			pooled[n.storage(l.volumesOf(p.node), cache, i)] = true
 		}
 	}
 	return pooled

@@ -17,6 +17,7 @@ type pool struct {
 	apiVersion string
 	spec       d.Node // as it was rendered, or as it lives; of a new one, as it is to be
 	mark       string // the annotation of its disk
+	chosen     string // words that say why it is where it is
 	replaces   string // the name of the pool that it takes the place of, or ""
 	live       *krm.Object
 	disk       *disk.Disk // nil where it is not found
@@ -30,7 +31,7 @@ type pool struct {
 func readPool(o *krm.Object) *pool {
 	p := &pool{
 		name: o.Name, node: o.Node.Str("spec", "node"), apiVersion: o.APIVersion,
-		mark: o.Annotation(annotationDisk), replaces: o.Annotation(annotationReplaces),
+		mark: o.Annotation(annotationDisk), chosen: o.Annotation(annotationChosen), replaces: o.Annotation(annotationReplaces),
 	}
 	if spec := o.Node.Get("spec"); spec != nil {
 		p.spec = *spec
@@ -152,6 +153,9 @@ func (s *set) object(p *pool) *krm.Object {
 	o := krm.Make(apiVersion, poolKind, s.Object.Namespace, p.name, d.F("spec", plain(spec)))
 	if p.mark != "" {
 		o.SetAnnotation(annotationDisk, p.mark)
+	}
+	if p.chosen != "" {
+		o.SetAnnotation(annotationChosen, p.chosen)
 	}
 	if p.replaces != "" {
 		o.SetAnnotation(annotationReplaces, p.replaces)

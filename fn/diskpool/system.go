@@ -17,6 +17,7 @@ const (
 	group      = "openebs.io"
 	poolKind   = "DiskPool"
 	nodeKind   = "Node"
+	agentKind  = "NodeInventory"
 	volumeKind = "PersistentVolume"
 	claimKind  = "PersistentVolumeClaim"
 	driver     = "io.openebs.csi-mayastor" // the CSI driver of Mayastor
@@ -25,6 +26,7 @@ const (
 // Keys that the system reads and writes.
 const (
 	annotationDisk     = "poolwright.io/disk"         // on a DiskPool: wwn=...,serial=...,size=<bytes>
+	annotationChosen   = "poolwright.io/chosen"       // on a DiskPool: why its node and its disk were chosen
 	annotationReplace  = "poolwright.io/replace"      // on a set: DiskPool/<name>[,...]
 	annotationReplaces = "poolwright.io/replaces"     // on a DiskPool: the name of the one that it takes the place of
 	annotationTags     = "openebs.io/allowed-bd-tags" // on a set: tags of BlockDevices that do not exclude them

@@ -30,13 +30,14 @@ const (
 
 // state is how a live object fares, in the words of its operator and in ours.
 type state struct {
-	phase  health.Phase
-	outage bool   // storage is down, not only at risk
-	reason string // one CamelCase word, "" for well
-	what   string // says it of the object
-	words  string // as the object says it itself: Ready, HEALTH_OK
-	note   string // more about this one
-	since  time.Time
+	phase   health.Phase
+	outage  bool   // storage is down, not only at risk
+	reason  string // one CamelCase word, "" for well
+	what    string // says it of the object
+	words   string // as the object says it itself: Ready, HEALTH_OK
+	note    string // more about this one
+	message string // all of it, where it is not one of several
+	since   time.Time
 }
 
 // stateOf reads the status of an object of any kind that a HyperCloudStorage becomes, or
@@ -188,9 +189,10 @@ func (c *liveCluster) fares() state {
 	case c.phase == "Failure" || c.state == "Error":
 		return is(health.Error, "Failed", "failed", c.message)
 	case c.created() && c.running == 0:
-		s.outage = true
+		s.outage, s.since = true, time.Time{}
 		return is(health.Error, "NoOSDs", "made, and has no OSD that runs", c.osdNote())
 	case c.created() && c.running < c.declared:
+		s.since = time.Time{} // the condition Ready tells of something else
 		return is(health.Error, "OSDsMissing", fmt.Sprintf("short of OSDs: %d of %d run", c.running, c.declared), c.osdNote())
 	case c.phase == "" && c.state == "":
 		return is(health.Progressing, "ClusterNotReady", "without a status, so that Rook has not looked at it yet", "")

@@ -66,7 +66,7 @@ func (Shared) Declare() Declaration {
 			{
 				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshotClass"}, Version: "v1",
 				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
-				Keep: "driver deletionPolicy",
+				Keep: "driver deletionPolicy parameters{clusterID}",
 			},
 			{
 				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshot"}, Version: "v1",
@@ -85,8 +85,8 @@ func (Shared) Declare() Declaration {
 			},
 			{
 				GroupKind: krm.GroupKind{Group: definitionGroup, Kind: "CustomResourceDefinition"}, Version: "v1",
-				Plural: "customresourcedefinitions", Cluster: true, Tells: TellsDefinitions,
-				Keep: "spec{versions{name served storage schema{openAPIV3Schema{properties{spec{properties@}}}}}}",
+				Plural: "customresourcedefinitions", Names: []string{"crd"}, Cluster: true, Tells: TellsDefinitions,
+				Keep: "spec{versions{name served storage schema{openAPIV3Schema{properties{spec{properties@}}}}}} status{conditions[type=Established]{type status reason}}",
 			},
 			{
 				GroupKind: krm.GroupKind{Kind: inventory.EventKind}, Version: "v1", Role: RoleFact,
