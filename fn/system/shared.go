@@ -64,6 +64,11 @@ func (Shared) Declare() Declaration {
 			},
 			{GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSINode"}, Version: "v1", Role: RoleFact, Plural: "csinodes", Cluster: true},
 			{
+				GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Version: "v1",
+				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
+				Keep: "status{readyReplicas conditions[type=Available]{type status reason lastTransitionTime}}",
+			},
+			{
 				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshotClass"}, Version: "v1",
 				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
 				Keep: "driver deletionPolicy parameters{clusterID}",
