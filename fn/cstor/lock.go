@@ -185,6 +185,21 @@ func (l *lock) unreserve(node string, disks []string) {
 	}
 }
 
+// forgetGivenUp takes out of the storage sets of planned pools what is not held for the
+// spec any more: this render has found that it is not wanted.
+func (l *lock) forgetGivenUp(in *input) {
+	for node, set := range l.sets {
+		if l.pool(node) != nil {
+			continue
+		}
+		for _, names := range set.devices {
+			l.unreserve(node, slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				return slices.ContainsFunc(in.disk(name).Holders(), func(h disk.Holder) bool { return h.Owner == in.owner && h.Source == disk.Lock })
+			}))
+		}
+	}
+}
+
 // rename calls a disk of a pool by another name.
 func (l *lock) rename(from, to string) {
 	delete(l.pooled, from)

@@ -51,6 +51,7 @@ func (c *nodeChoice) keep() {
 	if c.failed() {
 		return
 	}
+	c.holdLingering()
 	candidates, refused := c.allowedNodes(terms, dropped)
 	minimum, maximum := c.poolCounts(len(candidates))
 	if minimum == 0 {
@@ -80,6 +81,9 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 	for _, name := range c.lock.nodes {
 		m := c.newMember(name)
 		switch {
+		case m.node != nil && m.before == nil && c.stillOn(m.hostname) != "":
+			c.drop(m, dropped, c.stillOn(m.hostname))
+			continue
 		case m.node == nil && c.renamed(name) != nil && c.planOnly(m):
 			c.drop(m, dropped, "it is called "+c.renamed(name).Name+" now, and nothing is on it yet")
 			continue
@@ -263,7 +267,23 @@ func (c *nodeChoice) drop(m *member, dropped map[string]bool, why string) {
 	}
 }
 
-// free gives up the disks of a node that goes.
+// holdLingering keeps the disks of pools that went in an earlier run, and still live.
+func (c *nodeChoice) holdLingering() {
+	for node, set := range c.lock.sets {
+		if c.lock.known[node] {
+			continue
+		}
+		for _, names := range set.devices {
+			for _, name := range names {
+				if c.goes(node, name) {
+					c.lock.pooled[name] = true
+				}
+			}
+		}
+	}
+}
+
+// free gives up the disks of a node that goes, but for those of a pool that still lives.
 func (c *nodeChoice) free(m *member) {
 	var names []string
 	for _, r := range []role{data, cache, spare} {
@@ -271,7 +291,8 @@ func (c *nodeChoice) free(m *member) {
 	}
 	if m.before != nil {
 		names = append(names, m.before.Disks()...)
-		c.lock.unpool(m.before.Disks())
 	}
-	c.giveUp(m.name, slices.Clone(names))
+	names = slices.DeleteFunc(names, func(name string) bool { return c.goes(m.name, name) })
+	c.lock.unpool(names)
+	c.giveUp(m.name, names)
 }

@@ -153,14 +153,21 @@ func (c *nodeChoice) fill() {
 // refuseHost refuses a host for a new pool where one of this cluster is already, or will
 // be: that of a member, which has another name.
 func (c *nodeChoice) refuseHost(n *inventory.Node, member string) string {
-	switch p, i := c.lock.host(n.Hostname), c.live.instances[n.Hostname]; {
+	switch p := c.lock.host(n.Hostname); {
 	case p != nil:
 		return "the pool of node " + p.node + " is on its host"
 	case member != "":
 		return "node " + member + " of the plan has its host"
+	}
+	return c.stillOn(n.Hostname)
+}
+
+// stillOn says what of a pool that goes is still on a host, "" for nothing.
+func (c *nodeChoice) stillOn(hostname string) string {
+	switch i := c.live.instances[hostname]; {
 	case i != nil:
 		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
-	case c.live.pools[n.Hostname] != nil:
+	case c.live.pools[hostname] != nil:
 		return "a pool of the cluster that goes is still on it"
 	}
 	return ""
