@@ -136,11 +136,9 @@ func listEmpty(h *history, e event) string {
 	}
 }
 
-// nodeLost leaves every cluster a node. Known exception: with every node lost and consent,
-// the removal of a cluster and its being taken back go on by turns.
 func nodeLost(h *history, e event) string {
 	n := pick(h.cluster.Nodes, e.A)
-	if n == nil || h.isLast(n.Name) {
+	if n == nil {
 		return ""
 	}
 	lost := *n
@@ -152,15 +150,6 @@ func nodeLost(h *history, e event) string {
 		}
 	}
 	return "node " + lost.Name + " is lost"
-}
-
-// isLast reports whether a cluster has no other node left.
-func (h *history) isLast(node string) bool {
-	return slices.ContainsFunc(h.rendered, func(o *krm.Object) bool {
-		return o.Kind == "CStorClusterPlan" && !slices.ContainsFunc(o.Node.Seq("spec", "nodes"), func(n document.Node) bool {
-			return n.Str("name") != node && h.cluster.Node(n.Str("name")) != nil
-		})
-	})
 }
 
 func nodeBack(h *history, e event) string {
@@ -384,7 +373,7 @@ func selectorEdited(h *history, e event) string {
 func nodeConsent(h *history, e event) string {
 	s := pick(h.specs, e.A)
 	n := pick(append(slices.Clone(h.cluster.Nodes), h.lost...), e.B)
-	if n == nil || s.Groups > 1 {
+	if n == nil {
 		return ""
 	}
 	s.Consent = append(slices.Clone(s.Consent), "CStorClusterStorageSet/"+s.Name+"-"+n.Name)
@@ -393,7 +382,7 @@ func nodeConsent(h *history, e event) string {
 
 func clusterConsent(h *history, e event) string {
 	s := pick(h.specs, e.A)
-	if e.B%2 > 0 || s.Groups > 1 {
+	if e.B%2 > 0 {
 		return ""
 	}
 	s.Consent = append(slices.Clone(s.Consent), "CStorPoolCluster/"+s.Name)
@@ -415,11 +404,10 @@ func spareEdited(h *history, e event) string {
 	return fmt.Sprintf("%s wants %d spares", s.Name, s.Spare)
 }
 
-// grown raises minCount. Known exception: not while a pool may go, whose removal growth does
-// not wait for in the render after it.
+// grown raises minCount.
 func grown(h *history, e event) string {
 	s := pick(h.specs, e.A)
-	if s.Groups > 2 || len(s.Consent) > 0 {
+	if s.Groups > 2 {
 		return ""
 	}
 	s.Groups++

@@ -105,8 +105,13 @@ func (f *Function) ledger(pkg *classified, facts *inventory.Facts, given map[gri
 	ledger := disk.NewLedger(facts)
 	for _, owner := range pkg.owners {
 		for _, o := range pkg.lock[owner] {
-			holds := slices.DeleteFunc(f.holds(o), func(h disk.Hold) bool { return given[gripOf(owner, h)] })
-			ledger.Add(disk.Holder{Object: f.specRef(owner), Owner: owner, Source: disk.Lock}, holds)
+			for _, h := range f.holds(o) {
+				if given[gripOf(owner, h)] {
+					ledger.Named(h) // what it is known by stays known
+					continue
+				}
+				ledger.Add(disk.Holder{Object: f.specRef(owner), Owner: owner, Source: disk.Lock}, []disk.Hold{h})
+			}
 		}
 	}
 	for _, kind := range f.holding() {

@@ -62,7 +62,8 @@ func (c *nodeChoice) limitNodes(maximum int) {
 	if surplus <= 0 {
 		return
 	}
-	// Those that may go come first; a missing node is not known to be new.
+	// Those that may go come first, of them those that are missing; a missing node is not
+	// known to be new.
 	rank := make(map[*member]int, len(c.members))
 	for _, m := range c.members {
 		switch {
@@ -73,10 +74,16 @@ func (c *nodeChoice) limitNodes(maximum int) {
 			rank[m] = 2
 		}
 	}
+	present := func(m *member) int {
+		if c.isPresent(m.name) {
+			return 1
+		}
+		return 0
+	}
 	newest := slices.Clone(c.members)
 	slices.SortStableFunc(newest, func(a, b *member) int {
 		if rank[a] != rank[b] || a.node == nil || b.node == nil {
-			return cmp.Or(rank[a]-rank[b], cmp.Compare(a.name, b.name))
+			return cmp.Or(rank[a]-rank[b], present(a)-present(b), cmp.Compare(a.name, b.name))
 		}
 		return -place.Oldest(a.node, b.node)
 	})
@@ -95,6 +102,9 @@ func (c *nodeChoice) limitNodes(maximum int) {
 		c.letGo(m, gone, true, "it "+why)
 	}
 	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
+	if len(gone) > 0 {
+		c.checkSomePresent()
+	}
 }
 
 // isNewest reports whether a member is one of so many newest ones.
