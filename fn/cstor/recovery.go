@@ -148,18 +148,11 @@ func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Ver
 // is not known of it.
 func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
-	switch {
-	case r.allowed(node, host):
-		return
-	case why != "" && len(p.Data.Disks()) < r.cfg.Spec.DiskConfig.GroupSize:
-		r.report(finding.Warning, "claims-left", "",
-			"block devices on node %s are claimed for the cluster, too few for a pool: %s; if a pool lives there, restore it in rendered/ from Git", node, finding.Names(p.Data.Disks()))
-		return
+	lost := func(name string) bool { return !r.lock.pooled[name] }
+	if r.allowed(node, host) || !slices.ContainsFunc(p.Disks(), lost) {
+		return // or it is that of another host, which has changed its label
 	}
 	if why == "" {
-		if len(p.Disks()) == 0 || !slices.ContainsFunc(p.Disks(), func(name string) bool { return !r.lock.pooled[name] }) {
-			return // it is that of another host, which has changed its label
-		}
 		why = r.keptOut(node, p)
 	}
 	if why != "" {
