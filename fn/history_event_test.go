@@ -474,15 +474,14 @@ func (h *history) renderedOf(kind string, i int) *krm.Object {
 	return nil
 }
 
-// swappedByHand puts a disk into a pool that is nobody's. Known exception: a spare, or the
-// disk of another config's pool that is not applied yet, gets two uses by it.
+// swappedByHand puts a disk into a pool, whosever it is.
 func swappedByHand(h *history, e event) string {
 	o := h.renderedOf(pool.ClusterKind, e.A)
 	if o == nil {
 		return ""
 	}
 	old, now := pick(pool.DecodeCluster(o).Disks(), e.B), pick(h.cluster.Devices, e.C)
-	if old == nil || now == nil || slices.ContainsFunc(h.uses(h.rendered), func(u diskUse) bool { return u.serial == h.serial(now.Name) }) {
+	if old == nil || now == nil {
 		return ""
 	}
 	h.edit(o, strings.ReplaceAll(string(o.Raw), "blockDeviceName: "+*old+"\n", "blockDeviceName: "+now.Name+"\n"))

@@ -167,6 +167,11 @@ func (l *lock) removePool(p *nodePool) {
 	l.pools = slices.DeleteFunc(l.pools, func(o *nodePool) bool { return o == p })
 	delete(l.poolOf, p.node)
 	l.unpool(p.Disks())
+	for _, other := range l.pools { // a person may have put a disk into two
+		for _, name := range other.Disks() {
+			l.pooled[name] = true
+		}
+	}
 }
 
 // unpool notes that disks are in no pool any more.
