@@ -113,17 +113,17 @@ KUBERNETES    := v1.36.3
 KUBE_VERSION  := k8s.io/component-base/version
 
 .PHONY: control-plane
-control-plane: bin/etcd bin/kube-apiserver bin/kube-controller-manager ## Build the Kubernetes API server that tests run
+control-plane: bin/etcd bin/kube-apiserver bin/kube-controller-manager bin/kubectl ## Build the Kubernetes API server that tests run, and kubectl
 
 bin/etcd: $(CONTROL_PLANE)/etcd/go.mod
 	@echo "building etcd for the tests: a minute, the first time only"
 	cd $(CONTROL_PLANE)/etcd && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$(CURDIR)/$@" go.etcd.io/etcd/server/v3
 
-bin/kube-%: $(CONTROL_PLANE)/kubernetes/go.mod
+bin/kube%: $(CONTROL_PLANE)/kubernetes/go.mod
 	@echo "building $(@F) $(KUBERNETES) for the tests, from its Go modules: some minutes, the first time only"
 	cd $(CONTROL_PLANE)/kubernetes && CGO_ENABLED=0 go build -trimpath \
 	  -ldflags "-s -w -X $(KUBE_VERSION).gitVersion=$(KUBERNETES) -X $(KUBE_VERSION).gitMajor=1 -X $(KUBE_VERSION).gitMinor=36" \
-	  -o "$(CURDIR)/$@" k8s.io/kubernetes/cmd/kube-$*
+	  -o "$(CURDIR)/$@" k8s.io/kubernetes/cmd/kube$*
 
 bin/kustomize-controller: test/engines/flux/controller/go.mod
 	@echo "building Flux's kustomize-controller for the tests: some minutes, the first time only"

@@ -132,10 +132,10 @@ func isList(o *krm.Object, fact bool) bool {
 	switch {
 	case o.APIVersion == "v1" && o.Kind == "List":
 		return true
-	case !strings.HasSuffix(o.Kind, "List"), o.Kind == "ResourceList", items == nil, items.Kind != document.Seq:
+	case !strings.HasSuffix(o.Kind, "List"), o.Kind == "ResourceList", items == nil, items.Kind() != document.Seq:
 		return false
 	}
-	return fact || !slices.ContainsFunc(items.Items, func(n document.Node) bool { return n.Str("apiVersion") == "" || n.Str("kind") == "" })
+	return fact || !slices.ContainsFunc(items.Items(), func(n document.Node) bool { return n.Str("apiVersion") == "" || n.Str("kind") == "" })
 }
 
 func (c *classified) isSpec(o *krm.Object) bool { return c.kinds.IsSpec(o.GroupKind()) }

@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -37,9 +39,13 @@ func gripOf(owner string, h disk.Hold) grip {
 // it, so that no later render finds it free first.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	given := map[grip]bool{}
+	held := pkg.held(left, facts)
 	for {
 		ledger := pkg.function.ledger(pkg.classified, facts, given)
-		outputs := pkg.choose(system.Input{Facts: facts, Disks: ledger, Held: pkg.held(left)}, selected)
+		outputs := pkg.choose(system.Input{
+			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
+			Manifests: pkg.manifests(), Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
+		}, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
 			return outputs // nothing is written
 		}
@@ -51,7 +57,7 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 	}
 }
 
-func (pkg *prepared) choose(in system.Input, selected []*system.Spec) []output {
+func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) []output {
 	systems := pkg.function.systems
 	renderings := make([]system.Rendering, len(systems))
 	for i := range systems {
@@ -63,11 +69,30 @@ func (pkg *prepared) choose(in system.Input, selected []*system.Spec) []output {
 	var outputs []output
 	for i := range systems {
 		specs := systems[i].of(selected)
+		if follower, follows := renderings[i].(system.Follower); follows {
+			follower.Follow(followed(outputs, left))
+		}
 		for j, out := range renderings[i].Choose() {
 			outputs = append(outputs, output{out, &systems[i], specs[j]})
 		}
 	}
 	return outputs
+}
+
+// followed are the specs that chose, and those that are left as they are.
+func followed(outputs []output, left []*system.Spec) []system.Followed {
+	all := make([]system.Followed, 0, len(outputs)+len(left))
+	for _, o := range outputs {
+		all = append(all, system.Followed{Spec: o.spec, Output: o.Output})
+	}
+	for _, spec := range left {
+		out := system.Output{}
+		for _, o := range spec.Before {
+			out.Objects = append(out.Objects, gitops.Object{Object: o})
+		}
+		all = append(all, system.Followed{Spec: spec, Output: out})
+	}
+	return all
 }
 
 // abandoned lists the disks that the lock of a spec holds, and that are in what is rendered

@@ -28,15 +28,26 @@ func (f *Function) Process(rl *krm.ResourceList) []finding.Finding {
 	located := false
 	for _, o := range rl.Items {
 		located = located || o.Path != ""
+	}
+	p.Partial = !located
+	for _, o := range rl.Items {
 		if o.Owner() != "" && !isFact(f.kinds, o) {
 			p.Output = append(p.Output, o)
 		} else {
 			p.Objects = append(p.Objects, o)
 		}
 	}
+	if !located {
+		if findings := apartWithoutLock(p.Output); len(findings) > 0 {
+			return findings
+		}
+	}
 	result := f.Render(p)
 	if finding.Failed(result.Findings) {
 		return result.Findings
+	}
+	if !located {
+		result.Objects = together(result.Objects)
 	}
 	wanted := make(map[krm.ID]*krm.Object, len(result.Objects))
 	for _, r := range result.Objects {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -50,7 +52,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 		}
 		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object}
 		old := before[id]
-		if other := r.pkg.others[id]; other != nil {
+		if other := r.pkg.others[id]; other != nil && !o.Copy {
 			r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Object.Ref)
 			continue
 		}
@@ -119,8 +121,16 @@ func (r *reconciler) keepAll(spec *krm.Object, before []*krm.Object) {
 			r.report(spec, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Ref)
 			continue
 		}
-		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml", Object: o}, spec: spec}
+		r.wanted[o.ID()] = wanted{Rendered: Rendered{Path: keptPath(spec, o), Object: o}, spec: spec}
 	}
+}
+
+// keptPath is where an object of the output stays: in its level, if it has one.
+func keptPath(spec, o *krm.Object) string {
+	if path.Dir(path.Dir(o.Path)) == folder(spec) {
+		return o.Path
+	}
+	return folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml"
 }
 
 // checkOrphans looks for output whose spec is gone. With one spec as
@@ -134,9 +144,13 @@ func (r *reconciler) checkOrphans() {
 			r.keepAll(spec, objects)
 			continue
 		}
-		consent := ""
+		consent, removal := "", ""
 		if kind, found := r.pkg.kinds.Find(id.GroupKind()); found && kind.Role == system.RoleSpec {
-			consent = kind.Whole + "/" + id.Name
+			consent, removal = kind.Whole+"/"+id.Name, kind.Removal
+			if r.pkg.lapses(owner) {
+				r.lapse(owner, id, objects)
+				continue
+			}
 		}
 		if consent != "" && slices.ContainsFunc(objects, func(o *krm.Object) bool {
 			return slices.Contains(system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Unmatched(), consent)
@@ -147,8 +161,44 @@ func (r *reconciler) checkOrphans() {
 		if consent != "" {
 			remedy = fmt.Sprintf("put the spec back, delete this output too, or annotate it with %s: %s", krm.AnnotationAllowRemoval, consent)
 		}
+		if removal != "" {
+			remedy += "; " + removal
+		}
 		r.report(objects[0], "orphan", "its spec %s is gone; %s", owner, remedy)
 	}
+}
+
+// lapses reports whether the output of a spec may go after it without consent.
+func (c *classified) lapses(owner string) bool {
+	id, _ := krm.ParseOwner(owner)
+	kind, found := c.kinds.Find(id.GroupKind())
+	return found && kind.Lapses && !slices.ContainsFunc(c.lock[owner], c.kinds.Stateful)
+}
+
+// usedClass is the first class among objects that is used, and by what; nil for none.
+func usedClass(facts *inventory.Facts, objects []*krm.Object) (o *krm.Object, user string) {
+	for _, o := range objects {
+		if o.GroupKind() == class.Kind() {
+			if user = class.UserOf(facts, o.Name); user != "" {
+				return o, user
+			}
+		}
+	}
+	return nil, ""
+}
+
+// lapse lets the output of a spec that is gone go, too, of which nothing holds data. While
+// one of its classes is used, all of it stays.
+func (r *reconciler) lapse(owner string, id krm.ID, objects []*krm.Object) {
+	o, user := usedClass(r.facts, objects)
+	f := finding.Finding{Severity: finding.Info, Rule: "removed", Object: objects[0].Ref, Pos: objects[0].At()}
+	f.Message = fmt.Sprintf("its spec %s is gone, and so it is no longer rendered, nor what was rendered with it; nothing is lost with them", owner)
+	if o != nil {
+		r.keepAll(&krm.Object{Ref: finding.Ref{APIVersion: id.Group + "/", Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}}, objects)
+		f = finding.Finding{Severity: finding.Warning, Rule: "class-used", Object: o.Ref, Pos: o.At()}
+		f.Message = fmt.Sprintf("its spec %s is gone; it is kept, with what was rendered with it, while it is used: %s", owner, user)
+	}
+	r.findings = append(r.findings, f)
 }
 
 // check holds what is newly written against its definition, as input is.
@@ -180,30 +230,22 @@ func (r *reconciler) report(o *krm.Object, rule, format string, args ...any) {
 // item came from.
 func sameContent(old, wanted *krm.Object) bool {
 	meta := old.Node.Get("metadata", "annotations")
-	if meta == nil || !slices.ContainsFunc(meta.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) }) {
+	if meta == nil || !slices.ContainsFunc(meta.Fields(), func(f document.Field) bool { return krm.ToolAnnotation(f.Key) }) {
 		return document.Equal(old.Node, wanted.Node)
 	}
 	node := clone(*old.Node, "metadata", "annotations")
 	stripped := node.Get("metadata", "annotations")
-	stripped.Fields = slices.DeleteFunc(stripped.Fields, func(f document.Field) bool { return toolAnnotation(f.Key) })
+	stripped.SetFields(slices.DeleteFunc(stripped.Fields(), func(f document.Field) bool { return krm.ToolAnnotation(f.Key) }))
 	return document.Equal(&node, wanted.Node)
 }
 
 // clone copies the maps along a path, so that they can be changed.
 func clone(n document.Node, path ...string) document.Node {
-	n.Fields = slices.Clone(n.Fields)
+	n = n.Copy()
 	if len(path) > 0 {
 		if f := n.Field(path[0]); f != nil {
 			f.Value = clone(f.Value, path[1:]...)
 		}
 	}
 	return n
-}
-
-func toolAnnotation(key string) bool {
-	switch key {
-	case "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id", "config.kubernetes.io/origin":
-		return true
-	}
-	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
 }

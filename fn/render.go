@@ -33,6 +33,7 @@ type Package struct {
 	Output  []*krm.Object // what the output folder holds: the lock
 	Config  *krm.Object   // the functionConfig, or nil
 	Live    []*krm.Object // what a cluster has now, in the place of the facts among Objects; nil for those
+	Partial bool          // there may be more manifests than these: items of kustomize, or one file of a folder
 }
 
 // Rendered is one object of the output and its file, relative to the output
@@ -68,11 +69,12 @@ type prepared struct {
 	specs    []*system.Spec
 	policy   policy
 	live     []*krm.Object // facts of a cluster; nil for those of the package
+	part     bool          // there may be more manifests
 }
 
 // prepare classifies the objects and completes the specs.
 func (f *Function) prepare(p Package) *prepared {
-	pkg := &prepared{classified: classify(p, f.kinds, f.schemas.Kinds()), function: f, live: p.Live}
+	pkg := &prepared{classified: classify(p, f.kinds, f.schemas.Kinds()), function: f, live: p.Live, part: p.Partial}
 	for _, o := range pkg.classified.specs {
 		if size := sizeOf(o); size > MaxSpec {
 			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, MaxSpec)
@@ -185,10 +187,14 @@ func (pkg *prepared) selected() (selected, left []*system.Spec) {
 // held lists the manifests that no spec renders now, sorted: what people wrote
 // themselves, and the output of specs that are left as they are or not seen. What
 // they use is not free.
-func (pkg *prepared) held(left []*system.Spec) []*krm.Object {
-	held := slices.Collect(maps.Values(pkg.others))
+func (pkg *prepared) held(left []*system.Spec, facts *inventory.Facts) []*krm.Object {
+	held := pkg.manifests()
 	for _, owner := range pkg.ownersWithoutSpec() {
-		held = append(held, pkg.lock[owner]...)
+		objects := pkg.lock[owner]
+		if used, _ := usedClass(facts, objects); used == nil && !pkg.partial && pkg.lapses(owner) {
+			continue
+		}
+		held = append(held, objects...)
 	}
 	for _, spec := range left {
 		held = append(held, spec.Before...)
@@ -199,8 +205,13 @@ func (pkg *prepared) held(left []*system.Spec) []*krm.Object {
 	return held
 }
 
+// manifests lists what people wrote themselves, sorted.
+func (pkg *prepared) manifests() []*krm.Object {
+	return slices.SortedFunc(maps.Values(pkg.others), func(a, b *krm.Object) int { return a.ID().Compare(b.ID()) })
+}
+
 func (pkg *prepared) completePolicy() policy {
-	defaults := policy{Policy: gitops.Policy{Engine: "all", Protection: "confirm", Intermediates: "local"}}
+	defaults := policy{Policy: gitops.Policy{Engine: "all", Protection: "confirm", Intermediates: "local", Order: "levels"}}
 	if pkg.config == nil {
 		return defaults
 	}
@@ -242,7 +253,10 @@ func protect(spec *system.Spec, out *system.Output, declared *system.Declaration
 	for i := range out.Objects {
 		o := &out.Objects[i]
 		kind, _ := declared.Kind(o.GroupKind())
-		o.Stateful, o.Intermediate = declared.Stateful(o.Object), kind.Role == system.RoleLock
+		if !o.Copy { // of a copy the system says it
+			o.Stateful = declared.Stateful(o.Object)
+		}
+		o.Intermediate = kind.Role == system.RoleLock
 		o.SetLabel(krm.LabelManagedBy, krm.ManagedBy)
 		o.SetAnnotation(krm.AnnotationOwner, spec.Object.OwnerKey())
 		policy.Annotate(*o)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -26,16 +27,45 @@ func (f *Function) Facts(objects []*krm.Object, all bool) ([]*krm.Object, []find
 // to disks: everything, or what root has to do with.
 func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 	index := inventory.New(facts)
+	ledger := f.ledger(&classified{}, index, nil)
 	var trees []*health.Tree
 	for i := range f.systems {
 		if s := &f.systems[i]; root == (krm.ID{}) || slices.Contains(s.Roots, root.GroupKind()) {
-			trees = append(trees, s.Tree(index, root)...)
+			trees = append(trees, s.Tree(index, ledger, root)...)
 		}
 	}
 	if root != (krm.ID{}) && len(trees) > 1 {
-		return []*health.Tree{joined(trees)}
+		trees = []*health.Tree{joined(trees)}
+	}
+	for _, t := range trees {
+		addHolders(t, index, ledger)
 	}
 	return trees
+}
+
+// addHolders says of each disk that its own system knows no user of who holds it by what
+// lives, where that does not hang on it.
+func addHolders(t *health.Tree, facts *inventory.Facts, ledger *disk.Ledger) {
+	for _, child := range t.Children {
+		addHolders(child, facts, ledger)
+	}
+	if !t.Unused || len(t.Children) > 0 {
+		return
+	}
+	on := ledger.Device(t.Object.Namespace, t.Object.Name)
+	notes := []string{t.Note}
+	for _, h := range on.Holders() {
+		notes = append(notes, "held by "+h.Object.String())
+	}
+	for _, v := range facts.VolumesOn(on.Device) {
+		if v.Path != "" { // that of a cloud is shown where its claim is
+			notes = append(notes, "is PersistentVolume "+v.Name)
+		}
+	}
+	if len(notes) == 1 {
+		notes = append(notes, "in no pool")
+	}
+	t.Note = strings.TrimPrefix(strings.Join(notes, ", "), ", ")
 }
 
 // joined is one tree of what several systems hang on one object.

@@ -16,18 +16,23 @@ func (p *pass) canonical(s *shape, at *place) document.Node {
 	out := *n
 	switch s.sort {
 	case object:
-		if n.Kind == document.Map {
+		switch {
+		case n.Kind() == document.Map:
 			p.canonicalObject(s, at, &out)
+		case n.Kind() == document.Scalar && s.short != "":
+			p.canonicalShort(s, at, &out)
 		}
 	case list:
 		switch {
-		case n.Kind == document.Map && s.mapform:
+		case n.Kind() == document.Map && s.single:
+			p.canonicalSingle(s, at, &out)
+		case n.Kind() == document.Map && s.mapform:
 			p.canonicalMapForm(at, &out)
-		case n.Kind == document.Seq:
-			out.Items = make([]document.Node, len(n.Items))
-			for i := range n.Items {
+		case n.Kind() == document.Seq:
+			out.SetItems(make([]document.Node, len(n.Items())))
+			for i := range n.Items() {
 				item := at.item(i)
-				out.Items[i] = p.canonical(s.elem, &item)
+				out.Items()[i] = p.canonical(s.elem, &item)
 			}
 		}
 	case whole, number:
@@ -37,7 +42,7 @@ func (p *pass) canonical(s *shape, at *place) document.Node {
 			out.Quoted = true
 		}
 	case quantity:
-		if _, isBool := n.Bool(); n.Kind == document.Scalar && !isBool {
+		if _, isBool := n.Bool(); n.Kind() == document.Scalar && !isBool {
 			out.Quoted = true
 		}
 	}
@@ -45,11 +50,11 @@ func (p *pass) canonical(s *shape, at *place) document.Node {
 }
 
 func (p *pass) canonicalObject(s *shape, at *place, out *document.Node) {
-	out.Fields = make([]document.Field, 0, len(at.node.Fields))
+	out.SetFields(make([]document.Field, 0, len(at.node.Fields())))
 	var old []document.Field
-	for i := range at.node.Fields {
-		f := at.node.Fields[i]
-		if f.Value.Kind == document.Null {
+	for i := range at.node.Fields() {
+		f := at.node.Fields()[i]
+		if f.Value.Kind() == document.Null {
 			continue // a key without a value is as good as no key
 		}
 		if s.alias(f.Key) != nil {
@@ -73,28 +78,28 @@ func (p *pass) canonicalField(s *shape, in place, key string, out *document.Node
 	}
 	// A form of which no line is filled in is as good as none, unless to be
 	// there is all that it has to say.
-	if in.node.Kind == document.Map && isBlank(in.node) && (fs == nil || !fs.presence) && (known == nil || !known.required) {
+	if in.node.Kind() == document.Map && isBlank(in.node) && (fs == nil || !fs.presence) && (known == nil || !known.required) {
 		return
 	}
 	if fs == nil {
-		out.Fields = append(out.Fields, document.Field{Key: key, Off: in.keyOff, Value: *in.node})
+		out.SetFields(append(out.Fields(), document.Field{Key: key, Off: in.keyOff, Value: *in.node}))
 		return
 	}
 	v := p.canonical(fs, &in)
-	out.Fields = append(out.Fields, document.Field{Key: key, Off: in.keyOff, Value: v})
+	out.SetFields(append(out.Fields(), document.Field{Key: key, Off: in.keyOff, Value: v}))
 }
 
 // isBlank reports whether a value consists of keys without values.
 func isBlank(n *document.Node) bool {
-	if n.Kind != document.Map {
-		return n.Kind == document.Null
+	if n.Kind() != document.Map {
+		return n.Kind() == document.Null
 	}
-	for i := range n.Fields {
-		if !isBlank(&n.Fields[i].Value) {
+	for i := range n.Fields() {
+		if !isBlank(&n.Fields()[i].Value) {
 			return false
 		}
 	}
-	return len(n.Fields) > 0
+	return len(n.Fields()) > 0
 }
 
 // canonicalAlias moves a field with an old name to where it belongs.
@@ -106,14 +111,14 @@ func (p *pass) canonicalAlias(s *shape, at *place, out *document.Node, f *docume
 	for _, key := range a.new[:len(a.new)-1] {
 		next := into.Field(key)
 		if next == nil {
-			into.Fields = append(into.Fields, document.Field{Key: key, Off: f.Off,
-				Value: document.Node{Kind: document.Map, Off: f.Off}})
+			into.SetFields(append(into.Fields(), document.Field{Key: key, Off: f.Off,
+				Value: document.Object().At(f.Off)}))
 			next = into.Field(key)
 		}
 		into, shape = &next.Value, shape.field(key).shape
 	}
 	last := a.new[len(a.new)-1]
-	if into.Kind != document.Map {
+	if into.Kind() != document.Map {
 		return // reported as what it is
 	}
 	if into.Field(last) != nil {
@@ -124,9 +129,9 @@ func (p *pass) canonicalAlias(s *shape, at *place, out *document.Node, f *docume
 		}, oldPath, f.Off)
 		return
 	}
-	before := len(into.Fields)
+	before := len(into.Fields())
 	p.canonicalField(shape, at.field(f), last, into)
-	if len(into.Fields) == before {
+	if len(into.Fields()) == before {
 		return
 	}
 	newPath := at.path()
@@ -144,14 +149,14 @@ func (p *pass) canonicalAlias(s *shape, at *place, out *document.Node, f *docume
 
 // canonicalMapForm turns path: value into {key: path, operator: In, values: [value]}.
 func (p *pass) canonicalMapForm(at *place, out *document.Node) {
-	out.Kind, out.Fields, out.Items = document.Seq, nil, nil
-	for i := range at.node.Fields {
-		f := &at.node.Fields[i]
-		if f.Value.Kind == document.Null {
+	out.SetItems(nil)
+	for i := range at.node.Fields() {
+		f := &at.node.Fields()[i]
+		if f.Value.Kind() == document.Null {
 			continue
 		}
-		values := document.Node{Kind: document.Seq, Off: f.Value.Off, Items: []document.Node{f.Value}}
-		if f.Value.Kind == document.Seq {
+		values := document.List(f.Value).At(f.Value.Off)
+		if f.Value.Kind() == document.Seq {
 			values = f.Value
 		}
 		key := document.Text(f.Key)
@@ -163,19 +168,49 @@ func (p *pass) canonicalMapForm(at *place, out *document.Node) {
 		)
 		item.Off = f.Off
 		path := at.path()
-		made := fmt.Sprintf("%s[%d]", path, len(out.Items))
+		made := fmt.Sprintf("%s[%d]", path, len(out.Items()))
 		written := path + step(f.Key, path == "")
 		p.renamed = append(p.renamed, renaming{made, written}, renaming{made + ".key", written})
-		if f.Value.Kind != document.Seq {
+		if f.Value.Kind() != document.Seq {
 			p.renamed = append(p.renamed, renaming{made + ".values[0]", written})
 		}
-		out.Items = append(out.Items, item)
+		out.Add(item)
 	}
+}
+
+// canonicalShort turns the text in the place of an object into the field that it stands
+// for.
+func (p *pass) canonicalShort(s *shape, at *place, out *document.Node) {
+	whole := document.Object(document.Field{Key: s.short, Off: at.node.Off, Value: *at.node})
+	whole.Off = at.node.Off
+	p.renamed = append(p.renamed, renaming{at.child(s.short), at.path()})
+	in := *at
+	in.node = &whole
+	*out = whole
+	p.canonicalObject(s, &in, out)
+}
+
+// canonicalSingle turns one item into a list of it.
+func (p *pass) canonicalSingle(s *shape, at *place, out *document.Node) {
+	list := document.List(*at.node)
+	list.Off = at.node.Off
+	path := at.path()
+	p.report(finding.Finding{
+		Severity: finding.Info,
+		Rule:     "single",
+		Message:  `is one entry where a list is meant; it is read as a list of one, begin it with "- "`,
+	}, path, at.keyOff)
+	p.renamed = append(p.renamed, renaming{path + "[0]", path})
+	in := *at
+	in.node = &list
+	item := in.item(0)
+	*out = list
+	out.SetItems([]document.Node{p.canonical(s.elem, &item)})
 }
 
 // canonicalNumber reads a number that was written as text.
 func (p *pass) canonicalNumber(s *shape, at *place, out *document.Node) {
-	if out.Kind != document.Scalar || !out.Quoted {
+	if out.Kind() != document.Scalar || !out.Quoted {
 		return
 	}
 	plain := *out
@@ -189,9 +224,9 @@ func (p *pass) canonicalNumber(s *shape, at *place, out *document.Node) {
 	p.report(finding.Finding{
 		Severity: finding.Info,
 		Rule:     "number",
-		Message:  fmt.Sprintf("%q is text; it is read as the number, write it without quotes", plain.Value),
-		Current:  plain.Value,
-		Proposed: plain.Value,
+		Message:  fmt.Sprintf("%q is text; it is read as the number, write it without quotes", plain.Value()),
+		Current:  plain.Value(),
+		Proposed: plain.Value(),
 	}, at.path(), plain.Off)
 }
 

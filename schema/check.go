@@ -20,27 +20,27 @@ func (p *pass) check(s *shape, at *place) {
 	switch s.sort {
 	case anything:
 	case object:
-		if n.Kind != document.Map {
+		if n.Kind() != document.Map {
 			p.wrongSort(s, at)
 			return
 		}
 		p.checkObject(s, at)
 	case list:
-		if n.Kind != document.Seq {
+		if n.Kind() != document.Seq {
 			p.wrongSort(s, at)
 			return
 		}
-		if s.nonempty != "" && len(n.Items) == 0 {
+		if s.nonempty != "" && len(n.Items()) == 0 {
 			p.isEmpty(s, at)
 		}
-		p.checkMost(s, at, len(n.Items))
+		p.checkMost(s, at, len(n.Items()))
 		item := p.below(at)
-		for i := range n.Items {
+		for i := range n.Items() {
 			*item = at.item(i)
 			p.check(s.elem, item)
 		}
 	default:
-		if n.Kind != document.Scalar {
+		if n.Kind() != document.Scalar {
 			p.wrongSort(s, at)
 			return
 		}
@@ -50,10 +50,10 @@ func (p *pass) check(s *shape, at *place) {
 
 func (p *pass) checkObject(s *shape, at *place) {
 	n := at.node
-	if s.nonempty != "" && len(n.Fields) == 0 {
+	if s.nonempty != "" && len(n.Fields()) == 0 {
 		p.isEmpty(s, at)
 	}
-	p.checkMost(s, at, len(n.Fields))
+	p.checkMost(s, at, len(n.Fields()))
 	for i := range s.fields {
 		if f := &s.fields[i]; f.required && n.Field(f.name) == nil {
 			p.report(finding.Finding{
@@ -63,8 +63,8 @@ func (p *pass) checkObject(s *shape, at *place) {
 		}
 	}
 	in := p.below(at)
-	for i := range n.Fields {
-		*in = at.field(&n.Fields[i])
+	for i := range n.Fields() {
+		*in = at.field(&n.Fields()[i])
 		if f := s.field(in.key); f != nil {
 			if f.unsupported == "" {
 				p.check(f.shape, in)
@@ -116,9 +116,9 @@ func (p *pass) checkMost(s *shape, at *place, count int) {
 func (p *pass) wrongSort(s *shape, at *place) {
 	message := "must be " + s.wanted() + ", not " + described(at.node)
 	switch {
-	case at.node.Kind == document.Null:
+	case at.node.Kind() == document.Null:
 		message = "is empty; write " + s.wanted() + ", or remove it"
-	case s.sort == list && at.node.Kind == document.Map:
+	case s.sort == list && at.node.Kind() == document.Map:
 		message += `; begin each item with "- "`
 	}
 	p.wrong(at, finding.Finding{Rule: "type", Message: message})
@@ -156,9 +156,10 @@ func (p *pass) checkScalar(s *shape, at *place) {
 
 func (p *pass) wrongType(s *shape, at *place) {
 	f := finding.Finding{Rule: "type", Message: "must be " + s.wanted() + ", not " + described(at.node)}
-	if _, ok := (&document.Node{Kind: document.Scalar, Value: at.node.Value}).Bool(); ok && s.sort == truth {
+	bare := document.Plain(at.node.Value())
+	if _, ok := bare.Bool(); ok && s.sort == truth {
 		f.Message += "; write it without quotes"
-		f.Proposed = at.node.Value
+		f.Proposed = at.node.Value()
 	}
 	p.wrong(at, f)
 }
@@ -181,7 +182,7 @@ func (p *pass) checkBounds(s *shape, at *place, f float64) {
 	default:
 		wanted = "at most " + s.max.text
 	}
-	p.wrong(at, finding.Finding{Rule: "bound", Message: "must be " + wanted + ", not " + at.node.Value})
+	p.wrong(at, finding.Finding{Rule: "bound", Message: "must be " + wanted + ", not " + at.node.Value()})
 }
 
 func (p *pass) checkText(s *shape, at *place) {
@@ -194,24 +195,24 @@ func (p *pass) checkText(s *shape, at *place) {
 	case (isFloat || isBool) && !s.numeral:
 		p.wrong(at, finding.Finding{
 			Rule:     "type",
-			Message:  fmt.Sprintf("must be text, not %s; put it in quotes: %q", described(n), n.Value),
-			Proposed: strconv.Quote(n.Value),
+			Message:  fmt.Sprintf("must be text, not %s; put it in quotes: %q", described(n), n.Value()),
+			Proposed: strconv.Quote(n.Value()),
 		})
-	case s.tooLong(n.Value):
+	case s.tooLong(n.Value()):
 		p.wrong(at, finding.Finding{
 			Rule:    "length",
-			Message: fmt.Sprintf("%s has %d characters; write at most %d", shown(n.Value), utf8.RuneCountInString(n.Value), s.maxLen),
+			Message: fmt.Sprintf("%s has %d characters; write at most %d", shown(n.Value()), utf8.RuneCountInString(n.Value()), s.maxLen),
 		})
-	case !s.fits(n.Value):
+	case !s.fits(n.Value()):
 		p.wrong(at, finding.Finding{
 			Rule:    "pattern",
-			Message: "must be " + s.wanted() + ", not " + shown(n.Value),
+			Message: "must be " + s.wanted() + ", not " + shown(n.Value()),
 		})
 	}
 }
 
 func (p *pass) checkEnum(s *shape, at *place) {
-	value := at.node.Value
+	value := at.node.Value()
 	for _, e := range s.enum {
 		if e == value {
 			return
@@ -299,7 +300,7 @@ func (s *shape) bounds() string {
 
 // described says what a value is, for "must be ..., not ...".
 func described(n *document.Node) string {
-	switch n.Kind {
+	switch n.Kind() {
 	case document.Map:
 		return "a mapping"
 	case document.Seq:
@@ -307,13 +308,13 @@ func described(n *document.Node) string {
 	case document.Null:
 		return "nothing"
 	}
-	if _, ok := n.Float(); ok || !n.Quoted && n.Value != "" && strings.Trim(n.Value, "0123456789") == "" {
-		return "the number " + n.Value // also one that is too large to hold
+	if _, ok := n.Float(); ok || !n.Quoted && n.Value() != "" && strings.Trim(n.Value(), "0123456789") == "" {
+		return "the number " + n.Value() // also one that is too large to hold
 	}
 	if _, ok := n.Bool(); ok {
-		return "the boolean " + n.Value
+		return "the boolean " + n.Value()
 	}
-	return "the text " + shown(n.Value)
+	return "the text " + shown(n.Value())
 }
 
 // shown quotes a value, cut to a length that fits a line.

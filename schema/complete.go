@@ -31,7 +31,7 @@ func (s *Schemas) Complete(where Locate, ref finding.Ref, n *document.Node) ([]b
 	}
 	p := &pass{where: where, ref: ref, shape: d.shape}
 	if n == nil {
-		n = &document.Node{Kind: document.Map, Off: document.NoOffset}
+		n = new(document.Object())
 	}
 	at := rootPlace(n)
 	root := p.canonical(d.shape, &at)
@@ -124,17 +124,17 @@ func (s *Schemas) evaluate(d *definition, p *pass, root *document.Node) []byte {
 func (p *pass) judge(s *shape, at *place, value cue.Value) {
 	switch {
 	case at.node.Off == stoodIn:
-	case s.sort == list && at.node.Kind == document.Seq:
-		for i := range at.node.Items {
+	case s.sort == list && at.node.Kind() == document.Seq:
+		for i := range at.node.Items() {
 			item := at.item(i)
 			p.judge(s.elem, &item, value.LookupPath(cue.MakePath(cue.Index(i))))
 		}
-	case s.sort == object && at.node.Kind == document.Map:
+	case s.sort == object && at.node.Kind() == document.Map:
 		for i := range s.rules {
 			p.judgeRule(&s.rules[i], at, value)
 		}
-		for i := range at.node.Fields {
-			in := at.field(&at.node.Fields[i])
+		for i := range at.node.Fields() {
+			in := at.field(&at.node.Fields()[i])
 			if f := s.field(in.key); f != nil && f.unsupported == "" {
 				p.judge(f.shape, &in, value.LookupPath(cue.MakePath(cue.Str(in.key))))
 			}
@@ -143,8 +143,8 @@ func (p *pass) judge(s *shape, at *place, value cue.Value) {
 }
 
 func (p *pass) judgeRule(r *rule, at *place, value cue.Value) {
-	for i := range at.node.Fields {
-		if f := &at.node.Fields[i]; p.isBad(&f.Value) && slices.Contains(r.names, f.Key) {
+	for i := range at.node.Fields() {
+		if f := &at.node.Fields()[i]; p.isBad(&f.Value) && slices.Contains(r.names, f.Key) {
 			return
 		}
 	}
@@ -169,8 +169,8 @@ func (p *pass) judgeRule(r *rule, at *place, value cue.Value) {
 	switch {
 	case in == nil:
 		p.report(f, at.child(field), at.keyOff)
-	case in.Value.Kind == document.Scalar:
-		f.Current = in.Value.Value
+	case in.Value.Kind() == document.Scalar:
+		f.Current = in.Value.Value()
 		p.report(f, at.child(field), in.Value.Off)
 	default: // a whole block is shown by its key
 		p.report(f, at.child(field), in.Off)
@@ -182,8 +182,8 @@ func (p *pass) isBad(n *document.Node) bool {
 	if n.Off == stoodIn || p.bad[n] {
 		return true
 	}
-	for i := range n.Items {
-		if p.bad[&n.Items[i]] {
+	for i := range n.Items() {
+		if p.bad[&n.Items()[i]] {
 			return true
 		}
 	}
@@ -196,12 +196,12 @@ func (p *pass) expr(s *shape, n *document.Node) ast.Expr {
 		return unusable(s)
 	}
 	switch {
-	case s.sort == object && n.Kind == document.Map:
+	case s.sort == object && n.Kind() == document.Map:
 		return p.structLit(s, n)
-	case s.sort == list && n.Kind == document.Seq:
-		items := make([]ast.Expr, len(n.Items))
-		for i := range n.Items {
-			items[i] = p.expr(s.elem, &n.Items[i])
+	case s.sort == list && n.Kind() == document.Seq:
+		items := make([]ast.Expr, len(n.Items()))
+		for i := range n.Items() {
+			items[i] = p.expr(s.elem, &n.Items()[i])
 		}
 		return ast.NewList(items...)
 	}
@@ -210,7 +210,7 @@ func (p *pass) expr(s *shape, n *document.Node) ast.Expr {
 		b, _ := n.Bool()
 		return ast.NewBool(b)
 	case whole, number:
-		digits, negative := strings.CutPrefix(strings.TrimPrefix(n.Value, "+"), "-")
+		digits, negative := strings.CutPrefix(strings.TrimPrefix(n.Value(), "+"), "-")
 		kind := token.INT
 		if strings.ContainsAny(digits, ".eE") {
 			kind = token.FLOAT
@@ -221,7 +221,7 @@ func (p *pass) expr(s *shape, n *document.Node) ast.Expr {
 		}
 		return lit
 	}
-	return ast.NewString(n.Value)
+	return ast.NewString(n.Value())
 }
 
 // unusable is CUE for a value that was found wrong: it is there, and nothing can
@@ -238,8 +238,8 @@ func unusable(s *shape) ast.Expr {
 // look at.
 func (p *pass) structLit(s *shape, n *document.Node) ast.Expr {
 	lit := &ast.StructLit{}
-	for i := range n.Fields {
-		f := &n.Fields[i]
+	for i := range n.Fields() {
+		f := &n.Fields()[i]
 		fs := s.elem
 		if known := s.field(f.Key); known != nil {
 			fs = known.shape

@@ -71,7 +71,7 @@ func (d *definition) jsonSchema() document.Node {
 		document.F("$id", document.Text("urn:poolwright:schema:"+strings.ToLower(d.Kind.Kind))),
 		document.F("title", document.Text(d.Kind.Kind)),
 	)
-	n.Fields = append(n.Fields, body.Fields...)
+	n.SetFields(append(n.Fields(), body.Fields()...))
 	return n
 }
 

@@ -130,7 +130,7 @@ func addValidations(to *document.Node, rules ...validation) {
 		if path != "" {
 			n.Set("fieldPath", document.Text(path))
 		}
-		list.Items = append(list.Items, n)
+		list.Add(n)
 	}
 	to.Set("x-kubernetes-validations", list)
 }

@@ -33,7 +33,7 @@ func (s *Schemas) crd(d *definition) document.Node {
 	if selectable := d.selectable(); len(selectable) > 0 {
 		fields := document.List()
 		for _, path := range selectable {
-			fields.Items = append(fields.Items, document.Object(document.F("jsonPath", document.Text(path))))
+			fields.Add(document.Object(document.F("jsonPath", document.Text(path))))
 		}
 		version.Set("selectableFields", fields)
 	}
@@ -97,7 +97,7 @@ func columnList(columns []column) document.Node {
 		if c.wide {
 			n.Set("priority", document.Int(1))
 		}
-		list.Items = append(list.Items, n)
+		list.Add(n)
 	}
 	return list
 }
@@ -142,8 +142,8 @@ func freeTarget(properties *document.Node, a alias) {
 	for i, key := range a.new {
 		target := properties.Get(key)
 		if value := target.Get("default"); value != nil {
-			if value.Kind == document.Scalar {
-				target.Set("description", document.Text(target.Str("description")+" Default: "+value.Value+"."))
+			if value.Kind() == document.Scalar {
+				target.Set("description", document.Text(target.Str("description")+" Default: "+value.Value()+"."))
 			}
 			target.Delete("default")
 		}
@@ -151,8 +151,8 @@ func freeTarget(properties *document.Node, a alias) {
 			return
 		}
 		if required := target.Get("required"); required != nil {
-			required.Items = without(required.Items, a.new[i+1])
-			if len(required.Items) == 0 {
+			required.SetItems(without(required.Items(), a.new[i+1]))
+			if len(required.Items()) == 0 {
 				target.Delete("required")
 			}
 		}
@@ -163,7 +163,7 @@ func freeTarget(properties *document.Node, a alias) {
 func without(items []document.Node, text string) []document.Node {
 	var rest []document.Node
 	for _, item := range items {
-		if item.Value != text {
+		if item.Value() != text {
 			rest = append(rest, item)
 		}
 	}
@@ -178,7 +178,7 @@ func (w *schemaWriter) mapForm(s *shape, items document.Node, n *document.Node) 
 	items.Delete("x-kubernetes-validations")
 	for i := range s.elem.rules {
 		keywords := parsedYAML(s.elem.rules[i].text("schema"))
-		items.Fields = append(items.Fields, keywords.Fields...)
+		items.SetFields(append(items.Fields(), keywords.Fields()...))
 	}
 	values := document.Object(
 		document.F("description", document.Text("The value that the field has, or a list of the values that it may have.")),

@@ -30,6 +30,9 @@ func (w *schemaWriter) schema(s *shape) document.Node {
 		w.anything(s, &n)
 	case object:
 		w.object(s, &n)
+		if s.short != "" {
+			w.short(s, &n)
+		}
 	case list:
 		w.list(s, &n)
 	case quantity:
@@ -84,7 +87,7 @@ func (w *schemaWriter) object(s *shape, n *document.Node) {
 	if len(required) > 0 {
 		n.Set("required", document.List(required...))
 	}
-	if len(properties.Fields) > 0 {
+	if len(properties.Fields()) > 0 {
 		n.Set("properties", properties)
 	}
 	if s.nonempty != "" {
@@ -94,7 +97,7 @@ func (w *schemaWriter) object(s *shape, n *document.Node) {
 		n.Set("maxProperties", document.Int(int64(s.most)))
 	}
 	switch {
-	case s.keys != nil && (w.dialect != CRD || len(properties.Fields) == 0):
+	case s.keys != nil && (w.dialect != CRD || len(properties.Fields()) == 0):
 		if w.dialect == JSONSchema {
 			names := w.schema(s.keys)
 			names.Delete("description")
@@ -186,6 +189,10 @@ func (w *schemaWriter) list(s *shape, n *document.Node) {
 		))
 		return
 	}
+	if s.single && w.dialect != CRD { // a list in a CRD has one type
+		n.Set("anyOf", document.List(document.Object(document.F("type", document.Text("array")), document.F("items", items)), items))
+		return
+	}
 	n.Set("type", document.Text("array"))
 	n.Set("items", items)
 	if s.nonempty != "" {
@@ -198,6 +205,39 @@ func (w *schemaWriter) list(s *shape, n *document.Node) {
 		n.Set("x-kubernetes-list-type", document.Text("map"))
 		n.Set("x-kubernetes-list-map-keys", texts([]string{s.mapkey}))
 	}
+}
+
+// short is the schema of an object in whose place a text may stand. Where a value has one
+// type, each keyword speaks of one of the two, see mapForm.
+func (w *schemaWriter) short(s *shape, n *document.Node) {
+	field := s.field(s.short).shape
+	if w.dialect != CRD {
+		whole := n.Copy()
+		whole.Delete("description")
+		*n = document.Object()
+		if s.doc != "" {
+			n.Set("description", document.Text(s.doc))
+		}
+		n.Set("anyOf", document.List(w.schema(field), whole))
+		return
+	}
+	n.Delete("type")
+	n.Delete("x-kubernetes-validations")
+	for i := range s.rules {
+		keywords := parsedYAML(s.rules[i].text("schema"))
+		n.SetFields(append(n.Fields(), keywords.Fields()...))
+	}
+	switch {
+	case field.pattern != nil:
+		n.Set("pattern", document.Text(field.pattern.String()))
+	case len(field.enum) > 0:
+		n.Set("pattern", document.Text("^("+strings.Join(field.enum, "|")+")$"))
+	}
+	if field.maxLen > 0 {
+		n.Set("maxLength", document.Int(int64(field.maxLen)))
+	}
+	untyped(n)
+	none(n, "minItems", "maxItems")
 }
 
 func (w *schemaWriter) quantity(s *shape, n *document.Node) {
@@ -247,8 +287,8 @@ func (w *schemaWriter) scalar(s *shape, n *document.Node) {
 	if len(s.enum) > 0 {
 		values := texts(s.enum)
 		if s.sort != text {
-			for i := range values.Items {
-				values.Items[i].Quoted = false
+			for i := range values.Items() {
+				values.Items()[i].Quoted = false
 			}
 		}
 		n.Set("enum", values)
@@ -298,5 +338,5 @@ func valueOf(text string) document.Node {
 	if err := json.Unmarshal([]byte(text), &s); err == nil {
 		return document.Text(s)
 	}
-	return document.Node{Kind: document.Scalar, Off: document.NoOffset, Value: text}
+	return document.Plain(text)
 }

@@ -87,8 +87,8 @@ func structural(t *testing.T, path string, n *document.Node) {
 		t.Errorf("%s: has both properties and additionalProperties", path)
 	}
 	if p := n.Get("properties"); p != nil {
-		for i := range p.Fields {
-			structural(t, path+"."+p.Fields[i].Key, &p.Fields[i].Value)
+		for i := range p.Fields() {
+			structural(t, path+"."+p.Fields()[i].Key, &p.Fields()[i].Value)
 		}
 	}
 	for _, key := range []string{"items", "additionalProperties"} {

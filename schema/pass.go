@@ -42,8 +42,8 @@ func rootPlace(n *document.Node) place {
 	if n != nil {
 		off = n.Off
 	}
-	if n != nil && len(n.Fields) > 0 {
-		off = n.Fields[0].Off
+	if n != nil && len(n.Fields()) > 0 {
+		off = n.Fields()[0].Off
 	}
 	return place{keyOff: off, node: n, index: -1}
 }
@@ -53,7 +53,7 @@ func (p *place) field(f *document.Field) place {
 }
 
 func (p *place) item(i int) place {
-	n := &p.node.Items[i]
+	n := &p.node.Items()[i]
 	return place{parent: p, index: i, keyOff: n.Off, node: n, depth: p.depth + 1}
 }
 
@@ -77,7 +77,7 @@ func (p *place) write(b *strings.Builder) {
 		return
 	}
 	p.parent.write(b)
-	if p.key == "" && p.index >= 0 && p.parent.node.Kind == document.Seq {
+	if p.key == "" && p.index >= 0 && p.parent.node.Kind() == document.Seq {
 		b.WriteString("[" + strconv.Itoa(p.index) + "]")
 		return
 	}
@@ -144,8 +144,8 @@ func (p *pass) report(f finding.Finding, path string, off int32) {
 
 // wrong reports the value at a place.
 func (p *pass) wrong(at *place, f finding.Finding) {
-	if at.node.Kind == document.Scalar {
-		f.Current = at.node.Value
+	if at.node.Kind() == document.Scalar {
+		f.Current = at.node.Value()
 	}
 	off := at.node.Off
 	if off < 0 {

@@ -19,11 +19,11 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 		p.wrongType(s, at)
 		return
 	}
-	q, err := parseQuantity(n.Value)
+	q, err := parseQuantity(n.Value())
 	switch {
 	case err != nil:
-		f := finding.Finding{Rule: "quantity", Proposed: repairedQuantity(n.Value)}
-		f.Message = fmt.Sprintf("%s is not a quantity", shown(n.Value))
+		f := finding.Finding{Rule: "quantity", Proposed: repairedQuantity(n.Value())}
+		f.Message = fmt.Sprintf("%s is not a quantity", shown(n.Value()))
 		if f.Proposed != "" {
 			f.Message += fmt.Sprintf(" (did you mean %q?)", f.Proposed)
 		} else {
@@ -31,14 +31,14 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 		}
 		p.wrong(at, f)
 	case q.Sign() < 0:
-		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must not be below 0, not " + n.Value})
+		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must not be below 0, not " + n.Value()})
 	case s.positive && q.IsZero():
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must be above 0; write " + s.wanted()})
 	case s.positive && (q.CmpInt64(math.MaxInt64) > 0 || isCapped(q)):
-		p.wrong(at, finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is too large; the largest is %d bytes, 8Ei less one", shown(n.Value), int64(math.MaxInt64))})
+		p.wrong(at, finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is too large; the largest is %d bytes, 8Ei less one", shown(n.Value()), int64(math.MaxInt64))})
 	case s.positive && q.CmpInt64(q.Value()) != 0:
-		f := finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is no whole number of bytes", shown(n.Value))}
-		if whole, ok := strings.CutSuffix(n.Value, "m"); ok {
+		f := finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is no whole number of bytes", shown(n.Value()))}
+		if whole, ok := strings.CutSuffix(n.Value(), "m"); ok {
 			f.Proposed = whole + "M"
 			f.Message += fmt.Sprintf(" (did you mean %q? m is a thousandth)", f.Proposed)
 		} else {
@@ -89,19 +89,19 @@ func repairedQuantity(text string) string {
 
 // checkWithin holds each amount of a mapping against the one in most.
 func (p *pass) checkWithin(at *place, most *document.Node, name string) {
-	for i := range at.node.Fields {
-		in := at.field(&at.node.Fields[i])
+	for i := range at.node.Fields() {
+		in := at.field(&at.node.Fields()[i])
 		if p.bad[in.node] {
 			continue
 		}
-		q, err := parseQuantity(in.node.Value)
+		q, err := parseQuantity(in.node.Value())
 		if err != nil {
 			continue
 		}
 		if limit, err := parseQuantity(most.Str(in.key)); err == nil && q.Cmp(limit) > 0 {
 			p.wrong(&in, finding.Finding{
 				Rule:    "within",
-				Message: fmt.Sprintf("must be at most what %s says (%s), not %s", name, most.Str(in.key), in.node.Value),
+				Message: fmt.Sprintf("must be at most what %s says (%s), not %s", name, most.Str(in.key), in.node.Value()),
 			})
 		}
 	}

@@ -19,18 +19,31 @@ func TestKinds(t *testing.T) {
 	}
 	want := []string{
 		"spec dao.mayadata.io/v1alpha1 CStorClusterConfig",
+		"spec poolwright.io/v1alpha1 CStorVolumeClass",
 		"spec poolwright.io/v1alpha1 DiskPoolSet",
+		"spec hcs.tmax.io/v1alpha1 HyperCloudStorage",
 		"config poolwright.io/v1alpha1 RenderConfig",
 		"fact poolwright.io/v1alpha1 Inventory",
 		"fact poolwright.io/v1alpha1 NodeInventory",
+		"rendered cdi.kubevirt.io/v1beta1 CDI",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterPlan",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterStorageSet",
 		"rendered cstor.openebs.io/v1 CStorPoolCluster",
+		"rendered cstor.openebs.io/v1 CStorVolumePolicy",
+		"rendered ceph.rook.io/v1 CephBlockPool",
+		"rendered ceph.rook.io/v1 CephCluster",
+		"rendered ceph.rook.io/v1 CephFilesystem",
+		"rendered ceph.rook.io/v1 CephFilesystemSubVolumeGroup",
+		"rendered ceph.rook.io/v1 CephObjectStore",
+		"rendered apps/v1 Deployment",
 		"rendered openebs.io/v1beta3 DiskPool",
+		"rendered csi.ceph.io/v1 Driver",
+		"rendered csi.ceph.io/v1 OperatorConfig",
 		"rendered v1 PersistentVolumeClaim",
 		"rendered dao.mayadata.io/v1alpha1 Storage",
 		"rendered storage.k8s.io/v1 StorageClass",
 		"rendered storage.k8s.io/v1 VolumeAttachment",
+		"rendered snapshot.storage.k8s.io/v1 VolumeSnapshotClass",
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %q", got)

@@ -51,6 +51,8 @@ type shape struct {
 	most     int // items or keys; 0 for no limit
 	presence bool
 	mapform  bool
+	single   bool   // of a list: one item may stand in its place
+	short    string // of an object: the field that a text in its place stands for
 	time     bool
 	mapkey   string
 	live     string // the definition of what an API server takes

@@ -71,7 +71,7 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 		return s
 	case kind == cue.ListKind:
 		s.sort = list
-		if elem := v.LookupPath(cue.MakePath(cue.AnyIndex)); elem.Exists() {
+		if elem := items(v); elem.Exists() {
 			s.elem = r.read(elem)
 		} else {
 			s.elem = &shape{}
@@ -99,6 +99,19 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 		s.readConstraints(v.Eval())
 	}
 	return s
+}
+
+// items is what the items of a list may be, also of one that has a default.
+func items(v cue.Value) cue.Value {
+	item := cue.MakePath(cue.AnyIndex)
+	if op, args := v.Expr(); op == cue.OrOp {
+		for _, alternative := range args {
+			if elem := alternative.LookupPath(item); elem.Exists() {
+				return elem
+			}
+		}
+	}
+	return v.LookupPath(item)
 }
 
 func (r shapeReader) readObject(s *shape, v cue.Value) {
@@ -245,6 +258,10 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			s.presence = true
 		case "mapform":
 			s.mapform = true
+		case "single":
+			s.single = true
+		case "short":
+			first(&s.short, a)
 		case "most":
 			if n, err := a.Int(0); err == nil && s.most == 0 {
 				s.most = int(n)

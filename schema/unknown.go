@@ -13,17 +13,17 @@ import (
 // was probably meant: of inner objects first.
 func (p *pass) unknown(s *shape, at *place, meant *[]meaning) {
 	switch {
-	case s.sort == list && at.node.Kind == document.Seq:
+	case s.sort == list && at.node.Kind() == document.Seq:
 		item := p.below(at)
-		for i := range at.node.Items {
+		for i := range at.node.Items() {
 			*item = at.item(i)
 			p.unknown(s.elem, item, meant)
 		}
-	case s.sort == object && at.node.Kind == document.Map:
+	case s.sort == object && at.node.Kind() == document.Map:
 		var own []meaning
 		in := p.below(at)
-		for i := range at.node.Fields {
-			*in = at.field(&at.node.Fields[i])
+		for i := range at.node.Fields() {
+			*in = at.field(&at.node.Fields()[i])
 			switch known := s.field(in.key); {
 			case known != nil && known.unsupported != "":
 				p.report(finding.Finding{
@@ -101,15 +101,15 @@ func standIns(root *document.Node, meant []meaning) {
 // standIn sets the field at path below n, with the objects on the way there.
 func standIn(n *document.Node, path []string) {
 	for _, key := range path[:len(path)-1] {
-		if n.Kind != document.Map {
+		if n.Kind() != document.Map {
 			return
 		}
 		if n.Field(key) == nil {
-			n.Set(key, document.Node{Kind: document.Map, Off: document.NoOffset})
+			n.Set(key, document.Object())
 		}
 		n = n.Get(key)
 	}
-	if last := path[len(path)-1]; n.Kind == document.Map && n.Field(last) == nil {
+	if last := path[len(path)-1]; n.Kind() == document.Map && n.Field(last) == nil {
 		n.Set(last, document.Node{Off: stoodIn})
 	}
 }

@@ -47,7 +47,7 @@ func TestMarkdownShowsNamesAsTheyAre(t *testing.T) {
 	hostile := "a\n| b | `x` <b> @all \x1b[2J\u202e"
 	p := plan{against: hostile, changes: []*change.Change{{
 		Ref: finding.Ref{Kind: "PersistentVolumeClaim", Name: hostile}, Action: change.Modify, Risk: change.Safe,
-		Fields:  []change.Field{{Path: hostile, Action: change.Remove, Old: &document.Node{Value: hostile}}},
+		Fields:  []change.Field{{Path: hostile, Action: change.Remove, Old: new(document.Text(hostile))}},
 		Reasons: []change.Reason{{Risk: change.Safe, Text: hostile}},
 	}}, findings: []finding.Finding{{Severity: finding.Warning, Message: hostile}}}
 	text := p.markdown()

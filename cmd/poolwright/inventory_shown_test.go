@@ -13,6 +13,7 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -113,14 +114,16 @@ func slimAll(t *testing.T, objects []*krm.Object) []*krm.Object {
 	slimmed := slices.Clone(objects)
 	for i, o := range objects {
 		kind, _ := poolwright().Kinds().Find(o.GroupKind())
-		if kind.Keep == "" {
+		if kind.Keep == "" || !kind.Reads(o.Name) {
 			continue
 		}
-		text, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
+		item, keeps, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
 		if err != nil {
 			t.Fatal(err)
 		}
-		slimmed[i] = parsed(t, []byte(text))
+		if keeps {
+			slimmed[i] = snapshot.Facts(cluster.Resource{}, &kind, []snapshot.Item{item})[0]
+		}
 	}
 	return slimmed
 }

@@ -239,39 +239,42 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 	if o.Kind == "Inventory" || o.Kind == "List" {
 		copied := *o.Node
 		items := copied.Get("items")
-		if items == nil || items.Kind != document.Seq {
+		if items == nil || items.Kind() != document.Seq {
 			return o
 		}
 		list := document.Object()
-		for _, f := range copied.Fields {
+		for _, f := range copied.Fields() {
 			if f.Key == "items" {
 				kept := document.List()
-				for i := range items.Items {
-					kept.Items = append(kept.Items, *slimFacts(t, options, o.Item(&items.Items[i]), n).Node)
+				for i := range items.Items() {
+					kept.Add(*slimFacts(t, options, o.Item(&items.Items()[i]), n).Node)
 				}
 				f.Value = kept
 			}
-			list.Fields = append(list.Fields, f)
+			list.SetFields(append(list.Fields(), f))
 		}
 		slim := *o
 		slim.Node = &list
 		return &slim
 	}
 	kind, _ := poolwright().Kinds().Find(o.GroupKind())
-	if kind.Keep == "" || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
+	if kind.Keep == "" || !kind.Reads(o.Name) || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
 		return o // not a kind that is read, or not a fact
 	}
 	// A person writes what no API server sends: such a file is what it is.
-	if o.Node.Get("metadata") == nil || o.Node.Get("metadata").Kind != document.Map {
+	if o.Node.Get("metadata") == nil || o.Node.Get("metadata").Kind() != document.Map {
 		return o
 	}
 	*n++
-	text, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
+	item, keeps, err := options.Slim(&kind)(document.AppendJSON(nil, o.Node))
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !keeps {
+		return o
+	}
 	fact := *o
-	fact.Node = snapshot.Facts(cluster.Resource{}, []string{text})[0].Node
+	fact.Node = snapshot.Facts(cluster.Resource{}, &kind, []snapshot.Item{item})[0].Node
 	return &fact
 }
 

@@ -107,10 +107,10 @@ func difference(f *change.Field) string {
 // named reports whether an item of a list is no more than the name that the path
 // gives it.
 func named(path string, n *document.Node) bool {
-	if n.Kind == document.Map && len(n.Fields) == 1 {
-		return strings.HasSuffix(path, "["+n.Fields[0].Key+"="+n.Fields[0].Value.Str()+"]")
+	if n.Kind() == document.Map && len(n.Fields()) == 1 {
+		return strings.HasSuffix(path, "["+n.Fields()[0].Key+"="+n.Fields()[0].Value.Str()+"]")
 	}
-	return n.Kind == document.Scalar && strings.HasSuffix(path, "[="+string(document.AppendJSON(nil, n))+"]")
+	return n.Kind() == document.Scalar && strings.HasSuffix(path, "[="+string(document.AppendJSON(nil, n))+"]")
 }
 
 // How many characters of a value the table shows, and up to which length of the
@@ -122,7 +122,7 @@ const (
 
 func shown(n *document.Node) string {
 	text := ""
-	if n.Kind == document.Scalar && !strings.Contains(n.Value, "\n") {
+	if n.Kind() == document.Scalar && !strings.Contains(n.Value(), "\n") {
 		text = strings.TrimSuffix(string(document.Append(nil, n, 0)), "\n")
 	} else {
 		text = string(document.AppendJSON(nil, n))

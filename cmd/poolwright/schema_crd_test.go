@@ -27,7 +27,7 @@ func TestDeployedCRDs(t *testing.T) {
 		}
 		name := k.Plural + "." + k.Group + ".yaml"
 		want[name] = out.Bytes()
-		list.Items = append(list.Items, document.Text(name))
+		list.Add(document.Text(name))
 	}
 	kustomization := document.Object(
 		document.F("apiVersion", document.Text("kustomize.config.k8s.io/v1beta1")),

@@ -29,8 +29,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"package":  fixture("packages"),
-			"snapshot": fixture("snapshots"),
+			"package":   fixture("packages"),
+			"snapshot":  fixture("snapshots"),
+			"operators": operators,
 		},
 	})
 }

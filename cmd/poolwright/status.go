@@ -177,7 +177,7 @@ func runStatus(ctx context.Context, s program, dir string, f statusFlags) error 
 		return err
 	}
 	if f.write {
-		if _, err := own.NewWriter(at.cluster).Write(ctx, view.ours, view.statuses, time.Now()); err != nil {
+		if _, err := own.NewWriter(at.cluster, s.function.Kinds()).Write(ctx, view.ours, view.statuses, time.Now()); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // watchStatus follows the cluster until it is interrupted.
 func watchStatus(ctx context.Context, s program, dir string, f statusFlags, at subject) error {
 	p := newStatusPrinter(s.streams, f.format, nothingToSay(dir, f))
-	writer := own.NewWriter(at.cluster)
+	writer := own.NewWriter(at.cluster, s.function.Kinds())
 	kinds := s.function.Kinds()
 	options := watch.Options{
 		Kinds: kinds.Status(), Specs: kinds.Specs(at.pkg.Objects),

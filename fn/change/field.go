@@ -88,10 +88,10 @@ func (d *diff) value(p path, old, new *document.Node) {
 		d.add(p, Add, nil, new)
 	case new == nil:
 		d.add(p, Remove, old, nil)
-	case old.Kind == document.Map && new.Kind == document.Map:
+	case old.Kind() == document.Map && new.Kind() == document.Map:
 		d.maps(p, old, new)
-	case old.Kind == document.Seq && new.Kind == document.Seq:
-		d.lists(p, old.Items, new.Items)
+	case old.Kind() == document.Seq && new.Kind() == document.Seq:
+		d.lists(p, old.Items(), new.Items())
 	default:
 		d.add(p, Modify, old, new)
 	}
@@ -99,7 +99,7 @@ func (d *diff) value(p path, old, new *document.Node) {
 
 // present is a value, or nil where it is null.
 func present(n *document.Node) *document.Node {
-	if n == nil || n.Kind == document.Null {
+	if n == nil || n.Kind() == document.Null {
 		return nil
 	}
 	return n
@@ -107,7 +107,7 @@ func present(n *document.Node) *document.Node {
 
 func isMeta(shape string) bool { return shape == "metadata.labels" || shape == "metadata.annotations" }
 
-func isMap(n *document.Node) bool { return n == nil || n.Kind == document.Map }
+func isMap(n *document.Node) bool { return n == nil || n.Kind() == document.Map }
 
 func (d *diff) maps(p path, old, new *document.Node) {
 	before, after := entries(old), entries(new)
@@ -123,9 +123,9 @@ func entries(n *document.Node) map[string]*document.Node {
 	if n == nil {
 		return map[string]*document.Node{}
 	}
-	index := make(map[string]*document.Node, len(n.Fields))
-	for i := range n.Fields {
-		index[n.Fields[i].Key] = &n.Fields[i].Value
+	index := make(map[string]*document.Node, len(n.Fields()))
+	for i := range n.Fields() {
+		index[n.Fields()[i].Key] = &n.Fields()[i].Value
 	}
 	return index
 }
@@ -196,7 +196,7 @@ func distinct(label labeller, items []document.Node) bool {
 }
 
 func byValue(n *document.Node) string {
-	if n.Kind != document.Scalar {
+	if n.Kind() != document.Scalar {
 		return ""
 	}
 	return "=" + string(document.AppendJSON(nil, n))
@@ -214,16 +214,16 @@ func byField(key string) labeller {
 // bySelector names a pool by the node that it selects.
 func bySelector(n *document.Node) string {
 	selector := n.Get("nodeSelector")
-	if selector == nil || selector.Kind != document.Map {
+	if selector == nil || selector.Kind() != document.Map {
 		return ""
 	}
 	var terms []string
-	for i := range selector.Fields {
-		f := &selector.Fields[i]
-		if f.Value.Kind != document.Scalar {
+	for i := range selector.Fields() {
+		f := &selector.Fields()[i]
+		if f.Value.Kind() != document.Scalar {
 			return ""
 		}
-		terms = append(terms, f.Key+"="+f.Value.Value)
+		terms = append(terms, f.Key+"="+f.Value.Value())
 	}
 	slices.Sort(terms)
 	return strings.Join(terms, ",")
@@ -315,15 +315,16 @@ func canonical(n *document.Node) string { return string(document.AppendJSON(nil,
 
 // sorted copies a tree with its keys in order, without those that are null.
 func sorted(n *document.Node) *document.Node {
-	out := *n
-	out.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f document.Field) bool { return f.Value.Kind == document.Null })
-	for i := range out.Fields {
-		out.Fields[i].Value = *sorted(&out.Fields[i].Value)
+	out := n.Copy()
+	if out.Kind() == document.Map {
+		out.SetFields(slices.DeleteFunc(out.Fields(), func(f document.Field) bool { return f.Value.Kind() == document.Null }))
 	}
-	slices.SortStableFunc(out.Fields, func(a, b document.Field) int { return cmp.Compare(a.Key, b.Key) })
-	out.Items = slices.Clone(n.Items)
-	for i := range out.Items {
-		out.Items[i] = *sorted(&out.Items[i])
+	for i := range out.Fields() {
+		out.Fields()[i].Value = *sorted(&out.Fields()[i].Value)
+	}
+	slices.SortStableFunc(out.Fields(), func(a, b document.Field) int { return cmp.Compare(a.Key, b.Key) })
+	for i := range out.Items() {
+		out.Items()[i] = *sorted(&out.Items()[i])
 	}
 	return &out
 }
@@ -333,14 +334,14 @@ func leavesOf(n *document.Node) map[string]bool {
 	leaves := map[string]bool{}
 	var walk func(p path, n *document.Node)
 	walk = func(p path, n *document.Node) {
-		for i := range n.Fields {
-			walk(p.key(n.Fields[i].Key), &n.Fields[i].Value)
+		for i := range n.Fields() {
+			walk(p.key(n.Fields()[i].Key), &n.Fields()[i].Value)
 		}
-		for i := range n.Items {
-			walk(p.item(""), &n.Items[i])
+		for i := range n.Items() {
+			walk(p.item(""), &n.Items()[i])
 		}
-		if n.Kind == document.Scalar {
-			leaves[p.shape+"="+n.Value] = true
+		if n.Kind() == document.Scalar {
+			leaves[p.shape+"="+n.Value()] = true
 		}
 	}
 	walk(path{}, n)

@@ -19,7 +19,7 @@ func drawNode(t *rapid.T, depth int) document.Node {
 	case depth == 0 || kind < 3:
 		return document.Text(rapid.SampledFrom([]string{"a", "b", "c", "1", "true"}).Draw(t, "text"))
 	case kind == 3 && rapid.Bool().Draw(t, "null"):
-		return document.Node{Kind: document.Null}
+		return document.Node{}
 	case kind == 3:
 		return document.Int(int64(rapid.IntRange(0, 2).Draw(t, "number")))
 	case kind < 7:
@@ -31,7 +31,7 @@ func drawNode(t *rapid.T, depth int) document.Node {
 	}
 	n := document.List()
 	for range rapid.IntRange(0, 4).Draw(t, "items") {
-		n.Items = append(n.Items, drawNode(t, depth-1))
+		n.Add(drawNode(t, depth-1))
 	}
 	return n
 }
@@ -42,15 +42,15 @@ func drawRoot(t *rapid.T) document.Node {
 
 // bare leaves out of a tree the keys without a value, which are as good as absent.
 func bare(n *document.Node) *document.Node {
-	out := *n
-	out.Fields, out.Items = nil, nil
-	for i := range n.Fields {
-		if f := &n.Fields[i]; f.Value.Kind != document.Null {
-			out.Fields = append(out.Fields, document.Field{Key: f.Key, Value: *bare(&f.Value)})
-		}
+	out := n.Copy()
+	if out.Kind() == document.Map {
+		out.SetFields(slices.DeleteFunc(out.Fields(), func(f document.Field) bool { return f.Value.Kind() == document.Null }))
 	}
-	for i := range n.Items {
-		out.Items = append(out.Items, *bare(&n.Items[i]))
+	for i := range out.Fields() {
+		out.Fields()[i].Value = *bare(&out.Fields()[i].Value)
+	}
+	for i := range out.Items() {
+		out.Items()[i] = *bare(&out.Items()[i])
 	}
 	return &out
 }
@@ -83,16 +83,14 @@ func TestFieldsProperties(t *testing.T) {
 
 // shuffled is a tree with its keys in another order.
 func shuffled(n *document.Node) *document.Node {
-	out := *n
-	out.Fields = slices.Clone(n.Fields)
-	out.Items = slices.Clone(n.Items)
-	for i := range out.Fields {
-		out.Fields[i].Value = *shuffled(&out.Fields[i].Value)
+	out := n.Copy()
+	for i := range out.Fields() {
+		out.Fields()[i].Value = *shuffled(&out.Fields()[i].Value)
 	}
-	for i := range out.Items {
-		out.Items[i] = *shuffled(&out.Items[i])
+	for i := range out.Items() {
+		out.Items()[i] = *shuffled(&out.Items()[i])
 	}
-	slices.Reverse(out.Fields)
+	slices.Reverse(out.Fields())
 	return &out
 }
 

@@ -18,6 +18,9 @@ func admit(in *input, wanted *pool.Cluster) {
 	judged := map[string]bool{}
 	for _, p := range problems {
 		judged[p.Disk] = true
+		if was := in.lock.host(p.Host); p.Rule == "disk-elsewhere" && was != nil && in.lock.pooled[p.Disk] && in.live.elsewhere(was.Pool) != "" {
+			continue // the pool is rendered to move, and there is a finding that it cannot yet
+		}
 		severity := severityOf(p)
 		if old == nil && (in.lock.pooled[p.Disk] || p.Rule == "node-count" && in.lock.host(p.Host) != nil) {
 			severity = finding.Warning // what was rendered earlier is held, and nothing lives of it

@@ -30,7 +30,7 @@ func (a assessment) pools() {
 		case f.Under("spec.pools[].poolConfig"):
 			a.poolConfig(f)
 		case f.Under("spec.pools[].nodeSelector"):
-			a.judge(change.Disruptive, f, "%s", moves)
+			a.judge(change.Disruptive, f, "the pool moves to another node: its disks must be there and be relabelled, and its I/O pauses until its pod runs there")
 		case f.Under("spec.pools[].writeCacheRaidGroups"):
 			a.writeCache(f)
 		case f.Shape == "spec.pools[].dataRaidGroups[]" && f.Action == change.Remove:
@@ -192,7 +192,7 @@ func (a assessment) writeCache(f *change.Field) {
 	a.judge(change.Safe, f, "the operator does not carry this out: the write cache of a pool that is there stays as it is")
 }
 
-const moves = "the pool moves to another node: its disks must be there and be relabelled, and its I/O pauses until the pod runs there"
+const moves = "the pool on %s moves to %s with all its disks: they must be there and be relabelled, and its I/O pauses until its pod runs there"
 
 // poolConfig judges a setting of one pool.
 func (a assessment) poolConfig(f *change.Field) {
@@ -252,8 +252,8 @@ func (a assessment) poolsAddedAndRemoved() {
 			return len(p.Disks()) > 0 && p.RAIDType == q.RAIDType && p.Same(q.Pool)
 		})
 		if i >= 0 {
-			a.judge(change.Disruptive, p.field, "%s", moves)
-			a.judge(change.Disruptive, added[i].field, "%s", moves)
+			a.judge(change.Disruptive, p.field, moves, p.Hostname, added[i].Hostname)
+			a.judge(change.Disruptive, added[i].field, moves, p.Hostname, added[i].Hostname)
 			added = slices.Delete(added, i, i+1)
 			continue
 		}

@@ -117,7 +117,7 @@ func (c *cloudDisks) keepClaim(v *cloudDisk) bool {
 	}
 	capacity, kept := claim.Node.Str("spec", "resources", "requests", "storage"), *v.provisioner
 	kept.StorageClassName = claim.Node.Str("spec", "storageClassName")
-	if attachment := c.lock.objects[c.attachmentID(v.name)]; attachment != nil {
+	if attachment := c.lock.objects[c.lock.attachmentID(c.namespace, v.name, nodeOfVolume(claim))]; attachment != nil {
 		kept.CSIAttacherName = attachment.Node.Str("spec", "attacher")
 	}
 	if kept == *v.provisioner && capacity == v.capacity {
@@ -157,7 +157,7 @@ func (c *cloudDisks) bind(m *member, v *cloudDisk) {
 	if claim := c.facts.VolumeClaim(c.namespace, v.name); claim != nil && claim.Bound {
 		v.pvName = claim.VolumeName
 	}
-	old := c.lock.objects[c.attachmentID(v.name)]
+	old := c.lock.objects[c.lock.attachmentID(c.namespace, v.name, m.name)]
 	if old == nil {
 		return
 	}
@@ -263,8 +263,15 @@ func (c *cloudDisks) match(m *member, v *cloudDisk) *inventory.BlockDevice {
 	if len(found) == 0 {
 		return nil
 	}
+	if v.device != "" {
+		return found[0] // wherever it is, the pool keeps it; see relocation
+	}
 	if d := found[0]; d.Hostname != m.hostname || c.ledger.Verdict(c.disk(d.Name), c.want(m.node)).Of(disk.WrongNode) != "" {
-		c.storageError(v, "wrong-node", "block device %s is on host %q, not on node %s (host %q); the volume is attached to the wrong node", d.Name, d.Hostname, m.name, m.hostname)
+		severity := finding.Error
+		if m.before != nil {
+			severity = finding.Warning // the pool goes on without it
+		}
+		c.reportStorage(severity, v, "wrong-node", "block device %s is on host %q, not on node %s (host %q); the volume is attached to the wrong node", d.Name, d.Hostname, m.name, m.hostname)
 		return nil
 	}
 	return found[0]
@@ -278,11 +285,15 @@ func (v *cloudDisk) driver(pv *inventory.Volume) string {
 	return v.CSIAttacherName
 }
 
-// storageError reports on a Storage, at its place in the output folder if it
-// was rendered already.
 func (c *cloudDisks) storageError(v *cloudDisk, rule, format string, args ...any) {
+	c.reportStorage(finding.Error, v, rule, format, args...)
+}
+
+// reportStorage reports on a Storage, at its place in the output folder if it
+// was rendered already.
+func (c *cloudDisks) reportStorage(severity finding.Severity, v *cloudDisk, rule, format string, args ...any) {
 	f := finding.Finding{
-		Severity: finding.Error, Rule: rule, Object: c.storageRef(v.name), Message: fmt.Sprintf(format, args...),
+		Severity: severity, Rule: rule, Object: c.storageRef(v.name), Message: fmt.Sprintf(format, args...),
 		Pos: c.spec.Object.At(),
 	}
 	if storage := c.lock.objects[c.storageID(v.name)]; storage != nil {

@@ -57,6 +57,7 @@ func (r rendering) Choose() []system.Output {
 type cluster struct {
 	*input
 	lost     *recovery
+	moves    *relocation
 	nodes    *nodeChoice
 	local    *localDisks
 	released map[krm.ID]bool // claims and attachments that may go
@@ -94,7 +95,8 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]string{}},
 	}
 	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
-	in.ailing = sync.OnceValue(in.findAiling)
+	in.ailing = sync.OnceValue(func() string { return in.findAiling(func(*nodePool) bool { return false }) })
+	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
@@ -118,6 +120,7 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
+	c.moves.catchUp()
 	c.lost.run()
 	c.checkPools()
 	if c.failed() {
@@ -127,6 +130,7 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
+	c.moves.follow()
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
@@ -239,6 +243,7 @@ func (c *cluster) place() []gitops.Object {
 	}
 	removal.surplus()
 	removal.warnOfIdleConsent()
+	c.moves.warnOfIdleMoves()
 	removal.tellLostClaims(objects)
 	warnOfFullPools(c.input, members)
 	return objects.all

@@ -92,12 +92,12 @@ func (in *input) host(hostname string) *inventory.Node {
 	return nil
 }
 
-// findAiling says which live pool has a disk or a node that is not there, or "". Until that is
-// mended the webhook refuses every edit but its removal or the replacement of the disk
-// (version 3.6).
-func (in *input) findAiling() string {
+// findAiling says which live pool, but for those to skip, has a disk or a node that is not
+// there, or "". Until that is mended the webhook refuses every edit but its removal or the
+// replacement of the disk (version 3.6).
+func (in *input) findAiling(skip func(*nodePool) bool) string {
 	for _, p := range in.lock.pools {
-		if !in.live.lives(p.Pool) {
+		if !in.live.lives(p.Pool) || skip(p) {
 			continue
 		}
 		for _, name := range p.Disks() {
@@ -106,6 +106,8 @@ func (in *input) findAiling() string {
 				return "block device " + name + " of the pool on node " + p.node + " is missing from the inventory"
 			case d.Device != nil && d.Device.State != "Active":
 				return "block device " + name + " of the pool on node " + p.node + " is " + cmp.Or(d.Device.State, "in an unknown state")
+			case d.Device != nil && d.Device.Hostname != p.Hostname:
+				return "block device " + name + " of the pool on node " + p.node + " is on host " + d.Device.Hostname
 			}
 		}
 		if in.host(p.Hostname) == nil {
@@ -129,7 +131,7 @@ func (in *input) holdsData(o *krm.Object) bool {
 	if claim != nil && claim.Bound || claim == nil && !in.facts.Tells("", volumeClaimKind, in.namespace) {
 		return true
 	}
-	return in.lock.objects[in.attachmentID(o.Name)] != nil
+	return in.lock.objects[in.lock.attachmentID(in.namespace, o.Name, nodeOfVolume(o))] != nil
 }
 
 // goes reports whether a disk of a node that is let go is in a pool that still lives there.

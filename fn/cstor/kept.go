@@ -29,7 +29,6 @@ func keepDevices(in *input, node string, r role, names []string) {
 			in.report(finding.Warning, "device-missing", "", "block device %s of node %s is missing from the inventory; it is held in its place", name, node)
 		case pool != nil && d.Hostname != pool.Hostname:
 			in.choose(in.deviceRef(name), node, r, place.Held, "it is on host "+d.Hostname+" now")
-			in.report(finding.Warning, "device-moved", "", "block device %s of node %s is on host %q now; it keeps its place, put the disk back", name, node, d.Hostname)
 		case d.State != "Active":
 			in.choose(in.deviceRef(name), node, r, place.Held, "it is "+d.State)
 			in.report(finding.Warning, "device-inactive", "", "block device %s of node %s is %s; it keeps its place, look at the disk", name, node, d.State)

@@ -7,7 +7,7 @@ import (
 
 // API groups, and the versions of them that are rendered.
 const (
-	daoGroup       = "dao.mayadata.io"
+	daoGroup       = pool.ConfigGroup
 	daoVersion     = daoGroup + "/v1alpha1"
 	cstorGroup     = pool.APIGroup
 	cstorVersion   = cstorGroup + "/v1"
@@ -21,8 +21,8 @@ const (
 
 // Kinds of dao.mayadata.io.
 const (
-	clusterConfigKind = "CStorClusterConfig"
-	clusterPlanKind   = "CStorClusterPlan"
+	clusterConfigKind = pool.ConfigKind
+	clusterPlanKind   = pool.PlanKind
 	storageSetKind    = "CStorClusterStorageSet"
 	storageKind       = "Storage"
 )

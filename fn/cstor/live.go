@@ -152,7 +152,24 @@ func (l *livePools) evidence(host string, cfg config) (p *pool.Pool, why string)
 // lives reports whether anything shows that a pool lives, or may live, on its host.
 func (l *livePools) lives(p *pool.Pool) bool {
 	claimed := func(name string) bool { return l.unclear[name] || l.claims[name] }
-	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed)
+	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed) || l.elsewhere(p) != ""
+}
+
+// elsewhere is the host on which a pool with the disks of another one lives, where that is
+// not the host of the other, or "": the other is on its way.
+func (l *livePools) elsewhere(p *pool.Pool) string {
+	is := func(live *pool.Pool) bool {
+		return live.Hostname != p.Hostname && pool.SameNames(live.Disks(), p.Disks())
+	}
+	if l.cluster != nil {
+		if i := slices.IndexFunc(l.cluster.Pools, is); i >= 0 {
+			return l.cluster.Pools[i].Hostname
+		}
+	}
+	if i := slices.IndexFunc(l.all, func(i *pool.Instance) bool { return is(i.Pool) }); i >= 0 {
+		return l.all[i].Hostname
+	}
+	return ""
 }
 
 // claimsAll reports whether all disks of a pool are claimed for the cluster.

@@ -13,20 +13,21 @@ import (
 // lock is what was decided earlier: what was rendered, decoded once, or else the live
 // CStorPoolCluster.
 type lock struct {
-	adopted bool                // the pools come from the live cluster
-	nodes   []string            // by name, in order
-	known   map[string]bool     // the same
-	hosts   map[string]string   // hostname labels of nodes
-	called  map[string][]string // names that nodes of a host have, the same the other way round
-	uids    map[string]string   // of nodes
-	reasons map[string]string   // why nodes were chosen, one word each
-	sets    map[string]storageSet
-	cluster *pool.Cluster // nil if there is none yet
-	pools   []*nodePool   // in order
-	poolOf  map[string]*nodePool
-	pooled  map[string]bool // block devices of the pools
-	objects map[krm.ID]*krm.Object
-	volumes map[string][]*krm.Object // rendered claims and attachments, by node
+	adopted  bool                // the pools come from the live cluster
+	nodes    []string            // by name, in order
+	known    map[string]bool     // the same
+	hosts    map[string]string   // hostname labels of nodes
+	called   map[string][]string // names that nodes of a host have, the same the other way round
+	uids     map[string]string   // of nodes
+	reasons  map[string]string   // why nodes were chosen, one word each
+	cameFrom map[string]string   // of nodes to which this run moves a pool, where it was
+	sets     map[string]storageSet
+	cluster  *pool.Cluster // nil if there is none yet
+	pools    []*nodePool   // in order
+	poolOf   map[string]*nodePool
+	pooled   map[string]bool // block devices of the pools
+	objects  map[krm.ID]*krm.Object
+	volumes  map[string][]*krm.Object // rendered claims and attachments, by node
 }
 
 // nodePool is a pool and its node.
@@ -38,24 +39,26 @@ type nodePool struct {
 // storageSet is a CStorClusterStorageSet: the disks of a node. It is empty for a node
 // that has none yet.
 type storageSet struct {
-	hostname string
-	devices  map[role][]string // block devices, by name
-	known    map[string]disk.Identity
-	reasons  map[string]string // why devices were chosen, one word each
+	hostname  string
+	volumesOf string            // the node by whose name its volumes are called, where that is another
+	devices   map[role][]string // block devices, by name
+	known     map[string]disk.Identity
+	reasons   map[string]string // why devices were chosen, one word each
 }
 
 func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
 	l := &lock{
-		known:   map[string]bool{},
-		hosts:   map[string]string{},
-		called:  map[string][]string{},
-		uids:    map[string]string{},
-		reasons: map[string]string{},
-		sets:    map[string]storageSet{},
-		poolOf:  map[string]*nodePool{},
-		pooled:  map[string]bool{},
-		objects: make(map[krm.ID]*krm.Object, len(objects)),
-		volumes: map[string][]*krm.Object{},
+		known:    map[string]bool{},
+		hosts:    map[string]string{},
+		called:   map[string][]string{},
+		uids:     map[string]string{},
+		reasons:  map[string]string{},
+		cameFrom: map[string]string{},
+		sets:     map[string]storageSet{},
+		poolOf:   map[string]*nodePool{},
+		pooled:   map[string]bool{},
+		objects:  make(map[krm.ID]*krm.Object, len(objects)),
+		volumes:  map[string][]*krm.Object{},
 	}
 	for _, o := range objects {
 		l.objects[o.ID()] = o
@@ -120,13 +123,13 @@ func (l *lock) forgetOldNames() {
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), devices: map[role][]string{}, known: map[string]disk.Identity{}, reasons: map[string]string{}}
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, reasons: map[string]string{}}
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))
 		id := disk.Identity{WWN: disk.WWN(d.Str("wwn")), Serial: d.Str("serial")}
 		for _, link := range d.Seq("links") {
-			id.Links = append(id.Links, link.Value)
+			id.Links = append(id.Links, link.Value())
 		}
 		s.known[d.Str("name")] = id
 		s.reasons[d.Str("name")] = d.Str("reason")

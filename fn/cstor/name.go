@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -35,13 +36,26 @@ func (n names) claimID(storage string) krm.ID {
 	return krm.ID{Kind: volumeClaimKind, Namespace: n.namespace, Name: storage}
 }
 
-func (n names) attachmentID(storage string) krm.ID {
-	return krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: attachmentName(n.namespace, storage)}
-}
-
 func (n names) storageID(storage string) krm.ID {
 	return krm.ID{Group: daoGroup, Kind: storageKind, Namespace: n.namespace, Name: storage}
 }
+
+// storage is the name of a volume of a node, which keeps it when the pool goes elsewhere.
+func (in *input) storage(node string, r role, index int) string {
+	return in.names.storage(in.lock.volumesOf(node), r, index)
+}
+
+// attachmentID is the attachment of a volume to a node.
+func (l *lock) attachmentID(namespace, storage, node string) krm.ID {
+	id := krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: attachmentName(namespace, storage)}
+	if l.volumesOf(node) != node {
+		id.Name = joinName(namespace, storage, node)
+	}
+	return id
+}
+
+// volumesOf is the node by whose name the volumes of a node are called.
+func (l *lock) volumesOf(node string) string { return cmp.Or(l.sets[node].volumesOf, node) }
 
 func (n names) storageRef(storage string) finding.Ref {
 	return finding.Ref{APIVersion: daoVersion, Kind: storageKind, Namespace: n.namespace, Name: storage}
@@ -72,4 +86,6 @@ func storageName(config, node string, r role, index int) string {
 	return joinName(config, node, string(r), strconv.Itoa(index))
 }
 
+// attachmentName is that of the attachment of a volume to the node for which it was made.
+// One to another node needs another name, since an attachment cannot change its node.
 func attachmentName(namespace, storage string) string { return joinName(namespace, storage) }

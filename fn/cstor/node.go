@@ -130,6 +130,9 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 		if c.lock.adopted && m.before != nil {
 			why = "its pool lives"
 		}
+		if from := c.lock.cameFrom[m.name]; from != "" {
+			why = "its pool follows its disks from node " + from
+		}
 		c.choose(nodeRef(m.name), m.name, "", place.Kept, why)
 		c.refresh(m)
 	}
@@ -158,7 +161,9 @@ func (c *nodeChoice) cannotGo(m *member) string {
 		return ""
 	}
 	instance := c.live.instances[m.hostname]
-	switch {
+	switch from := c.live.elsewhere(m.before.Pool); {
+	case from != "":
+		return "it is on its way from host " + from + "; apply what is rendered, and take the inventory anew once it is there"
 	case !c.live.knowsReplicas:
 		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
 	case instance == nil && c.live.cluster == nil && !c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):

@@ -163,6 +163,9 @@ func (c *nodeChoice) fill() {
 // refuseHost refuses a host for a new pool where one of this cluster is already, or will
 // be: that of a member, which has another name.
 func (c *nodeChoice) refuseHost(n *inventory.Node, member string) string {
+	if i := slices.IndexFunc(c.lock.nodes, func(node string) bool { return node != n.Name && c.lock.volumesOf(node) == n.Name }); i >= 0 {
+		return "the claims of the pool that went from it to node " + c.lock.nodes[i] + " are called by its name"
+	}
 	switch p := c.lock.host(n.Hostname); {
 	case p != nil:
 		return "the pool of node " + p.node + " is on its host"

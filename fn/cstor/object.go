@@ -11,11 +11,11 @@ import (
 // within reports whether all that a tree says is said by another, which may say
 // more: an API server fills in defaults.
 func within(part, whole *d.Node) bool {
-	if part == nil || whole == nil || part.Kind != d.Map || whole.Kind != d.Map {
-		return d.Equal(part, whole) || part != nil && part.Kind == d.Seq && listWithin(part, whole)
+	if part == nil || whole == nil || part.Kind() != d.Map || whole.Kind() != d.Map {
+		return d.Equal(part, whole) || part != nil && part.Kind() == d.Seq && listWithin(part, whole)
 	}
-	for i := range part.Fields {
-		if f := &part.Fields[i]; !within(&f.Value, whole.Get(f.Key)) {
+	for i := range part.Fields() {
+		if f := &part.Fields()[i]; !within(&f.Value, whole.Get(f.Key)) {
 			return false
 		}
 	}
@@ -23,11 +23,11 @@ func within(part, whole *d.Node) bool {
 }
 
 func listWithin(part, whole *d.Node) bool {
-	if whole == nil || whole.Kind != d.Seq || len(part.Items) != len(whole.Items) {
+	if whole == nil || whole.Kind() != d.Seq || len(part.Items()) != len(whole.Items()) {
 		return false
 	}
-	for i := range part.Items {
-		if !within(&part.Items[i], &whole.Items[i]) {
+	for i := range part.Items() {
+		if !within(&part.Items()[i], &whole.Items()[i]) {
 			return false
 		}
 	}

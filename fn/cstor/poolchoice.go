@@ -103,6 +103,10 @@ func (c *poolChoice) pooled() []*member {
 	if !ready {
 		return old
 	}
+	if moving := stillMoving(c.input, c.members); moving != "" && len(added) > 0 {
+		c.report(finding.Warning, "pools-wait", "", "new pools wait until %s; apply, refresh the inventory, render again", moving)
+		return old
+	}
 	if removed := stillLive(c.input, c.members); len(removed) > 0 && len(added) > 0 {
 		c.report(finding.Warning, "two-steps", "",
 			"new pools wait until %s is gone from the live cluster: the cStor operator ignores an addition until a removal is done; apply, refresh the inventory, render again", removed[0])

@@ -15,6 +15,7 @@ const (
 	reasonFit      = "fit"      // the disk that fits the spec and its group best
 	reasonReplaced = "replaced" // the disk took the place of another one
 	reasonAdopted  = "adopted"  // the pool lived already
+	reasonMoved    = "moved"    // the pool followed its disks from another node
 )
 
 // sayReason is what a word of the lock means, "" for one that is not known.
@@ -30,6 +31,8 @@ func sayReason(word string) string {
 		return "it took the place of another disk"
 	case reasonAdopted:
 		return "it was taken over with a pool that lived already"
+	case reasonMoved:
+		return "its pool followed its disks from another node"
 	}
 	return ""
 }

@@ -73,14 +73,14 @@ func (r *removal) lingeringSet(node string, set *krm.Object) *krm.Object {
 	if devices == nil {
 		return set
 	}
-	left := slices.DeleteFunc(slices.Clone(devices.Items), func(device d.Node) bool { return !r.goes(node, device.Str("name")) })
+	left := slices.DeleteFunc(slices.Clone(devices.Items()), func(device d.Node) bool { return !r.goes(node, device.Str("name")) })
 	if len(left) == 0 {
 		return nil
 	}
-	if len(left) == len(devices.Items) {
+	if len(left) == len(devices.Items()) {
 		return set
 	}
-	now := d.Node{Kind: spec.Kind, Fields: slices.Clone(spec.Fields)}
+	now := d.Object(slices.Clone(spec.Fields())...)
 	now.Set("blockDevices", d.List(left...))
 	return krm.Make(daoVersion, storageSetKind, r.namespace, set.Name, d.F("spec", now))
 }
@@ -96,7 +96,7 @@ func (r *removal) surplus() {
 		}
 		if !r.holdsData(o) || r.consent.allows(o.Annotation(inventory.AnnotationSelectedNode)) {
 			r.released[id] = true
-			r.released[r.attachmentID(o.Name)] = true
+			r.released[r.lock.attachmentID(r.namespace, o.Name, nodeOfVolume(o))] = true
 		}
 	}
 }
@@ -129,10 +129,10 @@ func pooledNames(n names, l *lock) map[string]bool {
 	pooled := map[string]bool{}
 	for _, p := range l.pools {
 		for i := range p.Data.Disks() {
-			pooled[n.storage(p.node, data, i)] = true
+			pooled[n.storage(l.volumesOf(p.node), data, i)] = true
 		}
 		for i := range p.Cache.Disks() {
-			pooled[n.storage(p.node, cache, i)] = true
+			pooled[n.storage(l.volumesOf(p.node), cache, i)] = true
 		}
 	}
 	return pooled

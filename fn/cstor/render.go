@@ -58,14 +58,18 @@ func nodeNode(name d.Field, m *member, more ...d.Field) d.Node {
 	if m.uid != "" {
 		n.Set("uid", d.Text(m.uid))
 	}
-	n.Fields = append(n.Fields, more...)
+	n.SetFields(append(n.Fields(), more...))
 	return n
 }
 
 func (f *manifests) addStorageSet(m *member) {
 	disk := &f.cfg.Spec.DiskConfig
+	node := nodeNode(d.F("name", d.Text(m.name)), m, d.F("hostname", d.Text(m.hostname)))
+	if of := f.lock.volumesOf(m.name); of != m.name {
+		node.Set("volumesOf", d.Text(of))
+	}
 	spec := d.Object(
-		d.F("node", nodeNode(d.F("name", d.Text(m.name)), m, d.F("hostname", d.Text(m.hostname)))),
+		d.F("node", node),
 		d.F("disk", d.Object(
 			d.F("capacity", d.Text(disk.MinCapacity)),
 			d.F("count", d.Int(int64(disk.MinCount))),
@@ -101,7 +105,8 @@ func (f *manifests) addStorageSet(m *member) {
 // device remembers a disk, also by what it is known as wherever it is plugged in.
 func (f *manifests) device(m *member, r role, name string) d.Node {
 	id := f.lock.sets[m.name].known[name]
-	if now := f.disk(name); !now.Missing() {
+	// What is said of it on another host may be said of another disk.
+	if now := f.disk(name); !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) {
 		id = now.Identity
 	}
 	fields := make([]d.Field, 2, 6) // a large cluster has many
@@ -170,7 +175,7 @@ func (f *manifests) addVolume(m *member, v *cloudDisk) {
 		return
 	}
 	// The claim is namespaced and the attachment is not: no owner reference.
-	attachment := krm.Make(storageVersion, volumeAttachmentKind, "", attachmentName(f.namespace, v.name), d.F("spec", d.Object(
+	attachment := krm.Make(storageVersion, volumeAttachmentKind, "", f.lock.attachmentID(f.namespace, v.name, m.name).Name, d.F("spec", d.Object(
 		d.F("attacher", d.Text(v.CSIAttacherName)),
 		d.F("nodeName", d.Text(m.name)),
 		d.F("source", d.Object(d.F("persistentVolumeName", d.Text(v.pvName)))),
@@ -196,7 +201,7 @@ func (f *manifests) attachments(members []*member) []krm.ID {
 	for _, m := range members {
 		for _, v := range m.cloud {
 			if v.pvName != "" {
-				needs = append(needs, krm.ID{Group: storageGroup, Kind: volumeAttachmentKind, Name: attachmentName(f.namespace, v.name)})
+				needs = append(needs, f.lock.attachmentID(f.namespace, v.name, m.name))
 				break
 			}
 		}

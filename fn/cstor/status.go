@@ -71,6 +71,7 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 	}
 	for _, claim := range append(slices.Clone(s.rendered[volumeClaimKind]), s.wanted[volumeClaimKind]...) {
 		s.storages[attachmentName(s.namespace, claim.Name)] = claim.Name
+		s.storages[joinName(s.namespace, claim.Name, nodeOfVolume(claim))] = claim.Name
 	}
 	return s
 }

@@ -20,7 +20,7 @@ func (s *standing) checkClaims() {
 		p := health.Problem{Phase: health.Progressing, Subject: rendered.Name, Node: node, Storage: rendered.Name}
 		class := rendered.Node.Str("spec", "storageClassName")
 		switch phase := field(live, "status", "phase").Str(); {
-		case live == nil && s.before.objects[s.attachmentID(rendered.Name)] != nil:
+		case live == nil && s.before.objects[s.before.attachmentID(s.namespace, rendered.Name, nodeOfVolume(rendered))] != nil:
 			p.Phase, p.Reason, p.What = health.Error, "ClaimMissing", "missing, though bound before"
 		case live == nil:
 			p.Reason, p.What = health.NotApplied, "not applied yet"

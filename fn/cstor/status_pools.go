@@ -101,6 +101,9 @@ func differs(wanted, have *pool.Cluster) string {
 		before := old[p.Hostname]
 		switch {
 		case before == nil:
+			if i := slices.IndexFunc(have.Pools, func(q *pool.Pool) bool { return now[q.Hostname] == nil && q.Same(p) }); i >= 0 {
+				return "the pool on " + have.Pools[i].Hostname + " moves to " + p.Hostname
+			}
 			return "the pool on " + p.Hostname + " is new"
 		case !pool.SameNames(p.Disks(), before.Disks()):
 			return "the pool on " + p.Hostname + " has other disks"
@@ -138,6 +141,10 @@ func (s *standing) checkPools() {
 			continue
 		}
 		instance := s.instanceOn(p.Hostname)
+		if from := s.movingFrom(p.Pool); instance == nil && from != nil {
+			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolMoving", What: "not on its new node yet", Note: "it is on host " + from.Hostname, Subject: from.Name, Node: p.node})
+			continue
+		}
 		if instance == nil {
 			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(s.live)}
 			if name, gone := vanished(s.facts, s.current, p.Hostname); gone && !told {
@@ -160,11 +167,28 @@ func (s *standing) checkPools() {
 		s.report.Unchanged(created(instance.Object))
 	}
 	for _, i := range s.instances {
-		if !wanted[i.Hostname] {
+		if !wanted[i.Hostname] && !s.isKept(i) {
 			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolRemoving", What: "no longer wanted and not gone yet", Subject: i.Name, Node: i.Hostname})
 		}
 	}
 	s.checkCounts(step)
+}
+
+// movingFrom is the instance of a pool that is on another host than the pool is to be, or
+// nil.
+func (s *standing) movingFrom(p *pool.Pool) *pool.Instance {
+	i := slices.IndexFunc(s.instances, func(i *pool.Instance) bool {
+		return i.Hostname != p.Hostname && i.Pool.Shares(p)
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.instances[i]
+}
+
+// isKept reports whether an instance is of a pool that is rendered, on whichever host.
+func (s *standing) isKept(i *pool.Instance) bool {
+	return slices.ContainsFunc(s.before.pools, func(p *nodePool) bool { return i.Pool.Shares(p.Pool) })
 }
 
 // unfinished compares the disks of an instance with those that the live CStorPoolCluster

@@ -116,9 +116,9 @@ func TestStatus(t *testing.T) {
 
 		// Pools.
 		{name: "a pool is on a host that has none", site: local, facts: []edit{{poolB, "hostname: host-b", "hostname: host-c"}, {poolB, "hostName: host-b", "hostName: host-c"}},
-			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b", detail: "prod-b PROGRESSING PoolPending 2026-03-01: pool on node b not made yet"},
+			want: "PROGRESSING PoolMoving -: 1 of 2 pools not on its new node yet: prod-b on node b (it is on host host-c)", detail: "prod-b PROGRESSING PoolMoving -: pool prod-b not on its new node yet: it is on host host-c"},
 		{name: "a pool swaps hosts with another, and the second is yet to move", site: local, facts: []edit{{poolB, "host-b", "host-a"}},
-			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
+			want: "PROGRESSING PoolMoving -: 1 of 2 pools not on its new node yet: prod-b on node b (it is on host host-a)"},
 		{name: "a pool was made, and is gone", site: local, facts: []edit{{on: poolB}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: on node b", detail: "prod-b ERROR PoolMissing -: pool on node b missing, though made before"},
 		{name: "a pool is online, and rebuilds", site: local, facts: []edit{{poolB, "phase: ONLINE", phase("ONLINE", `{type: DiskReplacement, status: "True", message: "40% done", lastTransitionTime: "2026-05-01T00:00:00Z"}`)}},
@@ -137,7 +137,7 @@ func TestStatus(t *testing.T) {
 		{name: "a pool is gone, and volumes have replicas on it", site: local, facts: []edit{withReplica("openebs", "prod-b"), {on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "ERROR PoolMissing -: 1 of 2 pools missing, though made before: prod-b on node b"},
 		{name: "a pool moved to another host, and its replicas do not tell", site: local, facts: []edit{withReplica("openebs", "prod-b"), {poolB, "host-b", "host-c"}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
-			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
+			want: "PROGRESSING PoolMoving -: 1 of 2 pools not on its new node yet: prod-b on node b (it is on host host-c)"},
 		{name: "a pool is not made yet, and its host has replicas of another pool cluster", site: local, facts: []edit{withReplica("openebs", "second-x"), {on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},
 			want: "PROGRESSING PoolPending 2026-03-01: 1 of 2 pools not made yet: on node b"},
 		{name: "a pool is not made yet, and its host has replicas of one in another namespace", site: local, facts: []edit{withReplica("elsewhere", "prod-b"), {on: poolB}, {cspc, "provisionedInstances: 2", "provisionedInstances: 1"}},

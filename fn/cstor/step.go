@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -20,7 +21,9 @@ func stillLive(in *input, members []*member) []string {
 	}
 	var names []string
 	for _, host := range slices.Sorted(maps.Keys(in.live.pools)) {
-		if p := in.live.pools[host]; !wanted[host] {
+		p := in.live.pools[host]
+		moves := slices.ContainsFunc(left.Pools, func(kept *pool.Pool) bool { return kept.Shares(p) })
+		if !wanted[host] && !moves {
 			names, left.Pools = append(names, "the pool on "+host), append(left.Pools, p)
 		}
 	}
@@ -30,11 +33,28 @@ func stillLive(in *input, members []*member) []string {
 	return names
 }
 
+// stillMoving says which pool is not on its new host yet, or "". That it waits for is done
+// by the operators, one change at a time.
+func stillMoving(in *input, members []*member) string {
+	for _, m := range members {
+		if m.before == nil {
+			continue
+		}
+		if from := in.live.elsewhere(m.before.Pool); from != "" {
+			return fmt.Sprintf("the pool that moves from host %s to host %s is there", from, m.hostname)
+		}
+	}
+	return ""
+}
+
 // growthWaits says why no pool may grow now, or "": until what it names is done, the cStor
 // webhook refuses the edit, or the operator does not carry it out.
 func growthWaits(in *input, members []*member) string {
 	if why := in.ailing(); why != "" {
 		return "while " + why + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
+	}
+	if moving := stillMoving(in, members); moving != "" {
+		return "until " + moving + ": apply this, and take the inventory anew"
 	}
 	if removed := stillLive(in, members); len(removed) > 0 {
 		return "until " + removed[0] + " is gone from the live cluster: the cStor operator ignores an addition until a removal is done"

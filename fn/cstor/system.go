@@ -29,7 +29,7 @@ func (System) Declare() system.Declaration {
 			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
 		},
 		Roots: []krm.GroupKind{
-			{Kind: volumeClaimKind}, {Kind: persistentVolumeKind},
+			{Group: storageGroup, Kind: storageClassKind}, {Kind: volumeClaimKind}, {Kind: persistentVolumeKind},
 			{Group: cstorGroup, Kind: cstorVolumeConfigKind}, {Group: cstorGroup, Kind: cstorVolumeKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
 			{Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: poolClusterKind},
 			{Kind: nodeKind}, {Group: deviceGroup, Kind: blockDeviceKind},
@@ -68,7 +68,7 @@ func poolKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorpoolinstances", Names: []string{"cspi", "pool"}, Holds: true, Health: true,
-			Keep: "spec status{phase readOnly " + system.KeepConditions + "}",
+			Keep: "spec status{phase readOnly capacity{total} " + system.KeepConditions + "}",
 			Used: []string{"status", "capacity", "used"}, Total: []string{"status", "capacity", "total"},
 		},
 		{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -82,10 +83,10 @@ func (f *forest) addPlanned(c *pool.Cluster) {
 	}
 }
 
-// Tree implements system.Mapper. Downwards it goes from the claim over volume,
+// Tree implements system.Mapper. Downwards it goes from the class over claim, volume,
 // replicas and pools to the disks. From a disk, a pool or a node it goes the other
 // way, too: to every volume that would be hit if it failed.
-func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
+func (System) Tree(facts *inventory.Facts, _ *disk.Ledger, root krm.ID) []*health.Tree {
 	f := newForest(facts)
 	o := facts.Object(root)
 	switch {
@@ -96,7 +97,7 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 			return []*health.Tree{t}
 		}
 		return nil
-	case o == nil:
+	case o == nil, o.Kind == storageClassKind && o.Node.Str("provisioner") != cstorDriver:
 		return nil
 	}
 	return []*health.Tree{f.from(o)}
@@ -105,6 +106,8 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 // from is the tree of one object.
 func (f *forest) from(o *krm.Object) *health.Tree {
 	switch o.Kind {
+	case storageClassKind:
+		return f.class(o)
 	case volumeClaimKind:
 		return f.claim(o)
 	case persistentVolumeKind:

@@ -83,9 +83,7 @@ func (f *forest) deviceAndVolumes(d *inventory.BlockDevice) *health.Tree {
 		missing.Children = nil
 		under(t, missing)
 	}
-	if len(t.Children) == 0 {
-		t.Note = note(t.Note, "in no pool")
-	}
+	t.Unused = len(t.Children) == 0
 	return t
 }
 

@@ -31,6 +31,30 @@ func (f *forest) volumesOf(cluster inventory.Key) []*health.Tree {
 	return trees
 }
 
+// class is a storage class with its claims, and its volumes that have none any more.
+func (f *forest) class(o *krm.Object) *health.Tree {
+	t := &health.Tree{Object: o.Ref, Note: note("cluster "+o.Node.Str("parameters", "cstorPoolCluster"), o.Node.Str("parameters", "replicaCount")+" replicas")}
+	is := func(other *krm.Object) bool {
+		return other != nil && other.Node.Str("spec", "storageClassName") == o.Name
+	}
+	for _, v := range f.volumes.Sorted {
+		if is(v.Claim) || v.Claim == nil && is(v.Volume) {
+			under(t, f.volume(v))
+		}
+	}
+	for _, claim := range f.volumes.Waiting {
+		if is(claim) {
+			under(t, f.claim(claim))
+		}
+	}
+	for _, child := range t.Children {
+		if t.Phase == "" || child.Phase.WorseThan(t.Phase) {
+			t.Phase = child.Phase
+		}
+	}
+	return t
+}
+
 // volume is a volume from its claim, or from as far up as there is anything.
 func (f *forest) volume(v *volume.Chain) *health.Tree {
 	switch pv := v.Volume; {

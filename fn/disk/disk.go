@@ -102,7 +102,7 @@ func readEntries(o *krm.Object) []*Disk {
 		list := func(field string) []string {
 			var values []string
 			for _, v := range n.Seq(field) {
-				values = append(values, v.Value)
+				values = append(values, v.Value())
 			}
 			return values
 		}

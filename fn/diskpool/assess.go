@@ -2,9 +2,9 @@ package diskpool
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -15,8 +15,8 @@ func (System) Assess(facts *inventory.Facts, ledger *disk.Ledger, c *change.Chan
 	switch c.Ref.GroupKind() {
 	case poolGroupKind():
 		assessPool(facts, ledger, c)
-	case classGroupKind():
-		assessClass(facts, c)
+	case class.Kind():
+		class.Assess(facts, c)
 	}
 }
 
@@ -53,31 +53,6 @@ func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 // isOfOthers reports whether a field is the user's and the operator's, and no difference.
 func isOfOthers(shape string) bool {
 	return shape == "metadata.annotations[openebs.io/expand]" || shape == "metadata.annotations[openebs.io/delete-opts]"
-}
-
-func assessClass(facts *inventory.Facts, c *change.Change) {
-	switch c.Action {
-	case change.Create:
-		c.Judge(change.Safe, "", "adds a class")
-		return
-	case change.Remove:
-		if user := userOf(facts, c.Ref.Name); user != "" {
-			c.Judge(change.Disruptive, "", "claims of the class are no longer served, and "+user+" cannot grow; their data stays")
-			return
-		}
-		c.Judge(change.Safe, "", "the class goes; volumes that were made from it stay")
-		return
-	}
-	for i := range c.Fields {
-		switch f := &c.Fields[i]; {
-		case f.Under("provisioner"), f.Under("parameters"), f.Under("reclaimPolicy"), f.Under("volumeBindingMode"):
-			c.Judge(change.Disruptive, f.Path, "the API server refuses it: a class never changes "+strings.SplitN(f.Shape, ".", 2)[0]+", and the sync stops here")
-		case f.Under("allowVolumeExpansion"):
-			c.Judge(change.Safe, f.Path, "says only whether claims may be raised later")
-		case f.Shape == "metadata.annotations["+annotationDefault+"]":
-			c.Judge(change.Safe, f.Path, "says only which class claims get that name none")
-		}
-	}
 }
 
 // notEmpty says why the disk of a new pool is not known to be empty, or "".

@@ -3,6 +3,7 @@ package diskpool
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // candidate is a disk that a new pool may be on.
@@ -32,12 +34,12 @@ func (s *set) choose() {
 	s.replacePools(allowed)
 	for _, name := range s.members() {
 		if n := s.in.Facts.Node(name); n != nil && allowed[name] != "" {
-			s.choosing(nodeRef(name), name, "", place.Kept, "it has pools; it gets no new one, since "+allowed[name])
+			s.choosing(nodeRef(name), name, "", place.Kept, s.chosenBefore(name, "it has pools; it gets no new one, since "+allowed[name]))
 		} else if n != nil {
-			s.choosing(nodeRef(name), name, "", place.Kept, "it has pools")
-			s.fill(n)
+			s.choosing(nodeRef(name), name, "", place.Kept, s.chosenBefore(name, "it has pools"))
+			s.fill(n, "")
 		} else {
-			s.choosing(nodeRef(name), name, "", place.Held, "it is missing from the inventory, and its pools are held")
+			s.choosing(nodeRef(name), name, "", place.Held, s.chosenBefore(name, "it is missing from the inventory, and its pools are held"))
 		}
 	}
 	s.chooseNodes(allowed)
@@ -65,16 +67,40 @@ func (s *set) needs(n *inventory.Node) []need {
 	if arch := cmp.Or(n.Object.Label("kubernetes.io/arch"), n.Object.Node.Str("status", "nodeInfo", "architecture")); arch != "" && arch != "amd64" {
 		needs = append(needs, need{"not-amd64", "its architecture is " + arch + ", and Mayastor runs on amd64 alone", "kubectl label node " + n.Name + " " + labelEngine + "-"})
 	}
-	if pages := n.Object.Node.Str("status", "allocatable", "hugepages-2Mi"); pages != "" {
-		if bytes, read := parseBytes(pages); read && bytes < hugePages {
-			needs = append(needs, need{"few-hugepages", "it has " + pages + " of hugepages-2Mi, and the io-engine takes 2Gi",
-				"on the node, echo vm.nr_hugepages=1024 | sudo tee /etc/sysctl.d/90-mayastor.conf && sudo sysctl --system && sudo systemctl restart kubelet"})
-		}
+	if few := fewHugePages(s.in.Facts, n); few.reason != "" {
+		needs = append(needs, few)
 	}
 	if n.Unschedulable {
 		needs = append(needs, need{"cordoned", "it is cordoned", "kubectl uncordon " + n.Name})
 	}
 	return needs
+}
+
+// fewHugePages reads what kubelet gives to pods, and what the kernel has where a node agent
+// tells. Only what is known is a reason.
+func fewHugePages(facts *inventory.Facts, n *inventory.Node) (few need) {
+	const restart = "sudo systemctl restart kubelet"
+	short := func(size string) bool {
+		bytes, read := parseBytes(size)
+		return read && bytes < hugePages
+	}
+	pods, kernel := n.Object.Node.Str("status", "allocatable", "hugepages-2Mi"), ""
+	if agent := facts.Object(krm.ID{Group: ownGroup, Kind: agentKind, Name: n.Name}); agent != nil {
+		kernel = agent.Node.Str("status", "hugepages", "2Mi")
+	}
+	switch {
+	case short(kernel):
+		bytes, _ := parseBytes(kernel)
+		few.reason = "it has " + quantity.Size(bytes) + " of hugepages-2Mi"
+	case !short(pods):
+		return need{}
+	case kernel != "":
+		return need{"few-hugepages", "its kernel has enough hugepages-2Mi, and its kubelet says " + pods + ", where the io-engine takes 2Gi", "on the node, " + restart}
+	default:
+		few.reason = "it has " + pods + " of hugepages-2Mi"
+	}
+	return need{"few-hugepages", few.reason + ", and the io-engine takes 2Gi",
+		"on the node, echo vm.nr_hugepages=1024 | sudo tee /etc/sysctl.d/90-mayastor.conf && sudo sysctl --system && " + restart}
 }
 
 // allowedNodes says of each node that is selected or has a pool why it gets no new one,
@@ -180,24 +206,34 @@ func (s *set) use(p *pool) {
 	}
 }
 
-// candidates are the disks of a node that new pools may be on, the best first.
-func (s *set) candidates(n *inventory.Node) []candidate {
-	var free []candidate
-	for _, there := range s.disks[n.Name] {
-		if s.used[there] {
-			continue
-		}
-		if c, reason := s.refuse(n, there); reason == "" {
-			free = append(free, c)
+// candidates goes through the disks of a node that new pools may be on, the best first. A
+// disk is looked at when it is its turn.
+func (s *set) candidates(n *inventory.Node) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		for _, there := range s.disks[n.Name] {
+			if s.used[there] {
+				continue
+			}
+			if c, reason := s.refuse(n, there); reason == "" && !yield(c) {
+				return
+			}
 		}
 	}
-	return free
+}
+
+// hasCandidate reports whether a new pool may be on a node.
+func (s *set) hasCandidate(n *inventory.Node) bool {
+	for range s.candidates(n) {
+		return true
+	}
+	return false
 }
 
 // take makes a pool on a disk.
-func (s *set) take(n *inventory.Node, c candidate, reason string) *pool {
+func (s *set) take(n *inventory.Node, c candidate, chosen, reason string) *pool {
 	s.in.Disks.Take(c.Disk, s.Object.Ref, s.owner)
 	p := s.newPool(n.Name, c.name, c.link, c.Disk)
+	p.chosen = chosen
 	s.pools = append(s.pools, p)
 	s.use(p)
 	s.choosing(diskRef(c.Disk), n.Name, "pool", place.Chosen, reason)
@@ -205,16 +241,16 @@ func (s *set) take(n *inventory.Node, c candidate, reason string) *pool {
 }
 
 // fill makes pools on a node until it has as many as are wanted.
-func (s *set) fill(n *inventory.Node) {
+func (s *set) fill(n *inventory.Node, chosen string) {
 	has := s.perNode[n.Name]
 	if has >= s.cfg.perNode {
 		return
 	}
-	for _, c := range s.candidates(n) {
+	for c := range s.candidates(n) {
 		if has == s.cfg.perNode {
 			return
 		}
-		s.take(n, c, "the smallest eligible disk that is left on the node")
+		s.take(n, c, words(chosen, chosenFit), "the smallest eligible disk that is left on the node")
 		has++
 	}
 	if s.cfg.Spec.PoolsPerNode != "all" && has < s.cfg.perNode {
@@ -231,7 +267,7 @@ func (s *set) chooseNodes(allowed map[string]string) {
 		case slices.Contains(members, n.Name):
 			kept = append(kept, n)
 		case allowed[n.Name] != "":
-		case len(s.candidates(n)) == 0:
+		case !s.hasCandidate(n):
 			allowed[n.Name] = "it has no eligible disk" + s.nearest(n)
 		default:
 			candidates = append(candidates, n)
@@ -243,7 +279,7 @@ func (s *set) chooseNodes(allowed map[string]string) {
 	}
 	for _, picked := range place.SpreadNodes(kept, candidates, count) {
 		s.choosing(nodeRef(picked.Node.Name), picked.Node.Name, "", place.Chosen, picked.Reason)
-		s.fill(picked.Node)
+		s.fill(picked.Node, wordOf(picked))
 		members = append(members, picked.Node.Name)
 	}
 	for _, n := range s.in.Facts.Nodes {

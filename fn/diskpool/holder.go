@@ -18,7 +18,7 @@ func (System) Holds(o *krm.Object) []disk.Hold {
 	mark := readMark(o.Annotation(annotationDisk))
 	var holds []disk.Hold
 	for _, uri := range o.Node.Seq("spec", "disks") {
-		if hold, found := holdOf(node, uri.Value); found {
+		if hold, found := holdOf(node, uri.Value()); found {
 			hold.Role = "pool"
 			if hold.Matches == nil {
 				hold.Identity.WWN = cmp.Or(mark.wwn, hold.Identity.WWN)

@@ -175,6 +175,9 @@ func (s *set) stays(p *pool) bool {
 
 // keepDisk says that a disk stays.
 func (s *set) keepDisk(p *pool, verdict place.Verdict, reason string) {
+	if before := p.ofDisk(); before != "" {
+		reason += "; " + before
+	}
 	if p.disk != nil {
 		s.choosing(diskRef(p.disk), p.node, "pool", verdict, reason)
 		return

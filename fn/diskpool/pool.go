@@ -17,6 +17,7 @@ type pool struct {
 	apiVersion string
 	spec       d.Node // as it was rendered, or as it lives; of a new one, as it is to be
 	mark       string // the annotation of its disk
+	chosen     string // words that say why it is where it is
 	replaces   string // the name of the pool that it takes the place of, or ""
 	live       *krm.Object
 	disk       *disk.Disk // nil where it is not found
@@ -30,7 +31,7 @@ type pool struct {
 func readPool(o *krm.Object) *pool {
 	p := &pool{
 		name: o.Name, node: o.Node.Str("spec", "node"), apiVersion: o.APIVersion,
-		mark: o.Annotation(annotationDisk), replaces: o.Annotation(annotationReplaces),
+		mark: o.Annotation(annotationDisk), chosen: o.Annotation(annotationChosen), replaces: o.Annotation(annotationReplaces),
 	}
 	if spec := o.Node.Get("spec"); spec != nil {
 		p.spec = *spec
@@ -41,7 +42,7 @@ func readPool(o *krm.Object) *pool {
 // uri is the disk as the pool names it, "" for none.
 func (p *pool) uri() string {
 	if disks := p.spec.Seq("disks"); len(disks) > 0 {
-		return disks[0].Value
+		return disks[0].Value()
 	}
 	return ""
 }
@@ -124,8 +125,8 @@ func (s *set) poolID(name string) krm.ID {
 // as it is, with the version that can.
 func (p *pool) inForm(f *form) (apiVersion string, spec d.Node) {
 	spec = p.spec
-	for i := range spec.Fields {
-		switch key := spec.Fields[i].Key; key {
+	for i := range spec.Fields() {
+		switch key := spec.Fields()[i].Key; key {
 		case "node", "disks":
 		case cluster, cluster29:
 			if !f.knows(cluster) {
@@ -137,10 +138,10 @@ func (p *pool) inForm(f *form) (apiVersion string, spec d.Node) {
 			}
 		}
 	}
-	spec.Fields = slices.Clone(spec.Fields)
-	for i := range spec.Fields {
-		if key := spec.Fields[i].Key; key == cluster || key == cluster29 {
-			spec.Fields[i].Key = f.clusterKey()
+	spec = spec.Copy()
+	for i := range spec.Fields() {
+		if key := spec.Fields()[i].Key; key == cluster || key == cluster29 {
+			spec.Fields()[i].Key = f.clusterKey()
 		}
 	}
 	return f.apiVersion, spec
@@ -153,6 +154,9 @@ func (s *set) object(p *pool) *krm.Object {
 	if p.mark != "" {
 		o.SetAnnotation(annotationDisk, p.mark)
 	}
+	if p.chosen != "" {
+		o.SetAnnotation(annotationChosen, p.chosen)
+	}
 	if p.replaces != "" {
 		o.SetAnnotation(annotationReplaces, p.replaces)
 	}
@@ -161,13 +165,12 @@ func (s *set) object(p *pool) *krm.Object {
 
 // plain copies a tree without the places where it stood.
 func plain(n d.Node) d.Node {
-	n.Off = d.NoOffset
-	n.Fields, n.Items = slices.Clone(n.Fields), slices.Clone(n.Items)
-	for i := range n.Fields {
-		n.Fields[i].Off, n.Fields[i].Value = d.NoOffset, plain(n.Fields[i].Value)
+	n = n.Copy().At(d.NoOffset)
+	for i := range n.Fields() {
+		n.Fields()[i].Off, n.Fields()[i].Value = d.NoOffset, plain(n.Fields()[i].Value)
 	}
-	for i := range n.Items {
-		n.Items[i] = plain(n.Items[i])
+	for i := range n.Items() {
+		n.Items()[i] = plain(n.Items()[i])
 	}
 	return n
 }
@@ -215,6 +218,6 @@ func textMap(m map[string]string) d.Node {
 	for key, value := range m {
 		out.Set(key, d.Text(value))
 	}
-	slices.SortFunc(out.Fields, func(a, b d.Field) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(out.Fields(), func(a, b d.Field) int { return cmp.Compare(a.Key, b.Key) })
 	return out
 }

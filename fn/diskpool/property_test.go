@@ -128,7 +128,7 @@ func disks(o *krm.Object) []string {
 	var names []string
 	switch o.Kind {
 	case "DiskPool":
-		link := o.Node.Seq("spec", "disks")[0].Value
+		link := o.Node.Seq("spec", "disks")[0].Value()
 		id := strings.TrimPrefix(link, "/dev/disk/by-id/wwn-0x5000")
 		names = append(names, "n"+id[:1]+"-sd"+id[1:])
 	case "CStorPoolCluster":

@@ -112,11 +112,11 @@ func servedForm(definition *krm.Object, wanted []string) *form {
 			continue
 		}
 		if properties := v.Get("schema", "openAPIV3Schema", "properties", "spec", "properties"); properties != nil {
-			for i := range properties.Fields {
-				f.fields = append(f.fields, properties.Fields[i].Key)
+			for i := range properties.Fields() {
+				f.fields = append(f.fields, properties.Fields()[i].Key)
 			}
-			for i := range properties.Items { // a snapshot has the names alone
-				f.fields = append(f.fields, properties.Items[i].Value)
+			for i := range properties.Items() { // a snapshot has the names alone
+				f.fields = append(f.fields, properties.Items()[i].Value())
 			}
 		}
 		all := !slices.ContainsFunc(wanted, func(field string) bool { return !f.knows(field) })

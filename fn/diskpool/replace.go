@@ -70,8 +70,8 @@ func (s *set) replacement(old *pool, allowed map[string]string) {
 		if n.Name != old.node && s.full(n.Name) {
 			continue
 		}
-		if free := s.candidates(n); len(free) > 0 {
-			fresh := s.take(n, free[0], "it takes the place of the disk of DiskPool "+old.name)
+		for c := range s.candidates(n) {
+			fresh := s.take(n, c, chosenReplaced, "it takes the place of the disk of DiskPool "+old.name)
 			fresh.replaces = old.name
 			s.waits(old, fresh, "it is new")
 			return

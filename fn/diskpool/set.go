@@ -73,7 +73,7 @@ type set struct {
 	pools    []*pool
 	used     map[*disk.Disk]bool // by pools of the set
 	perNode  map[string]int      // pools that stay on a node
-	classes  []class
+	classes  []setClass
 	released map[krm.ID]bool
 	givenUp  map[*disk.Disk]bool // disks of pools that went in this run
 	findings []finding.Finding
@@ -198,7 +198,7 @@ func (s *set) output() system.Output {
 		out.Objects = append(out.Objects, gitops.Object{File: "diskpool.yaml", Object: s.object(p)})
 	}
 	for i := range s.classes {
-		out.Objects = append(out.Objects, gitops.Object{File: "storageclass.yaml", Object: s.classes[i].object(), Stage: 1})
+		out.Objects = append(out.Objects, gitops.Object{File: "storageclass.yaml", Object: s.classes[i].Object(), Stage: 1})
 	}
 	return out
 }

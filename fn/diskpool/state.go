@@ -78,7 +78,7 @@ func note(o *krm.Object) string {
 		parts = append(parts, code)
 	}
 	for _, alert := range status.Seq("errorInfo", "alerts") {
-		if text := cmp.Or(alert.Value, alert.Str("message"), alert.Str("description"), alert.Str("code")); text != "" {
+		if text := cmp.Or(alert.Value(), alert.Str("message"), alert.Str("description"), alert.Str("code")); text != "" {
 			parts = append(parts, text)
 		}
 	}
@@ -90,6 +90,13 @@ func note(o *krm.Object) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// addWarning adds the newest event that tells of something wrong with the pool.
+func (s *state) addWarning(event string) {
+	if event != "" {
+		s.note = strings.Trim(s.note+"; "+event, "; ")
+	}
 }
 
 // usedSpace says how much of a live pool is in use, or "".

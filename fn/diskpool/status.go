@@ -45,7 +45,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	step := r.Step("pool")
 	for _, o := range before {
 		step.Count()
-		p := problemOf(live(o), down[o.Node.Str("spec", "node")])
+		p := problemOf(facts, live(o), down[o.Node.Str("spec", "node")])
 		p.Subject, p.Node, p.Storage = o.Name, o.Node.Str("spec", "node"), o.Name
 		if p.Phase != health.OK {
 			step.Add(p)
@@ -93,8 +93,9 @@ func checkNodes(facts *inventory.Facts, step *health.Step, pools []*krm.Object) 
 }
 
 // problemOf is what is amiss with a live pool.
-func problemOf(o *krm.Object, nodeDown bool) health.Problem {
+func problemOf(facts *inventory.Facts, o *krm.Object, nodeDown bool) health.Problem {
 	s := stateOf(o)
+	s.addWarning(facts.Warning(o))
 	p := health.Problem{Phase: s.phase, Reason: s.reason, What: s.what, Note: s.note, Outage: s.outage}
 	if s.reason == "Terminating" { // it is rendered, so that it is not our doing
 		p.Phase, p.What, p.Outage = health.Error, "being deleted, and not by Poolwright", true
@@ -114,6 +115,7 @@ func leaving(facts *inventory.Facts, spec *system.Spec, before []*krm.Object, st
 		}
 		p := health.Problem{Phase: health.Progressing, Reason: "NotRendered", What: "there and no longer rendered", Subject: o.Name, Node: o.Node.Str("spec", "node")}
 		if s := stateOf(o); s.reason == "Terminating" {
+			s.addWarning(facts.Warning(o))
 			p.Reason, p.What, p.Note = "Terminating", "being deleted", s.note
 		}
 		step.Count()

@@ -4,31 +4,31 @@
 package diskpool
 
 import (
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
 const (
-	ownGroup     = "poolwright.io"
-	ownVersion   = "v1alpha1"
-	setKind      = "DiskPoolSet"
-	group        = "openebs.io"
-	poolKind     = "DiskPool"
-	storageGroup = "storage.k8s.io"
-	classKind    = "StorageClass"
-	nodeKind     = "Node"
-	volumeKind   = "PersistentVolume"
-	claimKind    = "PersistentVolumeClaim"
-	driver       = "io.openebs.csi-mayastor" // the CSI driver of Mayastor
+	ownGroup   = "poolwright.io"
+	ownVersion = "v1alpha1"
+	setKind    = "DiskPoolSet"
+	group      = "openebs.io"
+	poolKind   = "DiskPool"
+	nodeKind   = "Node"
+	agentKind  = "NodeInventory"
+	volumeKind = "PersistentVolume"
+	claimKind  = "PersistentVolumeClaim"
+	driver     = "io.openebs.csi-mayastor" // the CSI driver of Mayastor
 )
 
 // Keys that the system reads and writes.
 const (
-	annotationDisk     = "poolwright.io/disk"     // on a DiskPool: wwn=...,serial=...,size=<bytes>
-	annotationReplace  = "poolwright.io/replace"  // on a set: DiskPool/<name>[,...]
-	annotationReplaces = "poolwright.io/replaces" // on a DiskPool: the name of the one that it takes the place of
-	annotationDefault  = "storageclass.kubernetes.io/is-default-class"
+	annotationDisk     = "poolwright.io/disk"         // on a DiskPool: wwn=...,serial=...,size=<bytes>
+	annotationChosen   = "poolwright.io/chosen"       // on a DiskPool: why its node and its disk were chosen
+	annotationReplace  = "poolwright.io/replace"      // on a set: DiskPool/<name>[,...]
+	annotationReplaces = "poolwright.io/replaces"     // on a DiskPool: the name of the one that it takes the place of
 	annotationTags     = "openebs.io/allowed-bd-tags" // on a set: tags of BlockDevices that do not exclude them
 	labelSet           = "poolwright-set"             // of a pool; a slash would break routes of Mayastor to 2.12
 	labelEngine        = "openebs.io/engine"
@@ -39,8 +39,6 @@ const (
 type System struct{}
 
 func poolGroupKind() krm.GroupKind { return krm.GroupKind{Group: group, Kind: poolKind} }
-
-func classGroupKind() krm.GroupKind { return krm.GroupKind{Group: storageGroup, Kind: classKind} }
 
 // Declare implements system.System.
 func (System) Declare() system.Declaration {
@@ -53,17 +51,17 @@ func (System) Declare() system.Declaration {
 			},
 			{
 				GroupKind: poolGroupKind(), Version: "v1beta3", Role: system.RoleRendered, Stateful: true,
-				Plural: "diskpools", Names: []string{"dsp"}, Holds: true, Health: true,
+				Plural: "diskpools", Names: []string{"dsp"}, Holds: true, Health: true, Definition: true, Events: true,
 				Keep: "spec{node disks topology encryptionConfig{source{secret{name}}} maxExpansion clusterSize cluster_size} " +
 					"status{cr_state pool_status status error{code} errorInfo{alerts} " + system.KeepConditions + "}",
 				Used: []string{"status", "used"}, Total: []string{"status", "capacity"},
 				Node: [][]string{{"spec", "node"}},
 			},
-			{GroupKind: classGroupKind(), Role: system.RoleRendered},
+			{GroupKind: class.Kind(), Role: system.RoleRendered},
 		},
-		Facts: []krm.GroupKind{{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, classGroupKind(), poolGroupKind()},
+		Facts: []krm.GroupKind{{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, class.Kind(), poolGroupKind()},
 		Roots: []krm.GroupKind{
-			classGroupKind(), {Kind: volumeKind}, poolGroupKind(), {Kind: nodeKind}, inventory.DeviceKind(),
+			class.Kind(), {Kind: volumeKind}, poolGroupKind(), {Kind: nodeKind}, inventory.DeviceKind(),
 		},
 		Domains: []string{"openebs.io"},
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -15,10 +16,10 @@ import (
 // Tree implements system.Mapper. Downwards it goes from the class over the pools of its
 // set to disks and nodes; from a disk, a node or a pool it goes up to the classes and
 // their volumes.
-func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
-	f := &forest{facts: facts, ledger: disk.NewLedger(facts)}
+func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree {
+	f := &forest{facts: facts, ledger: disks}
 	f.pools = facts.Objects(group, poolKind)
-	for _, o := range facts.Objects(storageGroup, classKind) {
+	for _, o := range facts.Objects(class.Kind().Group, class.Kind().Kind) {
 		if o.Node.Str("provisioner") == driver {
 			f.classes = append(f.classes, o)
 		}
@@ -32,7 +33,7 @@ func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
 	}
 	var t *health.Tree
 	switch root.GroupKind() {
-	case classGroupKind():
+	case class.Kind():
 		if slices.Contains(f.classes, o) {
 			t = f.class(o)
 		}
@@ -80,9 +81,9 @@ func (f *forest) everything() []*health.Tree {
 
 // poolsOf lists the pools that a class finds by the label of a set, or all where it asks
 // for no label.
-func (f *forest) poolsOf(class *krm.Object) []*krm.Object {
+func (f *forest) poolsOf(sc *krm.Object) []*krm.Object {
 	wanted := map[string]string{}
-	for line := range strings.SplitSeq(class.Node.Str("parameters", poolLabel), "\n") {
+	for line := range strings.SplitSeq(sc.Node.Str("parameters", poolLabel), "\n") {
 		if key, value, found := strings.Cut(line, ":"); found {
 			wanted[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
@@ -219,7 +220,7 @@ func (f *forest) disk(o *krm.Object) *disk.Disk { return diskOf(f.facts, f.ledge
 // uriOf is the disk as a pool names it.
 func uriOf(o *krm.Object) string {
 	for _, uri := range o.Node.Seq("spec", "disks") {
-		return uri.Value
+		return uri.Value()
 	}
 	return "-?"
 }

@@ -5,6 +5,7 @@
 package gitops
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,15 @@ type Object struct {
 	Intermediate bool     // for people and for the next render, not for the cluster: a lock
 	Stage        int      // objects of a lower stage are applied first
 	Needs        []krm.ID // objects that must be there first; part of the same output
+	Level        string   // the level of a Graph that it belongs to, or ""
+	// Engine is the one that applies it, whatever the policy says; "" for those of the
+	// policy.
+	Engine string
+	// Undefined says that its kind is defined by something that is not applied with it.
+	Undefined bool
+	// Copy says that it stands for a manifest of the same identity that a person keeps in
+	// the package.
+	Copy bool
 }
 
 // Policy is how the output is to be applied (RenderConfig).
@@ -26,6 +36,7 @@ type Policy struct {
 	Engine        string `json:"engine"`        // all, argocd, flux, kpt
 	Protection    string `json:"protection"`    // confirm, hard, off
 	Intermediates string `json:"intermediates"` // local, apply
+	Order         string `json:"order"`         // levels, own: who orders what people keep in the package
 }
 
 // Annotations of the engines.
@@ -38,38 +49,90 @@ const (
 	kptDepends  = "config.kubernetes.io/depends-on"
 )
 
+// Groups of the objects by which engines are told what to apply.
+const (
+	fluxGroup = "kustomize.toolkit.fluxcd.io"
+	argoGroup = "argoproj.io"
+)
+
+// skipDryRun is the sync option by which Argo CD applies an object whose definition comes
+// in the same sync, or from elsewhere: without it the whole sync fails before it begins.
+const skipDryRun = "SkipDryRunOnMissingResource=true"
+
 // Annotate encodes order and protection in the annotations of an object.
 func (p Policy) Annotate(o Object) {
 	if o.Intermediate && p.Intermediates != "apply" {
 		o.SetAnnotation(krm.AnnotationLocalConfig, "true")
 		return
 	}
+	if o.Engine != "" {
+		p.Engine = o.Engine
+	}
 	if p.serves("argocd") && o.Stage != 0 {
 		o.SetAnnotation(argoWave, strconv.Itoa(o.Stage))
 	}
 	if p.serves("kpt") && len(o.Needs) > 0 {
-		needs := make([]string, len(o.Needs))
-		for i, id := range o.Needs {
-			needs[i] = dependsOn(id)
+		var needs []string
+		if written := o.Annotation(kptDepends); o.Copy && written != "" {
+			needs = splitList(written)
+		}
+		for _, id := range o.Needs {
+			if need := dependsOn(id); !slices.Contains(needs, need) {
+				needs = append(needs, need)
+			}
 		}
 		o.SetAnnotation(kptDepends, strings.Join(needs, ","))
+	}
+	if p.serves("argocd") {
+		if options := p.argoOptions(o); options != "" {
+			o.SetAnnotation(argoOptions, options)
+		}
 	}
 	if !o.Stateful || p.Protection == "off" {
 		return
 	}
-	if p.serves("argocd") {
-		if p.Protection == "hard" {
-			o.SetAnnotation(argoOptions, "Prune=false,Delete=false")
-			o.SetAnnotation(argoCompare, "IgnoreExtraneous")
-		} else {
-			o.SetAnnotation(argoOptions, "Prune=confirm,Delete=confirm")
-		}
+	if p.serves("argocd") && p.Protection == "hard" {
+		o.SetAnnotation(argoCompare, "IgnoreExtraneous")
 	}
 	if p.serves("flux") {
 		o.SetAnnotation(fluxPrune, "disabled")
 	}
 	if p.serves("kpt") {
 		o.SetAnnotation(kptDeletion, "detach")
+	}
+}
+
+// argoOptions are the sync options of an object, "" for none. A copy keeps those that a
+// person gave it, but for the protection.
+func (p Policy) argoOptions(o Object) string {
+	var options []string
+	if o.Copy {
+		options = slices.DeleteFunc(splitList(o.Annotation(argoOptions)), func(option string) bool {
+			name, _, _ := strings.Cut(option, "=")
+			return name == "" || o.Stateful && p.Protection != "off" && (name == "Prune" || name == "Delete")
+		})
+	}
+	switch {
+	case !o.Stateful || p.Protection == "off":
+	case p.Protection == "hard":
+		options = append(options, "Prune=false", "Delete=false")
+	default:
+		options = append(options, "Prune=confirm", "Delete=confirm")
+	}
+	if o.Undefined && !slices.Contains(options, skipDryRun) {
+		options = append(options, skipDryRun)
+	}
+	return strings.Join(options, ",")
+}
+
+// Strip takes away what Annotate may have said of an object before.
+func Strip(o *krm.Object) {
+	annotations := o.Node.Get("metadata", "annotations")
+	if annotations == nil {
+		return
+	}
+	for _, key := range []string{argoWave, argoOptions, argoCompare, fluxPrune, kptDeletion, kptDepends} {
+		annotations.Delete(key)
 	}
 }
 
@@ -81,6 +144,24 @@ func dependsOn(id krm.ID) string {
 		return id.Group + "/" + id.Kind + "/" + id.Name
 	}
 	return id.Group + "/namespaces/" + id.Namespace + "/" + id.Kind + "/" + id.Name
+}
+
+// Applied is the folder that an object has its engine apply, as a path in a repository;
+// "" for an object that does nothing of the kind.
+func Applied(o *krm.Object) string {
+	switch o.GroupKind() {
+	case krm.GroupKind{Group: fluxGroup, Kind: "Kustomization"}:
+		return o.Node.Str("spec", "path")
+	case krm.GroupKind{Group: argoGroup, Kind: "Application"}:
+		return o.Node.Str("spec", "source", "path")
+	}
+	return ""
+}
+
+// Wave is the wave in which Argo CD applies an object, by which other tools may sort it.
+func Wave(o *krm.Object) int {
+	wave, _ := strconv.Atoi(o.Annotation(argoWave))
+	return wave
 }
 
 // Domains lists those of the labels and annotations on which engines act.

@@ -53,7 +53,7 @@ func TestAnnotate(t *testing.T) {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			o := objects[test.object]
 			o.Object = krm.Make("v1", "Thing", "openebs", "x")
-			Policy{test.engine, test.protection, test.intermediates}.Annotate(o)
+			Policy{Engine: test.engine, Protection: test.protection, Intermediates: test.intermediates}.Annotate(o)
 			if got := annotations(o.Node); got != test.want {
 				t.Errorf("annotations %s\nwant        %s", got, test.want)
 			}
@@ -68,8 +68,8 @@ func join(parts ...string) string {
 func annotations(n *document.Node) string {
 	all := map[string]bool{}
 	if a := n.Get("metadata", "annotations"); a != nil {
-		for _, f := range a.Fields {
-			all[f.Key+"="+f.Value.Value] = true
+		for _, f := range a.Fields() {
+			all[f.Key+"="+f.Value.Value()] = true
 		}
 	}
 	return strings.Join(slices.Sorted(maps.Keys(all)), " ")
@@ -80,7 +80,7 @@ func TestNoForce(t *testing.T) {
 	for _, engine := range []string{"all", "argocd", "flux", "kpt"} {
 		for _, protection := range []string{"confirm", "hard", "off"} {
 			o := Object{Object: krm.Make("v1", "Thing", "", "x"), Stateful: true, Stage: 1}
-			Policy{engine, protection, "local"}.Annotate(o)
+			Policy{Engine: engine, Protection: protection, Intermediates: "local"}.Annotate(o)
 			if got := strings.ToLower(annotations(o.Node)); strings.Contains(got, "force") || strings.Contains(got, "replace") || strings.Contains(got, "hook") {
 				t.Errorf("%s, %s: %s", engine, protection, got)
 			}

@@ -13,6 +13,9 @@ type Tree struct {
 	State    string // in the words of its own system: Bound, ONLINE, Active; Missing for an object that others name; "" where it says none
 	Note     string // what a person wants to know of it: size, place, what it means to others
 	Children []*Tree
+	// Unused says of a disk that its own system knows nobody who uses it. Others may: who
+	// puts the trees of all systems together finds out.
+	Unused bool
 }
 
 // Missing is the State of an object that others name and that is not there.

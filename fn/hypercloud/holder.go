@@ -1,5 +1,3 @@
-// Package hypercloud is the system of HyperCloud Storage: Rook-Ceph and CDI. Until the
-// rest of it is built, it says which disks a CephCluster holds.
 package hypercloud
 
 import (
@@ -9,40 +7,8 @@ import (
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 )
-
-const (
-	cephGroup   = "ceph.rook.io"
-	clusterKind = "CephCluster"
-)
-
-// System is the HyperCloud Storage system.
-type System struct{ system.FactsOnly }
-
-// Declare implements system.System. In the spec of a CephCluster much else has a place, so
-// only fields that are named are kept: what holds a secret need not be called one.
-func (System) Declare() system.Declaration {
-	const disks = "useAllDevices deviceFilter devicePathFilter config{metadataDevice} devices{name fullpath config{metadataDevice}}"
-	return system.Declaration{
-		Name: "HyperCloud Storage",
-		Kinds: []system.Kind{
-			{
-				GroupKind: krm.GroupKind{Group: cephGroup, Kind: clusterKind}, Version: "v1",
-				Plural: "cephclusters", Holds: true,
-				Keep: "spec{cephVersion{image} dataDirHostPath external{enable} mon{count} storage{useAllNodes " + disks + " nodes{name " + disks + "}" +
-					" storageClassDeviceSets{name count}}} status{phase state ceph{health}}",
-			},
-			{
-				GroupKind: krm.GroupKind{Group: "cdi.kubevirt.io", Kind: "CDI"}, Version: "v1beta1",
-				Plural: "cdis", Cluster: true,
-				Keep: "status{phase}",
-			},
-		},
-		Domains: []string{"rook.io", "kubevirt.io"},
-	}
-}
 
 // Holds implements system.Holder: the disks that a CephCluster names, and each that one
 // of its filters can match.

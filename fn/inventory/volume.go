@@ -54,7 +54,7 @@ func newVolume(o *krm.Object) *Volume {
 				continue
 			}
 			for _, host := range e.Seq("values") {
-				v.Hosts = append(v.Hosts, host.Value)
+				v.Hosts = append(v.Hosts, host.Value())
 			}
 		}
 	}
@@ -89,9 +89,9 @@ func (a *Attachment) Metadata(key string) string {
 	if a == nil || a.metadata == nil {
 		return ""
 	}
-	for i := range a.metadata.Fields {
-		if f := &a.metadata.Fields[i]; strings.EqualFold(f.Key, key) {
-			return f.Value.Value
+	for i := range a.metadata.Fields() {
+		if f := &a.metadata.Fields()[i]; strings.EqualFold(f.Key, key) {
+			return f.Value.Value()
 		}
 	}
 	return ""

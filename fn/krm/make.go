@@ -32,11 +32,11 @@ func (o *Object) setMeta(field, key, value string) {
 	if meta.Get(field) == nil {
 		meta.Set(field, document.Object())
 		metaOrder := []string{"name", "namespace", "labels", "annotations"} // as people write them
-		slices.SortStableFunc(meta.Fields, func(a, b document.Field) int {
+		slices.SortStableFunc(meta.Fields(), func(a, b document.Field) int {
 			return slices.Index(metaOrder, a.Key) - slices.Index(metaOrder, b.Key)
 		})
 	}
 	m := meta.Get(field)
 	m.Set(key, document.Text(value))
-	slices.SortFunc(m.Fields, func(a, b document.Field) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(m.Fields(), func(a, b document.Field) int { return cmp.Compare(a.Key, b.Key) })
 }

@@ -1,8 +1,10 @@
 package krm
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/poolwright/poolwright/schema/document"
@@ -56,7 +58,7 @@ func ReadResourceList(src *document.Source) (*ResourceList, error) {
 	root := &doc.Node
 	const want = "want " + resourceListV1 + " (or v1beta1) and kind " + kindResourceList
 	switch kind, version := root.Str("kind"), root.Str("apiVersion"); {
-	case root.Kind != document.Map:
+	case root.Kind() != document.Map:
 		return fail(root.Off, "this is not a ResourceList but %s; %s", kindName(root), want)
 	case kind != kindResourceList:
 		return fail(at(root, "kind"), "kind is %q; %s", kind, want)
@@ -65,8 +67,8 @@ func ReadResourceList(src *document.Source) (*ResourceList, error) {
 	}
 	rl := &ResourceList{apiVersion: root.Str("apiVersion"), source: src}
 	c := newCutter(src.Data, doc)
-	for i := range root.Fields {
-		f := &root.Fields[i]
+	for i := range root.Fields() {
+		f := &root.Fields()[i]
 		switch f.Key {
 		case "apiVersion", "kind", "results":
 		case "items":
@@ -93,7 +95,7 @@ func at(n *document.Node, key string) int32 {
 }
 
 func kindName(n *document.Node) string {
-	switch n.Kind {
+	switch n.Kind() {
 	case document.Map:
 		return "a map"
 	case document.Seq:
@@ -106,20 +108,20 @@ func kindName(n *document.Node) string {
 
 // readItems reads field i of the list.
 func (rl *ResourceList) readItems(c *cutter, root *document.Node, i int) error {
-	list := &root.Fields[i].Value
-	if list.Kind == document.Null {
+	list := &root.Fields()[i].Value
+	if list.Kind() == document.Null {
 		return nil
 	}
-	if list.Kind != document.Seq {
+	if list.Kind() != document.Seq {
 		return &document.SyntaxError{Pos: rl.source.Position(list.Off), Msg: "items is " + kindName(list) + "; it must be a list of objects"}
 	}
 	spans, dash := c.items(root, i)
 	rl.dash = dash
-	objects, origins := make([]Object, len(list.Items)), make([]origin, len(list.Items))
-	rl.read = make([]*Object, len(list.Items))
-	for k := range list.Items {
-		n := &list.Items[k]
-		if n.Kind != document.Map {
+	objects, origins := make([]Object, len(list.Items())), make([]origin, len(list.Items()))
+	rl.read = make([]*Object, len(list.Items()))
+	for k := range list.Items() {
+		n := &list.Items()[k]
+		if n.Kind() != document.Map {
 			return &document.SyntaxError{Pos: rl.source.Position(n.Off), Msg: "an item is " + kindName(n) + "; each must be an object"}
 		}
 		o := &objects[k]
@@ -141,11 +143,11 @@ func (rl *ResourceList) readItems(c *cutter, root *document.Node, i int) error {
 
 // readConfig reads field i of the list.
 func (rl *ResourceList) readConfig(c *cutter, root *document.Node, i int) error {
-	f := &root.Fields[i]
-	if f.Value.Kind == document.Null {
+	f := &root.Fields()[i]
+	if f.Value.Kind() == document.Null {
 		return nil
 	}
-	if f.Value.Kind != document.Map {
+	if f.Value.Kind() != document.Map {
 		return &document.SyntaxError{Pos: rl.source.Position(f.Value.Off), Msg: "functionConfig is " + kindName(&f.Value) + "; it must be an object"}
 	}
 	o := NewObject(rl.source, &f.Value)
@@ -163,37 +165,41 @@ func (rl *ResourceList) readConfig(c *cutter, root *document.Node, i int) error 
 	return o.readPlace()
 }
 
-// Append writes the list: what still carries the Raw it was read with as those
+// Write writes the list: what still carries the Raw it was read with as those
 // bytes, everything else as its Raw, zero-indented text then, or encoded from
-// its Node. results replace those of the input.
-func (rl *ResourceList) Append(dst []byte, results []finding.Finding) []byte {
-	dst = slices.Grow(dst, len(rl.source.Data)+len(rl.source.Data)/8)
-	dst = append(dst, "apiVersion: "+rl.apiVersion+"\nkind: "+kindResourceList+"\n"...)
+// its Node. results replace those of the input. The error is that of w.
+func (rl *ResourceList) Write(w io.Writer, results []finding.Finding) error {
+	out := bufio.NewWriterSize(w, 64<<10) // which keeps the first error, and Flush tells it
+	_, _ = out.WriteString("apiVersion: " + rl.apiVersion + "\nkind: " + kindResourceList + "\n")
+	var text []byte
 	if o := rl.FunctionConfig; o != nil {
 		if o.isAsRead(rl) {
-			dst = append(dst, o.Raw...)
+			_, _ = out.Write(o.Raw)
 		} else {
 			config := document.Object(document.F("functionConfig", *o.Node))
-			dst = document.Append(dst, &config, 0)
+			_, _ = out.Write(document.Append(nil, &config, 0))
 		}
 	}
 	if len(rl.Items) == 0 {
-		dst = append(dst, "items: []\n"...)
+		_, _ = out.WriteString("items: []\n")
 	} else {
-		dst = append(dst, "items:\n"...)
+		_, _ = out.WriteString("items:\n")
 	}
 	for _, o := range rl.Items {
 		switch {
 		case o.isAsRead(rl):
-			dst = append(dst, o.Raw...)
+			_, _ = out.Write(o.Raw)
+			continue
 		case len(o.Raw) > 0:
-			dst = appendItem(dst, o.Raw, rl.dash)
+			text = appendItem(text[:0], o.Raw, rl.dash)
 		default:
 			list := document.List(*o.Node)
-			dst = document.Append(dst, &list, rl.dash)
+			text = document.Append(text[:0], &list, rl.dash)
 		}
+		_, _ = out.Write(text)
 	}
-	return rl.appendResults(dst, results)
+	_, _ = out.Write(rl.appendResults(nil, results))
+	return out.Flush()
 }
 
 // isAsRead reports whether an object still has the text it had in the list.

@@ -52,7 +52,7 @@ func (c *cutter) field(root *document.Node, i int) (s span, ok bool) {
 	if c.off {
 		return s, false
 	}
-	s = span{c.lineStart(int(root.Fields[i].Off)), 0}
+	s = span{c.lineStart(int(root.Fields()[i].Off)), 0}
 	var sure bool
 	s.end, sure = c.fieldEnd(root, i)
 	return s, sure || c.stands(s)
@@ -61,25 +61,25 @@ func (c *cutter) field(root *document.Node, i int) (s span, ok bool) {
 // fieldEnd is where the lines of field i of the root map end: comments above the
 // next one are its. sure is false where such a comment might be something else.
 func (c *cutter) fieldEnd(root *document.Node, i int) (end int, sure bool) {
-	if i+1 == len(root.Fields) {
+	if i+1 == len(root.Fields()) {
 		return c.end, true
 	}
-	return c.comments(c.lineStart(int(root.Fields[i+1].Off)), c.lineEnd(int(root.Fields[i].Off)), 0)
+	return c.comments(c.lineStart(int(root.Fields()[i+1].Off)), c.lineEnd(int(root.Fields()[i].Off)), 0)
 }
 
 // items gives the lines of each item of field i of the root map, comments above
 // its "- " among them, and the column of the "- ". spans is nil where the items
 // have no lines of their own.
 func (c *cutter) items(root *document.Node, i int) (spans []span, dash int) {
-	list := &root.Fields[i].Value
-	if c.off || len(list.Items) == 0 || c.data[list.Off] != '-' {
+	list := &root.Fields()[i].Value
+	if c.off || len(list.Items()) == 0 || c.data[list.Off] != '-' {
 		return nil, 0
 	}
 	dash = int(list.Off) - c.lineStart(int(list.Off))
-	spans = make([]span, len(list.Items))
-	floor := c.lineEnd(int(root.Fields[i].Off)) // what stands below belongs to the item
-	for k := range list.Items {
-		off := int(list.Items[k].Off)
+	spans = make([]span, len(list.Items()))
+	floor := c.lineEnd(int(root.Fields()[i].Off)) // what stands below belongs to the item
+	for k := range list.Items() {
+		off := int(list.Items()[k].Off)
 		line, found := c.dashLine(off, floor, dash)
 		if !found {
 			return nil, 0

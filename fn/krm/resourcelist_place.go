@@ -29,12 +29,12 @@ type origin struct {
 // readPlace takes path and index from the annotations of an item.
 func (o *Object) readPlace() error {
 	annotations := o.Node.Get("metadata", "annotations")
-	if annotations == nil || annotations.Kind != document.Map {
+	if annotations == nil || annotations.Kind() != document.Map {
 		return nil
 	}
 	var path, index *document.Field
-	for i := range annotations.Fields {
-		f := &annotations.Fields[i]
+	for i := range annotations.Fields() {
+		f := &annotations.Fields()[i]
 		var known **document.Field
 		switch f.Key {
 		case annotationInternal + "path", annotationLegacy + "path":
@@ -44,23 +44,23 @@ func (o *Object) readPlace() error {
 		default:
 			continue
 		}
-		if other := *known; other != nil && other.Value.Value != f.Value.Value {
+		if other := *known; other != nil && other.Value.Value() != f.Value.Value() {
 			return &document.SyntaxError{
 				Pos: o.Source.Position(f.Off),
-				Msg: fmt.Sprintf("annotation %s is %q, but %s is %q; both must say the same, or only one be there", f.Key, f.Value.Value, other.Key, other.Value.Value),
+				Msg: fmt.Sprintf("annotation %s is %q, but %s is %q; both must say the same, or only one be there", f.Key, f.Value.Value(), other.Key, other.Value.Value()),
 			}
 		}
 		*known = f
 	}
 	if path != nil {
-		o.Path = path.Value.Value
+		o.Path = path.Value.Value()
 	}
 	if index != nil {
-		n, err := strconv.Atoi(index.Value.Value)
+		n, err := strconv.Atoi(index.Value.Value())
 		if err != nil || n < 0 {
 			return &document.SyntaxError{
 				Pos: o.Source.Position(index.Value.Off),
-				Msg: fmt.Sprintf("annotation %s is %q; it must be a whole number from 0 on", index.Key, index.Value.Value),
+				Msg: fmt.Sprintf("annotation %s is %q; it must be a whole number from 0 on", index.Key, index.Value.Value()),
 			}
 		}
 		o.Index = n
@@ -78,7 +78,7 @@ func (o *Object) At(path ...string) document.Position {
 			break
 		}
 		n, off = &f.Value, f.Off
-		if i == len(path)-1 && n.Kind != document.Null && n.Off >= 0 {
+		if i == len(path)-1 && n.Kind() != document.Null && n.Off >= 0 {
 			off = n.Off
 		}
 	}
@@ -145,15 +145,15 @@ func (from *origin) linesUpTo(off int) int {
 		return lines
 	}
 	added := 0
-	for i := range annotations.Value.Fields {
-		if f := &annotations.Value.Fields[i]; isAdded(f.Key) {
+	for i := range annotations.Value.Fields() {
+		if f := &annotations.Value.Fields()[i]; isAdded(f.Key) {
 			added++
 			lines -= from.lineAbove(f.Off, off)
 		}
 	}
-	if added > 0 && added == len(annotations.Value.Fields) {
+	if added > 0 && added == len(annotations.Value.Fields()) {
 		lines -= from.lineAbove(annotations.Off, off)
-		if len(metadata.Value.Fields) == 1 {
+		if len(metadata.Value.Fields()) == 1 {
 			lines -= from.lineAbove(metadata.Off, off)
 		}
 	}

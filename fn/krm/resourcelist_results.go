@@ -64,7 +64,7 @@ func resultNode(f *finding.Finding, item *Object) document.Node {
 		set(&tags, "column", strconv.Itoa(f.Pos.Column))
 	}
 	set(&tags, "rule", f.Rule)
-	if len(tags.Fields) > 0 {
+	if len(tags.Fields()) > 0 {
 		n.Set("tags", tags)
 	}
 	return n

@@ -68,8 +68,8 @@ func (System) Holds(o *krm.Object) []disk.Hold {
 // identity reads a device: {wwn, serial, size}, {devicePath}, or a path alone.
 func identity(node string, n *document.Node) (id disk.Identity, found bool) {
 	path := n.Str("devicePath")
-	if n.Kind == document.Scalar {
-		path = n.Value
+	if n.Kind() == document.Scalar {
+		path = n.Value()
 	}
 	id.Node = node
 	if path != "" {

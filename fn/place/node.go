@@ -4,7 +4,6 @@ package place
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"slices"
 
@@ -87,62 +86,15 @@ type Picked struct {
 // that holds fewest pools so far, the oldest node of that zone first. kept are
 // the nodes that hold pools already.
 func SpreadNodes(kept, candidates []*inventory.Node, count int) []Picked {
-	zones := map[string]*zone{}
-	for _, n := range candidates {
-		if zones[n.Zone] == nil {
-			zones[n.Zone] = &zone{name: n.Zone}
-		}
-		zones[n.Zone].waiting = append(zones[n.Zone].waiting, n)
-	}
+	held := map[string]int{}
 	for _, n := range kept {
-		if z := zones[n.Zone]; z != nil {
-			z.held++
-		}
+		held[n.Zone]++
 	}
-	queue := make(zoneQueue, 0, len(zones))
-	for _, z := range zones {
-		slices.SortFunc(z.waiting, Oldest)
-		queue = append(queue, z)
-	}
-	heap.Init(&queue)
-
 	var picked []Picked
-	for len(picked) < count && len(queue) > 0 {
-		z := heap.Pop(&queue).(*zone)
-		picked = append(picked, Picked{z.waiting[0], zoneReason(z.name, z.held), len(zones) > 1})
-		z.held, z.waiting = z.held+1, z.waiting[1:]
-		if len(z.waiting) > 0 {
-			heap.Push(&queue, z)
-		}
+	for _, p := range Spread(held, candidates, count, func(n *inventory.Node) string { return n.Zone }, Oldest, age) {
+		picked = append(picked, Picked{p.Candidate, zoneReason(p.Zone, p.Held), p.Several})
 	}
 	return picked
-}
-
-// zone is a zone with nodes to choose from, the oldest first.
-type zone struct {
-	name    string
-	held    int // pools
-	waiting []*inventory.Node
-}
-
-// zoneQueue is a heap of zones: next is the one with fewest pools, then the one
-// whose next node is oldest, then the first by name.
-type zoneQueue []*zone
-
-func (q zoneQueue) Len() int      { return len(q) }
-func (q zoneQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *zoneQueue) Push(z any)   { *q = append(*q, z.(*zone)) }
-
-func (q zoneQueue) Less(i, j int) bool {
-	a, b := q[i], q[j]
-	return cmp.Or(cmp.Compare(a.held, b.held), age(a.waiting[0], b.waiting[0]), cmp.Compare(a.name, b.name)) < 0
-}
-
-func (q *zoneQueue) Pop() any {
-	last := len(*q) - 1
-	z := (*q)[last]
-	*q = (*q)[:last]
-	return z
 }
 
 // age compares without the name: a tie goes to the zone name.

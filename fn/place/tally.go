@@ -75,14 +75,16 @@ func (t Tally) String() string {
 	return text
 }
 
-// inWords writes a kind as a person says it: block device.
+// inWords writes a kind as a person says it: block device, cstor pool instance.
 func inWords(kind string) string {
 	var b strings.Builder
-	for i, r := range kind {
-		if unicode.IsUpper(r) && i > 0 {
+	last := 'A'
+	for _, r := range kind {
+		if unicode.IsUpper(r) && !unicode.IsUpper(last) {
 			b.WriteByte(' ')
 		}
 		b.WriteRune(unicode.ToLower(r))
+		last = r
 	}
 	return b.String()
 }

@@ -35,12 +35,12 @@ func MatchesAny(terms []Term, o *krm.Object) bool {
 
 func (t Term) matches(o *krm.Object) bool {
 	for key, want := range t.MatchLabels {
-		if got := o.Node.Get("metadata", "labels", key); got == nil || got.Value != want {
+		if got := o.Node.Get("metadata", "labels", key); got == nil || got.Value() != want {
 			return false
 		}
 	}
 	for key, want := range t.MatchAnnotations {
-		if got := o.Node.Get("metadata", "annotations", key); got == nil || got.Value != want {
+		if got := o.Node.Get("metadata", "annotations", key); got == nil || got.Value() != want {
 			return false
 		}
 	}
@@ -52,7 +52,7 @@ func (t Term) matches(o *krm.Object) bool {
 	}
 	for _, r := range t.MatchFields {
 		got := o.Node.Get(strings.Split(r.Key, ".")...)
-		if !r.holds(got != nil && got.Kind != document.Null, got.Str()) {
+		if !r.holds(got != nil && got.Kind() != document.Null, got.Str()) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"path"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/krm"
@@ -71,6 +72,12 @@ type Kind struct {
 	// Whole, of a spec, is the kind that stands for everything rendered for it: consent
 	// to remove <Whole>/<name of the spec> covers it all.
 	Whole string
+	// Lapses, of a spec, says that its output may go after it without consent as far as none
+	// of it is stateful. Classes stay while they are used.
+	Lapses bool
+	// Removal, of a spec, is what a person who removes all of it has to know beside that: a
+	// clause for messages, or "".
+	Removal string
 	// Stateful, of what is rendered, says that it holds data: it goes only with consent.
 	Stateful bool
 	// Release, of what is stateful, says in a message how a person lets an object go that is
@@ -84,6 +91,10 @@ type Kind struct {
 	// Keep is what a snapshot keeps of an object beside its identity, in the notation of
 	// live/snapshot; "" where the kind is not read.
 	Keep string
+	// Only are the names of those of its objects that are read, with * for any part of a name,
+	// as several systems say it; none for all of them. Of Deployments and definitions a cluster
+	// has many that are nobody's business here.
+	Only []string
 	// Annotations of its objects are kept, too, beside those of Poolwright.
 	Annotations []string
 	// Used and Total, of what fills up, are where an object says how much of it is used, and
@@ -100,10 +111,21 @@ type Kind struct {
 	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
+	// Definition says that a snapshot keeps which versions and fields of the kind the cluster
+	// serves, and Events that it keeps the newest warning about each of its objects.
+	Definition bool
+	Events     bool
+	// Tells says that its objects are about other kinds, and that only those are read that some
+	// kind asks for: of definitions by name (Only), of events by what they are About. NewKinds
+	// fills in both.
+	Tells Tells
+	About []krm.GroupKind
+	// State says that its status has the phase as state, too: its design calls it so.
+	State bool
 	// Health says that the engines know nothing of its status and are told:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
-	// Static says that it has no status, so that there is nothing to tell.
+	// Static says that there is nothing to tell the engines: it has no status, or they know it.
 	Static bool
 }
 
@@ -123,9 +145,27 @@ func (k *Kind) Name() string {
 	return k.Names[0]
 }
 
+// Reads reports whether an object of the kind with this name is read.
+func (k *Kind) Reads(name string) bool {
+	return len(k.Only) == 0 || slices.ContainsFunc(k.Only, func(pattern string) bool {
+		matches, err := path.Match(pattern, name)
+		return matches && err == nil
+	})
+}
+
 // described reports whether this says what the kind is, and not only what a system does
 // with it.
 func (k *Kind) described() bool { return k.Plural != "" }
+
+// Tells is of what the objects of a kind tell.
+type Tells int
+
+// What objects tell of.
+const (
+	TellsOfItself    Tells = iota
+	TellsDefinitions       // which versions and fields there are of a kind: CustomResourceDefinition
+	TellsEvents            // what happened to an object: Event
+)
 
 // KeepConditions keeps of conditions neither when they were last looked at nor when they
 // were last written: both change all the time, and say nothing.

@@ -27,6 +27,18 @@ func NewKinds(systems ...System) *Kinds {
 			k.add(kind)
 		}
 	}
+	for i := range k.all {
+		switch teller := &k.all[i]; teller.Tells {
+		case TellsDefinitions:
+			for _, kind := range k.where(func(kind *Kind) bool { return kind.Definition }) {
+				teller.Only = append(teller.Only, kind.Plural+"."+kind.Group)
+			}
+		case TellsEvents:
+			for _, kind := range k.where(func(kind *Kind) bool { return kind.Events }) {
+				teller.About = append(teller.About, kind.GroupKind)
+			}
+		}
+	}
 	return k
 }
 
@@ -47,6 +59,9 @@ func (k *Kinds) add(kind Kind) {
 	joined.Stateful = joined.Stateful || other.Stateful
 	joined.Reports = joined.Reports || other.Reports
 	joined.Holds = joined.Holds || other.Holds
+	joined.Only = slices.Concat(k.all[i].Only, kind.Only)
+	joined.Definition = joined.Definition || other.Definition
+	joined.Events = joined.Events || other.Events
 	k.all[i] = joined
 }
 
@@ -83,7 +98,9 @@ func (k *Kinds) Status() []Kind {
 			named[kind] = true
 		}
 	}
-	return k.read(func(kind *Kind) bool { return named[kind.GroupKind] || kind.Reports || kind.Holds })
+	return k.read(func(kind *Kind) bool {
+		return named[kind.GroupKind] || kind.Reports || kind.Holds || kind.Tells != TellsOfItself
+	})
 }
 
 // Tree lists the kinds of fact that trees are made of.
@@ -138,6 +155,19 @@ func (k *Kinds) IsFact(o *krm.Object) bool {
 	return known && kind.Role == RoleFact
 }
 
+// Stateful reports whether an object may hold data to the system that rendered it. So may
+// one of an owner that is not known.
+func (k *Kinds) Stateful(o *krm.Object) bool {
+	owner, _ := krm.ParseOwner(o.Owner())
+	for i := range k.declarations {
+		d := &k.declarations[i]
+		if kind, found := d.Kind(owner.GroupKind()); found && kind.Role == RoleSpec {
+			return d.Stateful(o)
+		}
+	}
+	return true
+}
+
 // Specs lists the specs among objects.
 func (k *Kinds) Specs(objects []*krm.Object) []*krm.Object {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return !k.IsSpec(o.GroupKind()) })
@@ -187,7 +217,11 @@ func (k *Kinds) where(holds func(*Kind) bool) []Kind {
 	return slices.DeleteFunc(k.All(), func(kind Kind) bool { return !holds(&kind) })
 }
 
-// read lists those of the kinds that a snapshot reads.
+// read lists those of the kinds that a snapshot reads: of those that tell of others, only
+// what some system asks for.
 func (k *Kinds) read(holds func(*Kind) bool) []Kind {
-	return k.where(func(kind *Kind) bool { return kind.Keep != "" && holds(kind) })
+	return k.where(func(kind *Kind) bool {
+		asked := kind.Tells == TellsOfItself || len(kind.Only) > 0 || len(kind.About) > 0
+		return kind.Keep != "" && asked && holds(kind)
+	})
 }

@@ -14,9 +14,11 @@ type Shared struct{ FactsOnly }
 
 // Groups of the shared kinds.
 const (
-	storageGroup   = "storage.k8s.io"
-	admissionGroup = "admissionregistration.k8s.io"
-	ownGroup       = "poolwright.io"
+	storageGroup    = "storage.k8s.io"
+	snapshotGroup   = "snapshot.storage.k8s.io"
+	admissionGroup  = "admissionregistration.k8s.io"
+	definitionGroup = "apiextensions.k8s.io"
+	ownGroup        = "poolwright.io"
 )
 
 // Declare implements System. Of a kind in whose spec much has a place only fields that
@@ -53,7 +55,7 @@ func (Shared) Declare() Declaration {
 				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true, Static: true,
 				// Of the parameters those that the storage systems know which are served: any
 				// other may hold a password.
-				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures} reclaimPolicy volumeBindingMode allowVolumeExpansion",
 			},
 			{
 				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSIDriver"}, Version: "v1", Role: RoleFact,
@@ -61,6 +63,16 @@ func (Shared) Declare() Declaration {
 				Keep: "spec{attachRequired}",
 			},
 			{GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSINode"}, Version: "v1", Role: RoleFact, Plural: "csinodes", Cluster: true},
+			{
+				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshotClass"}, Version: "v1",
+				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
+				Keep: "driver deletionPolicy parameters{clusterID}",
+			},
+			{
+				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshot"}, Version: "v1",
+				Plural: "volumesnapshots", Names: []string{"vs"},
+				Keep: "spec{source volumeSnapshotClassName} status{readyToUse restoreSize}",
+			},
 			{
 				GroupKind: krm.GroupKind{Group: admissionGroup, Kind: "ValidatingWebhookConfiguration"}, Version: "v1",
 				Plural: "validatingwebhookconfigurations", Cluster: true,
@@ -70,6 +82,17 @@ func (Shared) Declare() Declaration {
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
 				Plural: "nodeinventories", Names: []string{"ni"}, Cluster: true, Reports: true,
 				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
+			},
+			{
+				GroupKind: krm.GroupKind{Group: definitionGroup, Kind: "CustomResourceDefinition"}, Version: "v1",
+				Plural: "customresourcedefinitions", Names: []string{"crd"}, Cluster: true, Tells: TellsDefinitions,
+				Keep: "spec{versions{name served storage schema{openAPIV3Schema{properties{spec{properties@}}}}}} status{conditions[type=Established]{type status reason}}",
+			},
+			{
+				GroupKind: krm.GroupKind{Kind: inventory.EventKind}, Version: "v1", Role: RoleFact,
+				Plural: "events", Tells: TellsEvents,
+				// Neither when nor how often: that changes while nothing else does.
+				Keep: "involvedObject{apiVersion kind namespace name uid} type reason message",
 			},
 		},
 		Domains: []string{"poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io"},
@@ -95,7 +118,7 @@ func (FactsOnly) Status(_ *inventory.Facts, spec *Spec, _ Output) health.Status 
 }
 
 // Tree implements Mapper.
-func (FactsOnly) Tree(*inventory.Facts, krm.ID) []*health.Tree { return nil }
+func (FactsOnly) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }
 
 // nothing renders nothing.
 type nothing struct{}

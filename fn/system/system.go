@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/health"
@@ -40,9 +41,20 @@ type Renderer interface {
 type Input struct {
 	Facts *inventory.Facts
 	Disks *disk.Ledger
+	// Defaults knows the default class of the package.
+	Defaults *class.Defaults
 	// Held are manifests that no spec renders now: what people wrote themselves, and
 	// the output of specs that are left as they are. What they use is taken.
 	Held []*krm.Object
+	// Manifests are what people wrote themselves, sorted. Output is made of them only as
+	// copies (gitops.Object.Copy).
+	Manifests []*krm.Object
+	// Partial says that there may be more manifests than these: kustomize shows only what
+	// it lists. That one is not there then says nothing.
+	Partial bool
+	// OwnOrder says that people order and protect their manifests themselves, so that
+	// none is to be copied.
+	OwnOrder bool
 }
 
 // Rendering is a system at work. Keep is called for every system before Choose is for
@@ -53,6 +65,19 @@ type Rendering interface {
 	// Choose takes what is wanted more, and returns one Output for each spec, in the
 	// order of the specs.
 	Choose() []Output
+}
+
+// Follower is a Rendering that builds on what other systems render.
+type Follower interface {
+	// Follow is told, before Choose is called, of the specs of the systems that chose
+	// before, and of those that are left as they are.
+	Follow(others []Followed)
+}
+
+// Followed is a spec, and what became of it.
+type Followed struct {
+	*Spec
+	Output
 }
 
 // Holder says which disks objects hold.
@@ -91,8 +116,8 @@ type Reporter interface {
 // Mapper shows what hangs on what.
 type Mapper interface {
 	// Tree is what is below and above one object of a kind of its roots, or everything
-	// where root is zero; nil if it knows nothing of the object.
-	Tree(facts *inventory.Facts, root krm.ID) []*health.Tree
+	// where root is zero; nil if it knows nothing of the object. disks has what lives hold.
+	Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree
 }
 
 // Spec is one completed spec.

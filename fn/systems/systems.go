@@ -3,6 +3,7 @@ package systems
 
 import (
 	"github.com/poolwright/poolwright/fn/cstor"
+	"github.com/poolwright/poolwright/fn/cstorvolume"
 	"github.com/poolwright/poolwright/fn/diskpool"
 	"github.com/poolwright/poolwright/fn/hypercloud"
 	"github.com/poolwright/poolwright/fn/localvolume"
@@ -15,6 +16,7 @@ func All() []system.System {
 	return []system.System{
 		system.Shared{},
 		cstor.System{},
+		cstorvolume.System{},
 		diskpool.System{},
 		localvolume.System{},
 		hypercloud.System{},

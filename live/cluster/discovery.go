@@ -61,7 +61,7 @@ func (c *Cluster) Served(ctx context.Context) (*Served, error) {
 			served.addGroups(answer.Seq("items"))
 		case "APIVersions":
 			for _, v := range answer.Seq("versions") {
-				versions = append(versions, schema.GroupVersion{Version: v.Value})
+				versions = append(versions, schema.GroupVersion{Version: v.Value()})
 			}
 		case "APIGroupList":
 			versions = append(versions, groupVersions(answer.Seq("groups"))...)
@@ -105,7 +105,7 @@ func (s *Served) addGroups(groups []document.Node) {
 
 // add adds a kind, if it can be listed and was not found in a version before.
 func (s *Served) add(said *document.Node, r Resource) {
-	listed := slices.ContainsFunc(said.Seq("verbs"), func(verb document.Node) bool { return verb.Value == "list" })
+	listed := slices.ContainsFunc(said.Seq("verbs"), func(verb document.Node) bool { return verb.Value() == "list" })
 	id := schema.GroupKind{Group: r.Group, Kind: r.Kind}
 	if _, found := s.resources[id]; !found && listed && r.Kind != "" && !strings.Contains(r.Plural, "/") {
 		s.resources[id] = r

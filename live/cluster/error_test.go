@@ -53,7 +53,7 @@ func TestNoAnswer(t *testing.T) {
 		defer server.Close()
 		c := connectTo(t, server.URL)
 		_, served := c.Served(t.Context())
-		list := c.List(t.Context(), Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, "", nil, nil)
+		list := c.List(t.Context(), Resource{Version: "v1", Kind: "Node", Plural: "nodes"}, Selectors{}, nil, nil)
 		for doing, err := range map[string]error{"ask the API server which kinds it serves": served, "list nodes": list} {
 			want := "cannot " + doing + ": what " + server.URL + " answers is not the answer of a Kubernetes API server; "
 			if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -15,12 +15,15 @@ import (
 // does not matter, few enough that a page of block devices is about one MiB.
 const pageSize = 500
 
+// Selectors say which objects of a resource are listed, as kubectl takes them; "" is all.
+type Selectors struct{ Labels, Fields string }
+
 // List reads all objects of a resource page by page, and hands over the items of
 // each page, which say what they are as single objects do. What is kept of them must
 // be copied: they are parts of the text of the whole page. If a page has expired, which takes an API server minutes,
 // restart is called and the list begins again: a mixture of two states is never
 // handed over as one.
-func (c *Cluster) List(ctx context.Context, r Resource, selector string, page func(items []document.Node) error, restart func()) error {
+func (c *Cluster) List(ctx context.Context, r Resource, which Selectors, page func(items []document.Node) error, restart func()) error {
 	doing := "list " + r.String()
 	if r.Namespaced && c.Namespace != "" {
 		doing += " in namespace " + c.Namespace
@@ -28,7 +31,7 @@ func (c *Cluster) List(ctx context.Context, r Resource, selector string, page fu
 	next, restarts := "", 0
 	for {
 		body, err := c.get(ctx, r.path(c.Namespace), plainJSON, map[string]string{
-			"limit": strconv.Itoa(pageSize), "continue": next, "labelSelector": selector,
+			"limit": strconv.Itoa(pageSize), "continue": next, "labelSelector": which.Labels, "fieldSelector": which.Fields,
 		})
 		if apierrors.IsResourceExpired(err) && restarts < 3 {
 			next = ""
@@ -59,14 +62,14 @@ func (c *Cluster) List(ctx context.Context, r Resource, selector string, page fu
 // identify puts what an item of a list is in front, where it is not said of
 // built-in kinds.
 func identify(item *document.Node, r Resource) {
-	fields := make([]document.Field, 2, len(item.Fields)+2)
+	fields := make([]document.Field, 2, len(item.Fields())+2)
 	fields[0], fields[1] = document.F("apiVersion", document.Text(r.APIVersion())), document.F("kind", document.Text(r.Kind))
-	for _, f := range item.Fields {
+	for _, f := range item.Fields() {
 		if f.Key != "apiVersion" && f.Key != "kind" {
 			fields = append(fields, f)
 		}
 	}
-	item.Fields = fields
+	item.SetFields(fields)
 }
 
 // parse reads the JSON of a list.
@@ -75,7 +78,7 @@ func parse(body []byte) (*document.Node, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(docs) != 1 || docs[0].Node.Kind != document.Map:
+	case len(docs) != 1 || docs[0].Node.Kind() != document.Map:
 		return nil, errors.New("it is no list")
 	}
 	return &docs[0].Node, nil

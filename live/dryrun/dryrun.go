@@ -109,7 +109,7 @@ func (r *run) list(ctx context.Context, kind krm.GroupKind) error {
 		return err
 	}
 	listed := map[krm.ID]*liveObject{}
-	err = r.cluster.List(ctx, resource, krm.LabelManagedBy+"="+krm.ManagedBy, func(items []document.Node) error {
+	err = r.cluster.List(ctx, resource, cluster.Selectors{Labels: krm.LabelManagedBy + "=" + krm.ManagedBy}, func(items []document.Node) error {
 		for i := range items {
 			l := newLive(&items[i])
 			listed[l.ID()] = l

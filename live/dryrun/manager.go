@@ -81,8 +81,8 @@ func withMarks(manifest, live *document.Node) *document.Node {
 		if marks == nil {
 			continue
 		}
-		for i := range marks.Fields {
-			f := &marks.Fields[i]
+		for i := range marks.Fields() {
+			f := &marks.Fields()[i]
 			if !isMark(f.Key) || out.Get("metadata", field, f.Key) != nil {
 				continue
 			}
@@ -102,19 +102,17 @@ func copied(n *document.Node) document.Node {
 	if n == nil {
 		return document.Object()
 	}
-	out := *n
-	out.Fields = slices.Clone(n.Fields)
-	return out
+	return n.Copy()
 }
 
 // dropped takes out of an object what a client-side apply would take out: what it
 // sent last and the new manifest leaves out. Lists are replaced in any case.
 func dropped(object, last, manifest *document.Node) {
-	if object == nil || last == nil || last.Kind != document.Map || object.Kind != document.Map {
+	if object == nil || last == nil || last.Kind() != document.Map || object.Kind() != document.Map {
 		return
 	}
-	for i := range last.Fields {
-		f := &last.Fields[i]
+	for i := range last.Fields() {
+		f := &last.Fields()[i]
 		if now := manifest.Get(f.Key); now != nil {
 			dropped(object.Get(f.Key), &f.Value, now)
 		} else if !isMark(f.Key) {
@@ -131,7 +129,7 @@ func strip(o *krm.Object) *krm.Object {
 	for _, key := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"} {
 		meta.Delete(key)
 	}
-	if annotations := copied(meta.Get("annotations")); len(annotations.Fields) > 0 {
+	if annotations := copied(meta.Get("annotations")); len(annotations.Fields()) > 0 {
 		annotations.Delete(cluster.AnnotationLastApplied)
 		meta.Set("annotations", annotations)
 	}

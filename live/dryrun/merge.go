@@ -25,12 +25,12 @@ func merged(live *document.Node, manager string, manifest *document.Node) *docum
 // overlaid is an object with the values of a manifest. Neither is changed by what
 // dropped takes out of it.
 func overlaid(object, manifest *document.Node) document.Node {
-	if object.Kind != document.Map || manifest.Kind != document.Map {
+	if object.Kind() != document.Map || manifest.Kind() != document.Map {
 		return *manifest
 	}
 	out := copied(object)
-	for i := range manifest.Fields {
-		f := &manifest.Fields[i]
+	for i := range manifest.Fields() {
+		f := &manifest.Fields()[i]
 		value := f.Value
 		if was := object.Get(f.Key); was != nil {
 			value = overlaid(was, &value)
@@ -47,9 +47,9 @@ func fieldsOf(set *document.Node) document.Node {
 	if set == nil {
 		return out
 	}
-	for i := range set.Fields {
-		if key, found := strings.CutPrefix(set.Fields[i].Key, "f:"); found {
-			out.Set(key, fieldsOf(&set.Fields[i].Value))
+	for i := range set.Fields() {
+		if key, found := strings.CutPrefix(set.Fields()[i].Key, "f:"); found {
+			out.Set(key, fieldsOf(&set.Fields()[i].Value))
 		}
 	}
 	return out

@@ -40,7 +40,7 @@ func Read(ctx context.Context, c *cluster.Cluster, served *cluster.Served, kinds
 			}
 			return nil
 		}
-		if err := c.List(ctx, r, "", page, func() { objects = nil }); err != nil {
+		if err := c.List(ctx, r, cluster.Selectors{}, page, func() { objects = nil }); err != nil {
 			return nil, err
 		}
 		all = append(all, objects...)
@@ -82,9 +82,9 @@ func Slim(n *document.Node) []byte {
 		}
 	}
 	if annotations := meta.Get("annotations"); annotations != nil {
-		annotations.Fields = slices.DeleteFunc(slices.Clone(annotations.Fields), func(f document.Field) bool {
+		annotations.SetFields(slices.DeleteFunc(slices.Clone(annotations.Fields()), func(f document.Field) bool {
 			return f.Key == cluster.AnnotationLastApplied
-		})
+		}))
 	}
 	root := document.Object(
 		document.F("apiVersion", document.Text(n.Str("apiVersion"))), document.F("kind", document.Text(n.Str("kind"))), document.F("metadata", meta),

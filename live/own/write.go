@@ -13,6 +13,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -30,6 +31,7 @@ var ErrLost = errors.New("the API server is lost")
 // Writer writes statuses into the cluster, and only what differs.
 type Writer struct {
 	cluster *cluster.Cluster
+	kinds   *system.Kinds
 	written map[string]written // by uid
 }
 
@@ -40,9 +42,9 @@ type written struct {
 	status  document.Node
 }
 
-// NewWriter makes a Writer.
-func NewWriter(c *cluster.Cluster) *Writer {
-	return &Writer{cluster: c, written: map[string]written{}}
+// NewWriter makes a Writer for objects of some kinds.
+func NewWriter(c *cluster.Cluster, kinds *system.Kinds) *Writer {
+	return &Writer{cluster: c, kinds: kinds, written: map[string]written{}}
 }
 
 // Write sets the status of every own object that a status is about: a spec, the
@@ -103,6 +105,9 @@ func (w *Writer) write(ctx context.Context, o *Object, st *health.Status, now ti
 		current = &last.status
 	}
 	wanted := wantedStatus(st, o.Object, current, now)
+	if kind, _ := w.kinds.Find(o.Object.GroupKind()); kind.State {
+		wanted.Set("state", document.Text(string(st.Phase)))
+	}
 	if says(current, &wanted) {
 		return false, nil
 	}
@@ -191,8 +196,8 @@ func conditionOf(status *document.Node, kind string) *document.Node {
 // says reports whether a status says what is wanted. Conditions of others may
 // stand beside ours.
 func says(current, wanted *document.Node) bool {
-	for i := range wanted.Fields {
-		if f := &wanted.Fields[i]; f.Key != "conditions" && !document.Equal(current.Get(f.Key), &f.Value) {
+	for i := range wanted.Fields() {
+		if f := &wanted.Fields()[i]; f.Key != "conditions" && !document.Equal(current.Get(f.Key), &f.Value) {
 			return false
 		}
 	}

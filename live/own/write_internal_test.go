@@ -186,7 +186,7 @@ func TestNotFound(t *testing.T) {
 		}
 		o := config(t)
 		resource := cluster.Resource{Group: "dao.mayadata.io", Version: "v1alpha1", Kind: o.Kind, Plural: "cstorclusterconfigs", Namespaced: true}
-		n, err := NewWriter(c).Write(t.Context(), []*Object{{Object: o, Resource: resource}}, []health.Status{{Spec: o.Ref, Phase: health.OK}}, time.Time{})
+		n, err := NewWriter(c, system.NewKinds()).Write(t.Context(), []*Object{{Object: o, Resource: resource}}, []health.Status{{Spec: o.Ref, Phase: health.OK}}, time.Time{})
 		server.Close()
 		if n != 0 || (want == "") != (err == nil) || err != nil && err.Error() != want {
 			t.Errorf("%d: %d written, %v", code, n, err)
@@ -196,7 +196,7 @@ func TestNotFound(t *testing.T) {
 
 // TestWriterForgets holds that a Writer remembers no more than there is.
 func TestWriterForgets(t *testing.T) {
-	w := NewWriter(nil)
+	w := NewWriter(nil, system.NewKinds())
 	w.written = map[string]written{"": {version: "1"}, "gone": {version: "2"}}
 	if _, err := w.Write(t.Context(), []*Object{{Object: config(t)}}, nil, time.Time{}); err != nil || len(w.written) != 1 || w.written[""].version != "1" {
 		t.Errorf("%v, %v", w.written, err)

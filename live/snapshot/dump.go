@@ -106,8 +106,8 @@ func (d *dump) add(o *krm.Object, scope string, outermost bool) {
 		d.report(finding.Info, "nameless-list", o, "is empty, and does not say of which kind there is none, so nothing is known; kubectl get --raw /apis/GROUP/VERSION/PLURAL says it")
 	}
 	for i := range items.Seq() {
-		n := &items.Items[i]
-		if n.Kind == document.Map && apiVersion != "" && n.Get("kind") == nil && n.Get("apiVersion") == nil {
+		n := &items.Items()[i]
+		if n.Kind() == document.Map && apiVersion != "" && n.Get("kind") == nil && n.Get("apiVersion") == nil {
 			n.Set("apiVersion", document.Text(apiVersion))
 			n.Set("kind", document.Text(of.Kind))
 		}
@@ -241,6 +241,13 @@ func (d *dump) kind(t *taking, id krm.GroupKind, found *dumped, namespace string
 	slices.SortStableFunc(items, func(a, b dumpedItem) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 	})
+	if found.declared.Tells == system.TellsEvents {
+		for _, it := range items {
+			k.items = append(k.items, it.item)
+		}
+		k.items = sorted(&found.declared, k.items)
+		return k
+	}
 	for i, it := range items {
 		if i == 0 || it.namespace != items[i-1].namespace || it.name != items[i-1].name {
 			k.items = append(k.items, it.item)

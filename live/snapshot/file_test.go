@@ -69,7 +69,7 @@ func TestNone(t *testing.T) {
 	told := func(objects []*krm.Object, namespace string) bool {
 		return inventory.New(objects).Tells(group, kind, namespace)
 	}
-	for _, objects := range [][]*krm.Object{(&Snapshot{Kinds: []Kind{k}}).Objects(), Facts(k.Resource, nil)} {
+	for _, objects := range [][]*krm.Object{(&Snapshot{Kinds: []Kind{k}}).Objects(), Facts(k.Resource, &system.Kind{}, nil)} {
 		if !told(objects, "openebs") || inventory.New(objects).Tells(group, "CStorPoolInstance", "openebs") {
 			t.Errorf("%v", objects)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
@@ -14,7 +15,10 @@ import (
 
 // item is an object as compact JSON, keys in order: as a tree, all objects of a
 // large cluster would take ten times the memory.
-type item struct{ namespace, name, json string }
+type item struct {
+	namespace, name, json string
+	at                    int64 // of an event, when it was seen last: microseconds of Unix time
+}
 
 // slimmer makes items of the objects of one kind.
 type slimmer struct {
@@ -39,17 +43,23 @@ func (o Options) slimmer(kind *system.Kind) *slimmer {
 // item copies what is kept of an object.
 func (s *slimmer) item(n *document.Node) item {
 	meta := n.Get("metadata")
+	var at int64
+	if s.kind.Tells == system.TellsEvents {
+		at, meta = inventory.SeenLast(n).UnixMicro(), eventMetadata(n)
+	}
 	root := document.Object(
 		document.F("apiVersion", document.Text(n.Str("apiVersion"))),
 		document.F("kind", document.Text(n.Str("kind"))),
 		document.F("metadata", s.metadata(meta, s.share(n))),
 	)
-	root.Fields = append(root.Fields, s.mask.apply(n).Fields...)
+	rest := s.mask.apply(n)
+	root.SetFields(append(root.Fields(), rest.Fields()...))
 	s.buf = document.AppendJSON(s.buf[:0], &root)
 	return item{
 		namespace: strings.Clone(meta.Str("namespace")),
 		name:      strings.Clone(meta.Str("name")),
 		json:      string(s.buf),
+		at:        at,
 	}
 }
 
@@ -81,29 +91,29 @@ func (s *slimmer) metadata(meta *document.Node, share string) document.Node {
 		if key == "annotations" && share != "" {
 			with := document.Object()
 			if value != nil {
-				with.Fields = slices.Clone(value.Fields)
+				with.SetFields(slices.Clone(value.Fields()))
 			}
 			with.Set(krm.AnnotationUsedPercent, document.Text(share))
 			value = &with
 		}
-		if value == nil || value.Kind == document.Null {
+		if value == nil || value.Kind() == document.Null {
 			continue
 		}
 		kept := *value
-		if kept.Kind == document.Map {
-			kept.Fields = nil
-			for _, f := range value.Fields {
+		if kept.Kind() == document.Map {
+			kept.SetFields(nil)
+			for _, f := range value.Fields() {
 				if key == "labels" || s.keepsAnnotation(f.Key) {
-					f.Value.Value = clean(f.Value.Value)
-					kept.Fields = append(kept.Fields, f)
+					f.Value = cleaned(f.Value)
+					kept.SetFields(append(kept.Fields(), f))
 				}
 			}
-			if len(kept.Fields) == 0 {
+			if len(kept.Fields()) == 0 {
 				continue
 			}
-			slices.SortFunc(kept.Fields, byKey)
+			slices.SortFunc(kept.Fields(), byKey)
 		}
-		out.Fields = append(out.Fields, document.F(key, kept))
+		out.SetFields(append(out.Fields(), document.F(key, kept)))
 	}
 	return out
 }

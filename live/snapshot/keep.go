@@ -21,22 +21,22 @@ func (o *Options) keep(n *document.Node) {
 	if n == nil {
 		return
 	}
-	for i := range n.Items {
-		o.keep(&n.Items[i])
+	for i := range n.Items() {
+		o.keep(&n.Items()[i])
 	}
-	for i := range n.Fields {
-		f := &n.Fields[i]
+	for i := range n.Fields() {
+		f := &n.Fields()[i]
 		switch f.Key {
 		case "matchAnnotations":
-			for j := range f.Value.Fields {
-				o.Annotations = append(o.Annotations, f.Value.Fields[j].Key)
+			for j := range f.Value.Fields() {
+				o.Annotations = append(o.Annotations, f.Value.Fields()[j].Key)
 			}
 		case "matchFields":
-			for j := range f.Value.Fields { // path: value
-				o.keepPath(f.Value.Fields[j].Key)
+			for j := range f.Value.Fields() { // path: value
+				o.keepPath(f.Value.Fields()[j].Key)
 			}
-			for j := range f.Value.Items { // key, operator, values
-				o.keepPath(f.Value.Items[j].Str("key"))
+			for j := range f.Value.Items() { // key, operator, values
+				o.keepPath(f.Value.Items()[j].Str("key"))
 			}
 		default:
 			o.keep(&f.Value)

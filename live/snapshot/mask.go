@@ -13,6 +13,7 @@ import (
 type mask struct {
 	fields []field
 	only   *where // of a list, only the items for which this holds
+	names  bool   // only the names of its fields
 }
 
 type field struct {
@@ -24,10 +25,11 @@ type where struct{ key, value string }
 
 // parseMask reads the notation of system.Kind.Keep: field names separated by
 // blanks, each kept whole or followed by {what is kept of it}. In a list that
-// applies to every item, or to those with a field of a certain value. Names count
-// in any case, since drivers write LUN and lun:
+// applies to every item, or to those with a field of a certain value. With @ only the
+// names of its fields are kept, as a list. Names count in any case, since drivers write LUN
+// and lun, and * is any name:
 //
-//	spec{taints{key value}} status{conditions[type=Ready]{type status}}
+//	spec{taints{key value}} status{conditions[type=Ready]{type status}} schema{properties@} details{*{severity}}
 func parseMask(s string) mask {
 	m, _ := parseFields(s)
 	return m
@@ -43,7 +45,7 @@ func parseFields(s string) (m mask, rest string) {
 		if end < 0 {
 			end = len(s)
 		}
-		f := field{key: s[:end]}
+		f := field{key: strings.TrimSuffix(s[:end], "@"), mask: mask{names: s[end-1] == '@'}}
 		s = s[end:]
 		if inside, ok := strings.CutPrefix(s, "["); ok {
 			test, after, _ := strings.Cut(inside, "]")
@@ -81,38 +83,57 @@ func (m mask) with(path []string) mask {
 // apply copies what is kept of a value, with keys in order. The texts are still
 // those of the value.
 func (m mask) apply(n *document.Node) document.Node {
-	switch n.Kind {
+	switch n.Kind() {
 	case document.Map:
+		if m.names {
+			return namesOf(n)
+		}
 		out := document.Object()
-		for i := range n.Fields {
-			f := &n.Fields[i]
+		for i := range n.Fields() {
+			f := &n.Fields()[i]
 			inner, kept := m.field(f.Key)
-			if !kept || f.Value.Kind == document.Null || isNoise(f.Key) {
+			if !kept || f.Value.Kind() == document.Null || isNoise(f.Key) {
 				continue
 			}
 			// An empty value may mean something, one of which nothing was kept does not.
 			if value := inner.apply(&f.Value); inner.fields == nil || !isEmpty(&value) {
-				out.Fields = append(out.Fields, document.F(f.Key, value))
+				out.SetFields(append(out.Fields(), document.F(f.Key, value)))
 			}
 		}
-		slices.SortFunc(out.Fields, byKey)
+		slices.SortFunc(out.Fields(), byKey)
 		return out
 	case document.Seq:
 		out := document.List()
-		for i := range n.Items {
-			if m.only == nil || n.Items[i].Str(m.only.key) == m.only.value {
-				out.Items = append(out.Items, mask{fields: m.fields}.apply(&n.Items[i]))
+		for i := range n.Items() {
+			if m.only == nil || n.Items()[i].Str(m.only.key) == m.only.value {
+				out.Add(mask{fields: m.fields}.apply(&n.Items()[i]))
 			}
 		}
 		return out
 	}
-	kept := *n
-	kept.Value = clean(n.Value)
-	return kept
+	return cleaned(*n)
+}
+
+// cleaned is a value that is no map and no list, its text clean.
+func cleaned(n document.Node) document.Node {
+	if n.Kind() == document.Scalar {
+		n.SetValue(clean(n.Value()))
+	}
+	return n
+}
+
+// namesOf are the names of the fields of a map, in order.
+func namesOf(n *document.Node) document.Node {
+	out := document.List()
+	for _, f := range n.Fields() {
+		out.Add(document.Text(f.Key))
+	}
+	slices.SortFunc(out.Items(), func(a, b document.Node) int { return cmp.Compare(a.Value(), b.Value()) })
+	return out
 }
 
 func isEmpty(n *document.Node) bool {
-	return n.Kind != document.Scalar && len(n.Fields) == 0 && len(n.Items) == 0
+	return n.Kind() != document.Scalar && len(n.Fields()) == 0 && len(n.Items()) == 0
 }
 
 func (m mask) field(key string) (mask, bool) {
@@ -120,7 +141,7 @@ func (m mask) field(key string) (mask, bool) {
 		return mask{}, true
 	}
 	for i := range m.fields {
-		if strings.EqualFold(m.fields[i].key, key) {
+		if strings.EqualFold(m.fields[i].key, key) || m.fields[i].key == "*" {
 			return m.fields[i].mask, true
 		}
 	}

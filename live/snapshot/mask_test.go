@@ -24,6 +24,7 @@ func TestMask(t *testing.T) {
 		{"clocks", "status", `{"status":{"conditions":[{"lastHeartbeatTime":"1","lastUpdateTime":"2","lastTransitionTime":"3"}]}}`, `{"status":{"conditions":[{"lastTransitionTime":"3"}]}}`},
 		{"not a map", "spec{a}", `{"spec":7}`, `{"spec":7}`},
 		{"any case", "m{LUN}", `{"m":{"lun":"3","devicePath":"/dev/sdc"}}`, `{"m":{"lun":"3"}}`},
+		{"any name", "d{*{s}}", `{"d":{"b":{"s":1,"x":2},"a":{"x":3},"c":{"s":4}}}`, `{"d":{"b":{"s":1},"c":{"s":4}}}`},
 		{"users of addresses", "spec", `{"spec":{"a":"http://user:p@ss@proxy:3128/x@y","b":["see ftp://u@h, then s3://h/a@b"],"c":"a@b"}}`,
 			`{"spec":{"a":"http://proxy:3128/x@y","b":["see ftp://h, then s3://h/a@b"],"c":"a@b"}}`},
 		{"requests", "m", `{"m":"StatusCode: 400, RequestID: 5c0d3b6e-1f0a-4e0e-9a39-6e3d1b0c2a11, VolumeInUse"}`, `{"m":"StatusCode: 400, VolumeInUse"}`},
@@ -117,16 +118,29 @@ func TestKinds(t *testing.T) {
 			`{"spec":{"nodeName":"n"},"status":{"conditions":[{"lastTransitionTime":"1","message":"x","status":"True","type":"Ready"}],"deviceName":"sdb"}}`},
 		{"CephCluster", `{"spec":{"dataDirHostPath":"/var/lib/rook","security":{"kms":{"connectionDetails":{"VAULT_CLIENT_KEY":"hunter2","VAULT_CACERT":"hunter2"}}},
 			"storage":{"useAllNodes":false,"config":{"key":"hunter2"},"nodes":[{"name":"n","config":{"key":"hunter2"},"devices":[{"name":"sdb","config":{"deviceClass":"ssd"}}]}]}},
-			"status":{"phase":"Ready","state":"Created","message":"3m2s","ceph":{"health":"HEALTH_OK","lastChecked":"1","capacity":{"bytesUsed":7}}}}`,
-			`{"spec":{"dataDirHostPath":"/var/lib/rook","storage":{"nodes":[{"devices":[{"name":"sdb"}],"name":"n"}],"useAllNodes":false}},` +
-				`"status":{"ceph":{"health":"HEALTH_OK"},"phase":"Ready","state":"Created"}}`},
+			"status":{"phase":"Ready","state":"Created","message":"made","ceph":{"health":"HEALTH_WARN","lastChecked":"1","lastChanged":"2","fsid":"f","capacity":{"bytesUsed":7},
+			"details":{"PG_DEGRADED":{"severity":"HEALTH_WARN","message":"7 of 9 objects"}},"versions":{"mon":{"v20":3},"osd":{"v20":2}}},
+			"conditions":[{"type":"Progressing","message":"3m2s"},{"type":"Ready","status":"True","message":"made","lastHeartbeatTime":"2","lastTransitionTime":"1"}]}}`,
+			`{"spec":{"dataDirHostPath":"/var/lib/rook","storage":{"nodes":[{"devices":[{"config":{"deviceClass":"ssd"},"name":"sdb"}],"name":"n"}],"useAllNodes":false}},` +
+				`"status":{"ceph":{"details":{"PG_DEGRADED":{"severity":"HEALTH_WARN"}},"health":"HEALTH_WARN","versions":{"osd":{"v20":2}}},` +
+				`"conditions":[{"lastTransitionTime":"1","message":"made","status":"True","type":"Ready"}],"message":"made","phase":"Ready","state":"Created"}}`},
+		{"CephBlockPool", `{"spec":{"replicated":{"size":3},"mirroring":{"peers":{"secretNames":["s"]}}},"status":{"phase":"Ready","poolID":3,"info":{"type":"Replicated"},"mirroringInfo":{"lastChecked":"1"}}}`,
+			`{"spec":{"replicated":{"size":3}},"status":{"phase":"Ready"}}`},
+		{"Deployment", `{"spec":{"template":{"spec":{"containers":[{"env":[{"name":"KEY","value":"hunter2"}]}]}}},"status":{"replicas":1,"conditions":[{"type":"Progressing","message":"x"},
+			{"type":"Available","status":"True","reason":"MinimumReplicasAvailable","message":"x","lastUpdateTime":"2","lastTransitionTime":"1"}]}}`,
+			`{"status":{"conditions":[{"lastTransitionTime":"1","reason":"MinimumReplicasAvailable","status":"True","type":"Available"}]}}`},
+		{"CustomResourceDefinition", `{"spec":{"group":"ceph.rook.io","versions":[{"name":"v1","schema":{}}]},"status":{"storedVersions":["v1"],"conditions":[{"type":"NamesAccepted","status":"True"},{"type":"Established","status":"True","lastTransitionTime":"1"}]}}`,
+			`{"status":{"conditions":[{"status":"True","type":"Established"}]}}`},
+		{"VolumeSnapshotClass", `{"driver":"d","deletionPolicy":"Delete","parameters":{"clusterID":"rook-ceph","csi.storage.k8s.io/snapshotter-secret-name":"s","key":"hunter2"}}`,
+			`{"deletionPolicy":"Delete","driver":"d","parameters":{"clusterID":"rook-ceph"}}`},
 		{"CephCluster", `{"spec":{"storage":{"deviceFilter":"^sd","config":{"metadataDevice":"sdz","key":"hunter2"},"devices":[{"name":"sdb","config":{"metadataDevice":"sdy"}}]}}}`,
 			`{"spec":{"storage":{"config":{"metadataDevice":"sdz"},"deviceFilter":"^sd","devices":[{"config":{"metadataDevice":"sdy"},"name":"sdb"}]}}}`},
 		{"PersistentVolume", `{"spec":{"hostPath":{"path":"/dev/sdb","type":"BlockDevice"},"flexVolume":{"options":{"key":"hunter2"}}}}`,
 			`{"spec":{"hostPath":{"path":"/dev/sdb","type":"BlockDevice"}}}`},
 		{"ValidatingWebhookConfiguration", `{"webhooks":[{"name":"w","timeoutSeconds":5,"failurePolicy":"Fail","clientConfig":{"caBundle":"LS0t","url":"https://user:hunter2@host"}}]}`,
 			`{"webhooks":[{"failurePolicy":"Fail","name":"w","timeoutSeconds":5}]}`},
-		{"CDI", `{"spec":{"config":{"importProxy":{"HTTPSProxy":"http://user:hunter2@proxy:3128"}}},"status":{"phase":"Deployed"}}`, `{"status":{"phase":"Deployed"}}`},
+		{"CDI", `{"spec":{"config":{"importProxy":{"HTTPSProxy":"http://user:hunter2@proxy:3128"}}},"status":{"phase":"Deployed","operatorVersion":"v1.66.0","conditions":[{"type":"Available","status":"True","lastHeartbeatTime":"1"},{"type":"Degraded","status":"False","lastHeartbeatTime":"1"}]}}`,
+			`{"status":{"conditions":[{"status":"False","type":"Degraded"}],"phase":"Deployed"}}`},
 	} {
 		at := slices.IndexFunc(kinds, func(k system.Kind) bool { return k.Kind == c.kind })
 		got := parseMask(kinds[at].Keep).apply(mustParse([]byte(c.in)))

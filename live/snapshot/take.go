@@ -104,12 +104,10 @@ func (t *taking) list(ctx context.Context, k *Kind) error {
 		}
 		return nil
 	}
-	if err := t.cluster.List(ctx, k.Resource, selector, page, func() { k.items = nil }); err != nil {
+	if err := t.cluster.List(ctx, k.Resource, cluster.Selectors{Labels: selector, Fields: Fields(&k.declared)}, page, func() { k.items = nil }); err != nil {
 		return err
 	}
-	slices.SortFunc(k.items, func(a, b item) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
-	})
+	k.items = sorted(&k.declared, k.items)
 	if selector != "" {
 		if len(k.items) == 0 {
 			return fmt.Errorf("no node of the cluster has the labels %s; correct -l, or compare it with kubectl get nodes --show-labels", selector)
@@ -123,10 +121,11 @@ func (t *taking) list(ctx context.Context, k *Kind) error {
 	return nil
 }
 
-// selects reports whether an object belongs to a node that is selected, or to none.
+// selects reports whether an object is read, and belongs to a node that is selected, or to
+// none.
 func (t *taking) selects(kind *system.Kind, n *document.Node) bool {
-	if t.nodes == nil {
-		return true
+	if t.nodes == nil || !reads(kind, n) {
+		return reads(kind, n)
 	}
 	node := ""
 	for _, path := range kind.Node {

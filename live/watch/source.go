@@ -17,9 +17,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
+	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -28,7 +30,7 @@ type source struct {
 	watcher  *watcher
 	resource cluster.Resource
 	following
-	slim     func(object []byte) (string, error)
+	slim     func(object []byte) (kept snapshot.Item, keeps bool, err error) // of a fact
 	store    cache.Store
 	informer cache.Controller
 	cancel   context.CancelFunc
@@ -38,8 +40,10 @@ type source struct {
 
 // kept is what the informer holds of an object.
 type kept struct {
-	metav1.ObjectMeta // its identity and version, which the informer needs
-	text              string
+	metav1.ObjectMeta        // its identity and version, which the informer needs
+	text              string // of one of our own
+	item              snapshot.Item
+	left              bool // nothing is kept of it
 }
 
 // following is as what a kind is followed: as one of our own, as a fact, or as both.
@@ -51,15 +55,7 @@ type following struct {
 // newSource makes the informer on a kind.
 func newSource(w *watcher, r cluster.Resource, as following) *source {
 	s := &source{watcher: w, resource: r, following: as}
-	if s.ours {
-		s.slim = func(object []byte) (string, error) {
-			docs, err := document.Parse(&document.Source{Data: object})
-			if err != nil {
-				return "", fmt.Errorf("an object of %s cannot be read: %w", r, err)
-			}
-			return string(own.Slim(&docs[0].Node)), nil
-		}
-	} else {
+	if !s.ours {
 		s.slim = w.kept.Slim(as.fact)
 	}
 	logger := logr.Discard()
@@ -86,7 +82,7 @@ func (s *source) handler() cache.ResourceEventHandler {
 func (s *source) compare(old, now any) {
 	a, known := old.(*kept)
 	b, _ := now.(*kept)
-	if !known || b == nil || a.text != b.text {
+	if !known || b == nil || a.text != b.text || a.item != b.item || a.left != b.left {
 		s.watcher.poke()
 	}
 }
@@ -101,26 +97,39 @@ func (s *source) keep(object any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.slim(data)
+	k := &kept{ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()}}
+	if s.ours {
+		docs, err := document.Parse(&document.Source{Data: data})
+		if err != nil {
+			return nil, fmt.Errorf("an object of %s cannot be read: %w", s.resource, err)
+		}
+		k.text = string(own.Slim(&docs[0].Node))
+		return k, nil
+	}
+	item, keeps, err := s.slim(data)
 	if err != nil {
 		return nil, err
 	}
-	return &kept{
-		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()},
-		text:       text,
-	}, nil
+	k.item, k.left = item, !keeps
+	return k, nil
 }
 
 // listerWatcher asks the API server, and lets the watcher hear how it went.
 func (s *source) listerWatcher() cache.ListerWatcher {
 	client := s.watcher.cluster.Dynamic().Resource(s.resource.GVR())
+	fields := ""
+	if s.fact != nil && !s.ours {
+		fields = snapshot.Fields(s.fact)
+	}
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = fields
 			list, err := client.List(ctx, o)
 			s.heard(ctx, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = fields
 			events, err := client.Watch(ctx, o)
 			s.heard(ctx, err)
 			return events, err
@@ -163,22 +172,28 @@ func (s *source) stop() {
 
 func (s *source) synced() bool { return s.informer.HasSynced() }
 
-// texts lists what is kept, by namespace and name.
-func (s *source) texts() []string {
+// held lists what is kept, by namespace and name.
+func (s *source) held() []*kept {
 	var all []*kept
 	for _, o := range s.store.List() {
-		if k, ok := o.(*kept); ok {
+		if k, ok := o.(*kept); ok && !k.left {
 			all = append(all, k)
 		}
 	}
 	slices.SortFunc(all, func(a, b *kept) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	texts := make([]string, len(all))
+	return all
+}
+
+// facts are the objects of a kind of fact.
+func (s *source) facts() []*krm.Object {
+	all := s.held()
+	items := make([]snapshot.Item, len(all))
 	for i, k := range all {
-		texts[i] = k.text
+		items[i] = k.item
 	}
-	return texts
+	return snapshot.Facts(s.resource, s.fact, items)
 }
 
 func compareResources(a, b cluster.Resource) int {

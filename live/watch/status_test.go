@@ -16,6 +16,7 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
@@ -435,7 +436,7 @@ func writesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	statuses, _ := function.Status(own.Package(function.Kinds(), objects, taken.Objects()), inventory.NewLive(taken.Objects()))
-	if n, err := own.NewWriter(c).Write(t.Context(), objects, statuses, time.Now()); n != 0 || err != nil || len(statuses) != 1 {
+	if n, err := own.NewWriter(c, system.NewKinds()).Write(t.Context(), objects, statuses, time.Now()); n != 0 || err != nil || len(statuses) != 1 {
 		t.Errorf("%d written for %d specs, %v", n, len(statuses), err)
 	}
 }

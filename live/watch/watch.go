@@ -127,11 +127,11 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 	for _, r := range resources {
 		s := w.sources[r]
 		if !s.ours {
-			facts = append(facts, snapshot.Facts(r, s.texts())...)
+			facts = append(facts, s.facts()...)
 			continue
 		}
-		for _, text := range s.texts() {
-			o, err := own.Parse(r, []byte(text))
+		for _, k := range s.held() {
+			o, err := own.Parse(r, []byte(k.text))
 			if err != nil {
 				return fmt.Errorf("an object of %s cannot be read: %w", r, err)
 			}

@@ -26,38 +26,38 @@ func Append(dst []byte, n *Node, indent int) []byte {
 // appendBlock writes what follows the indentation of the first line.
 func appendBlock(dst []byte, n *Node, indent int) []byte {
 	switch {
-	case n == nil || n.Kind == Null:
+	case n == nil || n.Kind() == Null:
 		return append(dst, "null\n"...)
-	case n.Kind == Map && len(n.Fields) > 0:
-		for i := range n.Fields {
+	case n.Kind() == Map && len(n.Fields()) > 0:
+		for i := range n.Fields() {
 			if i > 0 {
 				dst = appendSpaces(dst, indent)
 			}
-			dst = appendKey(dst, n.Fields[i].Key, indent)
-			dst = appendValue(dst, &n.Fields[i].Value, indent)
+			dst = appendKey(dst, n.Fields()[i].Key, indent)
+			dst = appendValue(dst, &n.Fields()[i].Value, indent)
 		}
 		return dst
-	case n.Kind == Seq && len(n.Items) > 0:
-		for i := range n.Items {
+	case n.Kind() == Seq && len(n.Items()) > 0:
+		for i := range n.Items() {
 			if i > 0 {
 				dst = appendSpaces(dst, indent)
 			}
 			dst = append(dst, "- "...)
-			if item := &n.Items[i]; item.Kind == Scalar {
+			if item := &n.Items()[i]; item.Kind() == Scalar {
 				dst = appendScalar(dst, item, indent+2)
 			} else {
 				dst = appendBlock(dst, item, indent+2)
 			}
 		}
 		return dst
-	case n.Kind == Map:
+	case n.Kind() == Map:
 		return append(dst, "{}\n"...)
-	case n.Kind == Seq:
+	case n.Kind() == Seq:
 		return append(dst, "[]\n"...)
 	case n.isText():
-		return append(appendText(dst, n.Value), '\n')
+		return append(appendText(dst, n.Value()), '\n')
 	}
-	return append(append(dst, n.Value...), '\n')
+	return append(append(dst, n.Value()...), '\n')
 }
 
 // maxKey is the most bytes that a key takes on one line, with its quotes: YAML
@@ -78,15 +78,15 @@ func appendKey(dst []byte, key string, indent int) []byte {
 // appendValue writes what follows the colon of a key at indent.
 func appendValue(dst []byte, n *Node, indent int) []byte {
 	switch {
-	case n.Kind == Map && len(n.Fields) > 0:
+	case n.Kind() == Map && len(n.Fields()) > 0:
 		dst = appendSpaces(append(dst, '\n'), indent+2)
 		return appendBlock(dst, n, indent+2)
-	case n.Kind == Seq && len(n.Items) > 0:
+	case n.Kind() == Seq && len(n.Items()) > 0:
 		dst = appendSpaces(append(dst, '\n'), indent)
 		return appendBlock(dst, n, indent)
 	}
 	dst = append(dst, ' ')
-	if n.Kind == Scalar {
+	if n.Kind() == Scalar {
 		return appendScalar(dst, n, indent+2)
 	}
 	return appendBlock(dst, n, indent)
@@ -96,13 +96,13 @@ func appendValue(dst []byte, n *Node, indent int) []byte {
 // indent then.
 func appendScalar(dst []byte, n *Node, indent int) []byte {
 	if !n.isText() {
-		return append(append(dst, n.Value...), '\n')
+		return append(append(dst, n.Value()...), '\n')
 	}
-	if !isLiteral(n.Value) {
-		return append(appendText(dst, n.Value), '\n')
+	if !isLiteral(n.Value()) {
+		return append(appendText(dst, n.Value()), '\n')
 	}
 	dst = append(dst, '|')
-	text, ends := strings.CutSuffix(n.Value, "\n")
+	text, ends := strings.CutSuffix(n.Value(), "\n")
 	if !ends {
 		dst = append(dst, '-')
 	}

@@ -107,7 +107,7 @@ func checkRoundTrip(t rapid.TB, n *Node, indent int) {
 		t.Fatalf("read back otherwise:\n%s", text)
 	}
 	long := hasLongKey(n)
-	if (n.Kind == Map || n.Kind == Seq) && !long {
+	if (n.Kind() == Map || n.Kind() == Seq) && !long {
 		r := reader{text: string(text)}
 		if _, _, ok := r.document(part{end: len(text)}); !ok {
 			t.Fatalf("the fast road stops at %d: %s\n%s", r.trouble.off, r.trouble.msg, text)
@@ -139,8 +139,8 @@ func checkRoundTrip(t rapid.TB, n *Node, indent int) {
 
 // hasLongKey reports whether a key is longer than YAML takes on one line.
 func hasLongKey(n *Node) bool {
-	return slices.ContainsFunc(n.Fields, func(f Field) bool { return len(appendText(nil, f.Key)) > maxKey || hasLongKey(&f.Value) }) ||
-		slices.ContainsFunc(n.Items, func(item Node) bool { return hasLongKey(&item) })
+	return slices.ContainsFunc(n.Fields(), func(f Field) bool { return len(appendText(nil, f.Key)) > maxKey || hasLongKey(&f.Value) }) ||
+		slices.ContainsFunc(n.Items(), func(item Node) bool { return hasLongKey(&item) })
 }
 
 func anyNode(text *rapid.Generator[string], depth int) *rapid.Generator[Node] {
@@ -157,9 +157,9 @@ func anyNode(text *rapid.Generator[string], depth int) *rapid.Generator[Node] {
 		case 2:
 			return Bool(rapid.Bool().Draw(t, "bool"))
 		case 3:
-			return Node{Kind: Scalar, Value: rapid.SampledFrom([]string{"0.80", "-1.5", "1.5e3", "True", "FALSE", "12", ".5", "1."}).Draw(t, "plain")}
+			return Plain(rapid.SampledFrom([]string{"0.80", "-1.5", "1.5e3", "True", "FALSE", "12", ".5", "1."}).Draw(t, "plain"))
 		case 4:
-			return Node{Kind: Scalar, Quoted: true, Value: text.Draw(t, "text")}
+			return Text(text.Draw(t, "text"))
 		case 5:
 			return List(rapid.SliceOfN(anyNode(text, depth-1), 0, 4).Draw(t, "items")...)
 		}
@@ -190,6 +190,6 @@ func FuzzAppend(f *testing.F) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 		n := Object(F("key", Text(s)), F(s+"'", List(Text(s), Object(F(s, List(Text(s)))))), F("end", Text("x")))
 		checkRoundTrip(t, &n, 0)
-		checkRoundTrip(t, &n.Fields[0].Value, 2)
+		checkRoundTrip(t, &n.Fields()[0].Value, 2)
 	})
 }

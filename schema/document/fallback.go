@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -119,27 +118,25 @@ func (c *converter) value(y *yaml.Node, depth int) (Node, error) {
 		if depth++; depth > maxDepth {
 			return n, c.fail(y, msgDepth)
 		}
-		n.Kind = Map
-		return n, c.mapping(&n, y, depth)
+		return c.mapping(n, y, depth)
 	case yaml.SequenceNode:
 		if depth++; depth > maxDepth {
 			return n, c.fail(y, msgDepth)
 		}
-		n.Kind = Seq
-		n.Items = make([]Node, len(y.Content))
+		items := make([]Node, len(y.Content))
 		for i, item := range y.Content {
 			v, err := c.convert(item, depth)
 			if err != nil {
 				return n, err
 			}
-			n.Items[i] = v
+			items[i] = v
 		}
-		return n, nil
+		return sequence(items, n.Off), nil
 	}
 	if y.ShortTag() == "!!null" {
 		return n, nil
 	}
-	n.Kind, n.Value = Scalar, y.Value
+	n.SetValue(y.Value)
 	if y.Style&yaml.TaggedStyle == 0 {
 		n.Quoted = y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
 		return n, nil
@@ -158,36 +155,36 @@ func (c *converter) copy(n Node, alias *yaml.Node, depth int) (Node, error) {
 	if c.budget--; c.budget < 0 {
 		return n, c.fail(alias, "the aliases (*) of this document make it too large; write the values out")
 	}
-	if n.Kind == Map || n.Kind == Seq {
+	if n.Kind() == Map || n.Kind() == Seq {
 		if depth++; depth > maxDepth {
 			return n, c.fail(alias, msgDepth)
 		}
 	}
 	var err error
-	n.Fields, n.Items = slices.Clone(n.Fields), slices.Clone(n.Items)
-	for i := range n.Fields {
-		if n.Fields[i].Value, err = c.copy(n.Fields[i].Value, alias, depth); err != nil {
+	n = n.Copy()
+	for i := range n.Fields() {
+		if n.Fields()[i].Value, err = c.copy(n.Fields()[i].Value, alias, depth); err != nil {
 			return n, err
 		}
 	}
-	for i := range n.Items {
-		if n.Items[i], err = c.copy(n.Items[i], alias, depth); err != nil {
+	for i := range n.Items() {
+		if n.Items()[i], err = c.copy(n.Items()[i], alias, depth); err != nil {
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// mapping fills a Map. What << merges in stands where the << stands, gives way
+// mapping makes a Map that stands where n does. What << merges in stands where the << stands, gives way
 // to the map's own keys, and among several the first wins.
-func (c *converter) mapping(n *Node, y *yaml.Node, depth int) error {
+func (c *converter) mapping(n Node, y *yaml.Node, depth int) (Node, error) {
 	own := make(map[string]int32, len(y.Content)/2)
 	merged := false
 	for i := 0; i < len(y.Content); i += 2 {
 		key := y.Content[i]
 		text, isText := keyText(key)
 		if !isText {
-			return c.fail(key, "a key must be one plain or quoted word, not a list or a map")
+			return n, c.fail(key, "a key must be one plain or quoted word, not a list or a map")
 		}
 		off := c.offset(key)
 		if isMerge(key) {
@@ -195,47 +192,48 @@ func (c *converter) mapping(n *Node, y *yaml.Node, depth int) error {
 			text = "<<\x00"
 		}
 		if first, twice := own[text]; twice {
-			return duplicate(c.src, strings.TrimSuffix(text, "\x00"), off, first)
+			return n, duplicate(c.src, strings.TrimSuffix(text, "\x00"), off, first)
 		}
 		own[text] = off
 		if key.Anchor != "" {
 			if _, err := c.convert(key, depth); err != nil {
-				return err
+				return n, err
 			}
 		}
 	}
+	var fields []Field
 	if !merged {
-		n.Fields = make([]Field, 0, len(y.Content)/2)
+		fields = make([]Field, 0, len(y.Content)/2)
 	}
 	taken := map[string]bool{}
 	for i := 0; i < len(y.Content); i += 2 {
 		key, value := y.Content[i], y.Content[i+1]
 		v, err := c.convert(value, depth)
 		if err != nil {
-			return err
+			return n, err
 		}
 		if !isMerge(key) {
 			text, _ := keyText(key)
-			n.Fields = append(n.Fields, Field{Key: text, Off: c.offset(key), Value: v})
+			fields = append(fields, Field{Key: text, Off: c.offset(key), Value: v})
 			continue
 		}
 		sources := []Node{v}
-		if v.Kind == Seq {
-			sources = v.Items
+		if v.Kind() == Seq {
+			sources = v.Items()
 		}
 		for _, from := range sources {
-			if from.Kind != Map {
-				return c.fail(value, "<< takes a map or a list of maps")
+			if from.Kind() != Map {
+				return n, c.fail(value, "<< takes a map or a list of maps")
 			}
-			for _, f := range from.Fields {
+			for _, f := range from.Fields() {
 				if _, has := own[f.Key]; !has && !taken[f.Key] {
 					taken[f.Key] = true
-					n.Fields = append(n.Fields, f)
+					fields = append(fields, f)
 				}
 			}
 		}
 	}
-	return nil
+	return mapping(fields, n.Off), nil
 }
 
 // keyText gives the text of a key that is one.

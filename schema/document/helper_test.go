@@ -5,19 +5,19 @@ import "fmt"
 // differ compares two trees in everything, and names the first difference.
 func differ(a, b *Node, path string) string {
 	switch {
-	case a.Kind != b.Kind:
-		return fmt.Sprintf("%s: kind %d, not %d", path, a.Kind, b.Kind)
-	case a.Kind == Scalar && a.Quoted != b.Quoted:
+	case a.Kind() != b.Kind():
+		return fmt.Sprintf("%s: kind %d, not %d", path, a.Kind(), b.Kind())
+	case a.Kind() == Scalar && a.Quoted != b.Quoted:
 		return fmt.Sprintf("%s: quoted %v, not %v", path, a.Quoted, b.Quoted)
-	case a.Value != b.Value:
-		return fmt.Sprintf("%s: %q, not %q", path, a.Value, b.Value)
+	case a.Value() != b.Value():
+		return fmt.Sprintf("%s: %q, not %q", path, a.Value(), b.Value())
 	case a.Off != b.Off:
 		return fmt.Sprintf("%s: offset %d, not %d", path, a.Off, b.Off)
-	case len(a.Fields) != len(b.Fields), len(a.Items) != len(b.Items):
-		return fmt.Sprintf("%s: %d fields and %d items, not %d and %d", path, len(a.Fields), len(a.Items), len(b.Fields), len(b.Items))
+	case len(a.Fields()) != len(b.Fields()), len(a.Items()) != len(b.Items()):
+		return fmt.Sprintf("%s: %d fields and %d items, not %d and %d", path, len(a.Fields()), len(a.Items()), len(b.Fields()), len(b.Items()))
 	}
-	for i := range a.Fields {
-		f, g := &a.Fields[i], &b.Fields[i]
+	for i := range a.Fields() {
+		f, g := &a.Fields()[i], &b.Fields()[i]
 		if f.Key != g.Key || f.Off != g.Off {
 			return fmt.Sprintf("%s: key %q at %d, not %q at %d", path, f.Key, f.Off, g.Key, g.Off)
 		}
@@ -25,8 +25,8 @@ func differ(a, b *Node, path string) string {
 			return diff
 		}
 	}
-	for i := range a.Items {
-		if diff := differ(&a.Items[i], &b.Items[i], fmt.Sprintf("%s[%d]", path, i)); diff != "" {
+	for i := range a.Items() {
+		if diff := differ(&a.Items()[i], &b.Items()[i], fmt.Sprintf("%s[%d]", path, i)); diff != "" {
 			return diff
 		}
 	}

@@ -9,29 +9,29 @@ func AppendJSON(dst []byte, n *Node) []byte {
 	if n == nil {
 		return append(dst, "null"...)
 	}
-	switch n.Kind {
+	switch n.Kind() {
 	case Map:
 		dst = append(dst, '{')
-		for i := range n.Fields {
+		for i := range n.Fields() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendQuoted(dst, n.Fields[i].Key), ':')
-			dst = AppendJSON(dst, &n.Fields[i].Value)
+			dst = append(appendQuoted(dst, n.Fields()[i].Key), ':')
+			dst = AppendJSON(dst, &n.Fields()[i].Value)
 		}
 		return append(dst, '}')
 	case Seq:
 		dst = append(dst, '[')
-		for i := range n.Items {
+		for i := range n.Items() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = AppendJSON(dst, &n.Items[i])
+			dst = AppendJSON(dst, &n.Items()[i])
 		}
 		return append(dst, ']')
 	case Scalar:
 		if n.Quoted {
-			return appendQuoted(dst, n.Value)
+			return appendQuoted(dst, n.Value())
 		}
 		if b, ok := n.Bool(); ok {
 			return strconv.AppendBool(dst, b)
@@ -40,12 +40,12 @@ func AppendJSON(dst []byte, n *Node) []byte {
 			return strconv.AppendInt(dst, i, 10)
 		}
 		if f, ok := n.Float(); ok {
-			if isJSONFloat(n.Value) {
-				return append(dst, n.Value...)
+			if isJSONFloat(n.Value()) {
+				return append(dst, n.Value()...)
 			}
 			return strconv.AppendFloat(dst, f, 'g', -1, 64)
 		}
-		return appendQuoted(dst, n.Value)
+		return appendQuoted(dst, n.Value())
 	}
 	return append(dst, "null"...)
 }

@@ -10,7 +10,7 @@ package document
 import (
 	"slices"
 	"strconv"
-	"strings"
+	"unsafe"
 )
 
 // Kind tells what a node is.
@@ -26,138 +26,141 @@ const (
 
 // Node is one value of a document. A nil *Node stands for an absent value:
 // every method may be called on it.
+//
+// A Node is 24 bytes, for an inventory has a million of them. It is a scalar, a
+// map or a list, never two of these, so one pointer and two lengths hold whichever
+// it is; only this file knows, and SetFields, SetItems and SetValue are the only
+// ways to change it.
 type Node struct {
-	Kind   Kind
-	Quoted bool   // a scalar that is text by its form: quoted, block or tagged !!str
+	data   unsafe.Pointer // to the text of a Scalar, the fields of a Map, the items of a Seq
+	len    uint32
+	cap    uint32 // of a Map or a Seq
 	Off    int32  // where its first character stands, in bytes from the start of the source; NoOffset for a made node
-	Value  string // of a scalar
-	Fields []Field
-	Items  []Node
+	kind   Kind
+	Quoted bool // a scalar that is text by its form: quoted, block or tagged !!str
 }
 
 // Field is one entry of a Map, in the order of the source.
 type Field struct {
 	Key   string
-	Off   int32 // of the key
 	Value Node
+	Off   int32 // of the key
 }
 
 // NoOffset is the Off of a node that was not read from a source.
 const NoOffset int32 = -1
 
 // Text makes a scalar that is text whatever it looks like.
-func Text(s string) Node { return Node{Kind: Scalar, Quoted: true, Off: NoOffset, Value: s} }
+func Text(s string) Node { return quoted(s, NoOffset) }
+
+// Plain makes a scalar that is what it looks like: a number, a boolean, or text.
+func Plain(s string) Node { return plain(s, NoOffset) }
 
 // Int makes a whole number.
-func Int(i int64) Node {
-	return Node{Kind: Scalar, Off: NoOffset, Value: strconv.FormatInt(i, 10)}
-}
+func Int(i int64) Node { return Plain(strconv.FormatInt(i, 10)) }
 
 // Bool makes a boolean.
-func Bool(b bool) Node {
-	return Node{Kind: Scalar, Off: NoOffset, Value: strconv.FormatBool(b)}
-}
+func Bool(b bool) Node { return Plain(strconv.FormatBool(b)) }
 
 // Object makes a Map with the given fields.
-func Object(fields ...Field) Node { return Node{Kind: Map, Off: NoOffset, Fields: fields} }
+func Object(fields ...Field) Node { return mapping(fields, NoOffset) }
 
 // List makes a Seq of the given items.
-func List(items ...Node) Node { return Node{Kind: Seq, Off: NoOffset, Items: items} }
+func List(items ...Node) Node { return sequence(items, NoOffset) }
 
 // F makes a field of a made Map.
 func F(key string, value Node) Field { return Field{Key: key, Off: NoOffset, Value: value} }
 
-// Get walks down through maps, and returns nil where the path ends early.
-func (n *Node) Get(path ...string) *Node {
-	for _, key := range path {
-		f := n.Field(key)
-		if f == nil {
-			return nil
-		}
-		n = &f.Value
+// At is n as if it stood at this offset.
+func (n Node) At(off int32) Node {
+	n.Off = off
+	return n
+}
+
+// Copy is n with children of its own, whose children it still shares.
+func (n Node) Copy() Node {
+	switch n.kind {
+	case Map:
+		n.SetFields(slices.Clone(n.Fields()))
+	case Seq:
+		n.SetItems(slices.Clone(n.Items()))
 	}
 	return n
 }
 
-// Field returns the entry of a map, or nil.
-func (n *Node) Field(key string) *Field {
-	if n == nil || n.Kind != Map {
-		return nil
-	}
-	for i := range n.Fields {
-		if n.Fields[i].Key == key {
-			return &n.Fields[i]
-		}
-	}
-	return nil
+func plain(s string, off int32) Node {
+	n := Node{Off: off}
+	n.SetValue(s)
+	return n
 }
 
-// Str returns the text of the scalar at path, or "".
-func (n *Node) Str(path ...string) string {
-	if n = n.Get(path...); n == nil || n.Kind != Scalar {
+func quoted(s string, off int32) Node {
+	n := plain(s, off)
+	n.Quoted = true
+	return n
+}
+
+func mapping(fields []Field, off int32) Node {
+	n := Node{Off: off}
+	n.SetFields(fields)
+	return n
+}
+
+func sequence(items []Node, off int32) Node {
+	n := Node{Off: off}
+	n.SetItems(items)
+	return n
+}
+
+// Kind tells what n is: Null where it is absent.
+func (n *Node) Kind() Kind {
+	if n == nil {
+		return Null
+	}
+	return n.kind
+}
+
+// Value is the text of a Scalar, or "".
+func (n *Node) Value() string {
+	if n == nil || n.kind != Scalar {
 		return ""
 	}
-	return n.Value
+	return unsafe.String((*byte)(n.data), n.len)
 }
 
-// Seq returns the items of the sequence at path, or nil.
-func (n *Node) Seq(path ...string) []Node {
-	if n = n.Get(path...); n == nil || n.Kind != Seq {
+// Fields are the entries of a Map, or nil. Who changes one changes the map.
+func (n *Node) Fields() []Field {
+	if n == nil || n.kind != Map {
 		return nil
 	}
-	return n.Items
+	return unsafe.Slice((*Field)(n.data), n.cap)[:n.len]
 }
 
-// StrMap returns the scalar entries of the map at path, or nil.
-func (n *Node) StrMap(path ...string) map[string]string {
-	n = n.Get(path...)
-	if n == nil || n.Kind != Map || len(n.Fields) == 0 {
+// Items are those of a Seq, or nil. Who changes one changes the list.
+func (n *Node) Items() []Node {
+	if n == nil || n.kind != Seq {
 		return nil
 	}
-	m := make(map[string]string, len(n.Fields))
-	for i := range n.Fields {
-		if f := &n.Fields[i]; f.Value.Kind == Scalar {
-			m[f.Key] = f.Value.Value
-		}
-	}
-	return m
+	return unsafe.Slice((*Node)(n.data), n.cap)[:n.len]
 }
 
-// Int returns the whole number of a plain scalar: decimal, no leading zero.
-func (n *Node) Int() (int64, bool) {
-	if n == nil || n.Kind != Scalar || n.Quoted || !isDecimal(n.Value) {
-		return 0, false
-	}
-	i, err := strconv.ParseInt(n.Value, 10, 64)
-	return i, err == nil
+// SetValue makes n a Scalar with this text. Whether it is Quoted stays.
+func (n *Node) SetValue(s string) {
+	n.kind, n.data, n.len, n.cap = Scalar, unsafe.Pointer(unsafe.StringData(s)), uint32(len(s)), 0
 }
 
-// Float returns the number of a plain scalar: a whole number, or digits with a
-// point and perhaps an exponent. Without the point 0E4006924050 is text.
-func (n *Node) Float() (float64, bool) {
-	if i, ok := n.Int(); ok {
-		return float64(i), true
-	}
-	if n == nil || n.Kind != Scalar || n.Quoted || !isFloat(n.Value) {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(n.Value, 64)
-	return f, err == nil
+// SetFields makes n a Map of these fields.
+func (n *Node) SetFields(fields []Field) {
+	n.kind, n.data, n.len, n.cap = Map, unsafe.Pointer(unsafe.SliceData(fields)), uint32(len(fields)), uint32(cap(fields))
 }
 
-// Bool returns the boolean of a plain scalar.
-func (n *Node) Bool() (value, ok bool) {
-	if n == nil || n.Kind != Scalar || n.Quoted {
-		return false, false
-	}
-	switch n.Value {
-	case "true", "True", "TRUE":
-		return true, true
-	case "false", "False", "FALSE":
-		return false, true
-	}
-	return false, false
+// SetItems makes n a Seq of these items.
+func (n *Node) SetItems(items []Node) {
+	n.kind, n.data, n.len, n.cap = Seq, unsafe.Pointer(unsafe.SliceData(items)), uint32(len(items)), uint32(cap(items))
 }
+
+// Add appends items to a Seq.
+func (n *Node) Add(items ...Node) { n.SetItems(append(n.Items(), items...)) }
 
 // Set replaces the entry of a map, or appends it.
 func (n *Node) Set(key string, value Node) {
@@ -165,94 +168,12 @@ func (n *Node) Set(key string, value Node) {
 		f.Value = value
 		return
 	}
-	n.Fields = append(n.Fields, F(key, value))
+	n.SetFields(append(n.Fields(), F(key, value)))
 }
 
 // Delete drops the entry of a map.
 func (n *Node) Delete(key string) {
-	n.Fields = slices.DeleteFunc(n.Fields, func(f Field) bool { return f.Key == key })
-}
-
-// Equal reports whether two trees say the same, whatever their formatting and
-// the order of their keys. The text "3" and the number 3 are not the same.
-func Equal(a, b *Node) bool {
-	if a == nil || b == nil {
-		return a == b
+	if n.Kind() == Map {
+		n.SetFields(slices.DeleteFunc(n.Fields(), func(f Field) bool { return f.Key == key }))
 	}
-	if a.Kind != b.Kind || len(a.Fields) != len(b.Fields) || len(a.Items) != len(b.Items) {
-		return false
-	}
-	switch a.Kind {
-	case Scalar:
-		return a.Value == b.Value && a.isText() == b.isText()
-	case Map:
-		for i := range a.Fields {
-			f := &a.Fields[i]
-			g := &b.Fields[i]
-			if g.Key != f.Key {
-				if g = b.Field(f.Key); g == nil {
-					return false
-				}
-			}
-			if !Equal(&f.Value, &g.Value) {
-				return false
-			}
-		}
-	case Seq:
-		for i := range a.Items {
-			if !Equal(&a.Items[i], &b.Items[i]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isText reports whether a scalar can only be read as text.
-func (n *Node) isText() bool {
-	if n.Quoted {
-		return true
-	}
-	if _, ok := n.Bool(); ok {
-		return false
-	}
-	_, ok := n.Float()
-	return !ok
-}
-
-func isDecimal(s string) bool {
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		s = s[1:]
-	}
-	return isDigits(s) && (len(s) == 1 || s[0] != '0')
-}
-
-func isFloat(s string) bool {
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		s = s[1:]
-	}
-	whole, rest, point := strings.Cut(s, ".")
-	if !point || whole != "" && !isDigits(whole) || len(whole) > 1 && whole[0] == '0' {
-		return false
-	}
-	if i := strings.IndexAny(rest, "eE"); i >= 0 {
-		exp := rest[i+1:]
-		if exp != "" && (exp[0] == '-' || exp[0] == '+') {
-			exp = exp[1:]
-		}
-		if len(exp) > 3 || !isDigits(exp) {
-			return false
-		}
-		rest = rest[:i]
-	}
-	return whole+rest != "" && (rest == "" || isDigits(rest))
-}
-
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }

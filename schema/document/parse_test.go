@@ -159,14 +159,14 @@ func TestNotGrown(t *testing.T) {
 	docs := parse(t, "a:\n  b: c\n  d: [e]\nf: {g: h}\n")
 	var walk func(n *Node)
 	walk = func(n *Node) {
-		if len(n.Fields) != cap(n.Fields) || len(n.Items) != cap(n.Items) {
+		if len(n.Fields()) != cap(n.Fields()) || len(n.Items()) != cap(n.Items()) {
 			t.Errorf("room behind %+v", n)
 		}
-		for i := range n.Fields {
-			walk(&n.Fields[i].Value)
+		for i := range n.Fields() {
+			walk(&n.Fields()[i].Value)
 		}
-		for i := range n.Items {
-			walk(&n.Items[i])
+		for i := range n.Items() {
+			walk(&n.Items()[i])
 		}
 	}
 	walk(&docs[0].Node)

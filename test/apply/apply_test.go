@@ -138,22 +138,22 @@ func do(t *testing.T, request *http.Request) (int, http.Header, []byte) {
 // lost names the first field that is not in the stored object as it was sent.
 func lost(sent, stored *document.Node) string {
 	switch {
-	case stored == nil || sent.Kind != stored.Kind:
+	case stored == nil || sent.Kind() != stored.Kind():
 		return "."
-	case sent.Kind == document.Scalar && sent.Value != stored.Value:
-		return " (" + sent.Value + " is now " + stored.Value + ")"
+	case sent.Kind() == document.Scalar && sent.Value() != stored.Value():
+		return " (" + sent.Value() + " is now " + stored.Value() + ")"
 	}
-	for i := range sent.Fields {
-		f := &sent.Fields[i]
+	for i := range sent.Fields() {
+		f := &sent.Fields()[i]
 		if path := lost(&f.Value, stored.Get(f.Key)); path != "" {
 			return "." + f.Key + path
 		}
 	}
-	for i := range sent.Items {
-		if i >= len(stored.Items) {
+	for i := range sent.Items() {
+		if i >= len(stored.Items()) {
 			return fmt.Sprintf("[%d]", i)
 		}
-		if path := lost(&sent.Items[i], &stored.Items[i]); path != "" {
+		if path := lost(&sent.Items()[i], &stored.Items()[i]); path != "" {
 			return fmt.Sprintf("[%d]%s", i, path)
 		}
 	}

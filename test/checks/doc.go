@@ -18,5 +18,6 @@
 //
 // Degraded ends the sync of an Argo CD that still has something to apply. So an
 // attachment that fails, and is tried again, is progressing to the engines, where
-// poolwright status already says ERROR for a person to look.
+// poolwright status already says ERROR for a person to look; and so are the OSDs that a
+// new Ceph cluster has not got yet, of which a row says tree, too.
 package checks

@@ -53,6 +53,7 @@ type row struct {
 	Name    string
 	Want    string
 	Flux    string // what Flux thinks instead, where it leaves no choice
+	Tree    string // what poolwright says instead, where an error is waited for
 	Message string // of Argo CD; empty: any, but not none
 	Object  map[string]any
 }

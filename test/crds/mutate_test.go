@@ -67,10 +67,10 @@ func difference(n *document.Node, findings []finding.Finding) string {
 		}
 	}
 	switch {
-	case holds(n, func(n *document.Node) bool { return n.Kind == document.Null }):
+	case holds(n, func(n *document.Node) bool { return n.Kind() == document.Null }):
 		return "a key without a value"
 	case holds(n, func(n *document.Node) bool {
-		return n.Kind == document.Scalar && !n.Quoted && strings.Contains(n.Value, ".")
+		return n.Kind() == document.Scalar && !n.Quoted && strings.Contains(n.Value(), ".")
 	}):
 		return "a fraction as a quantity"
 	}
@@ -82,13 +82,13 @@ func holds(n *document.Node, is func(*document.Node) bool) bool {
 	if is(n) {
 		return true
 	}
-	for i := range n.Fields {
-		if holds(&n.Fields[i].Value, is) {
+	for i := range n.Fields() {
+		if holds(&n.Fields()[i].Value, is) {
 			return true
 		}
 	}
-	for i := range n.Items {
-		if holds(&n.Items[i], is) {
+	for i := range n.Items() {
+		if holds(&n.Items()[i], is) {
 			return true
 		}
 	}

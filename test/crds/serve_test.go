@@ -76,8 +76,8 @@ func TestDefaults(t *testing.T) {
 // absent are the fields that one object has and another has not.
 func absent(path string, has, other *document.Node) []string {
 	var paths []string
-	for i := range has.Fields {
-		f := &has.Fields[i]
+	for i := range has.Fields() {
+		f := &has.Fields()[i]
 		at := strings.TrimPrefix(path+"."+f.Key, ".")
 		switch o := other.Get(f.Key); {
 		case o == nil && !isEmpty(&f.Value):
@@ -92,7 +92,7 @@ func absent(path string, has, other *document.Node) []string {
 // isEmpty reports whether an object says nothing: what an API server leaves of one
 // of which no line is filled in.
 func isEmpty(n *document.Node) bool {
-	return n.Kind == document.Map && !slices.ContainsFunc(n.Fields, func(f document.Field) bool { return !isEmpty(&f.Value) })
+	return n.Kind() == document.Map && !slices.ContainsFunc(n.Fields(), func(f document.Field) bool { return !isEmpty(&f.Value) })
 }
 
 // value is what an object says, whatever its formatting and without what is empty.

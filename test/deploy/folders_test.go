@@ -21,7 +21,7 @@ func TestNothingIsDeployedTwice(t *testing.T) {
 		dir := filepath.Dir(file)
 		for _, kustomization := range objects(t, file) {
 			for _, name := range kustomization.Node.Seq("resources") {
-				for _, o := range objects(t, filepath.Join(dir, name.Value)) {
+				for _, o := range objects(t, filepath.Join(dir, name.Value())) {
 					if other, twice := in[o.ID()]; twice {
 						t.Errorf("%s %s is in %s and in %s", o.Kind, o.Name, other, dir)
 					}

@@ -77,7 +77,10 @@ func TestKindsNamedOutside(t *testing.T) {
 			if kind.Plural == "" {
 				continue // another system describes it
 			}
-			words := []string{`"` + kind.Kind + `"`, `"` + kind.Group + "/" + kind.Kind + `"`}
+			words := []string{`"` + kind.Group + "/" + kind.Kind + `"`}
+			if kind.Kind != "Driver" { // an English word, too
+				words = append(words, `"`+kind.Kind+`"`)
+			}
 			for path, text := range files {
 				if strings.HasPrefix(path, folder+"/") || slices.Contains(exceptions, path) {
 					continue

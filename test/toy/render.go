@@ -130,7 +130,7 @@ func (v *vessel) objects(sign bool) []gitops.Object {
 	names := document.List()
 	for _, d := range v.devices {
 		name := prefix + "-" + d.Name
-		names.Items = append(names.Items, document.Text(name))
+		names.Add(document.Text(name))
 		objects = append(objects, v.object("Basin", name, document.F("spec", document.Object(document.F("device", document.Object(
 			document.F("namespace", document.Text(d.Namespace)), document.F("name", document.Text(d.Name)),
 		))))))

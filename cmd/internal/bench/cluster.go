@@ -47,6 +47,29 @@ func Generate(dir string, s Size, poolwright string) error {
 	return nil
 }
 
+// PoolSet writes a package beside one of Generate, with the same inventory: a DiskPoolSet
+// with so many pools on every node, a number or all.
+func PoolSet(dir, from, perNode string) error {
+	if err := os.MkdirAll(filepath.Join(dir, "inventory"), 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"inventory/nodes.yaml", "inventory/blockdevices.yaml"} {
+		if err := os.Link(filepath.Join(from, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "diskpools.yaml"), fmt.Appendf(nil, `apiVersion: poolwright.io/v1alpha1
+kind: DiskPoolSet
+metadata:
+  name: bench
+  namespace: openebs
+spec:
+  poolsPerNode: %s
+  storageClasses:
+  - {}
+`, perNode), 0o644)
+}
+
 func writeSpec(w *bufio.Writer, s Size) {
 	fmt.Fprintf(w, `apiVersion: dao.mayadata.io/v1alpha1
 kind: CStorClusterConfig
@@ -90,6 +113,7 @@ func writeNodes(w *bufio.Writer, s Size) {
       kubernetes.io/arch: amd64
       kubernetes.io/hostname: node-%05d
       kubernetes.io/os: linux
+      openebs.io/engine: mayastor
       topology.kubernetes.io/zone: zone-%c
 `, n, n, n%12+1, n%28+1, n, 'a'+n%3)
 	}

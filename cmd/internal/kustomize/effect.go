@@ -101,18 +101,18 @@ func (p *patch) add(op, path string, value *document.Node) {
 
 // fields makes the entries of one map those of another.
 func (p *patch) fields(at string, old, now *document.Node) {
-	for i := range old.Fields {
-		if key := old.Fields[i].Key; now.Field(key) == nil {
+	for i := range old.Fields() {
+		if key := old.Fields()[i].Key; now.Field(key) == nil {
 			p.add("remove", at+pointer(key), nil)
 		}
 	}
-	for i := range now.Fields {
-		f := &now.Fields[i]
+	for i := range now.Fields() {
+		f := &now.Fields()[i]
 		was := old.Get(f.Key)
 		switch {
 		case was == nil:
 			p.add("add", at+pointer(f.Key), &f.Value)
-		case was.Kind == document.Map && f.Value.Kind == document.Map:
+		case was.Kind() == document.Map && f.Value.Kind() == document.Map:
 			p.fields(at+pointer(f.Key), was, &f.Value)
 		case !document.Equal(was, &f.Value):
 			p.add("replace", at+pointer(f.Key), &f.Value)

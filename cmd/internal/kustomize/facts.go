@@ -68,8 +68,8 @@ func (f *facts) stubs(path string, data []byte) []byte {
 			}
 		}
 		annotations := *stub.Node.Get("metadata", "annotations")
-		annotations.Fields = append(annotations.Fields[:len(annotations.Fields):len(annotations.Fields)],
-			document.F(annotationStub, document.Text(strconv.Itoa(len(f.byStub)))))
+		annotations.SetFields(append(annotations.Fields()[:len(annotations.Fields()):len(annotations.Fields())],
+			document.F(annotationStub, document.Text(strconv.Itoa(len(f.byStub))))))
 		stub.Node.Get("metadata").Set("annotations", annotations)
 		f.byStub = append(f.byStub, o)
 		out = document.Append(append(out, "---\n"...), stub.Node, 0)

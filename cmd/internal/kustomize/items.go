@@ -136,12 +136,12 @@ func locate(o *krm.Object, written []*krm.Object) *krm.Object {
 
 func setOffset(n *document.Node, off int32) {
 	n.Off = off
-	for i := range n.Fields {
-		n.Fields[i].Off = off
-		setOffset(&n.Fields[i].Value, off)
+	for i := range n.Fields() {
+		n.Fields()[i].Off = off
+		setOffset(&n.Fields()[i].Value, off)
 	}
-	for i := range n.Items {
-		setOffset(&n.Items[i], off)
+	for i := range n.Items() {
+		setOffset(&n.Items()[i], off)
 	}
 }
 
@@ -156,7 +156,7 @@ func restore(n *document.Node) {
 	if kept := annotations.Field(annotationKept); kept != nil {
 		kept.Key = krm.AnnotationLocalConfig
 	}
-	if len(annotations.Fields) == 0 {
+	if len(annotations.Fields()) == 0 {
 		meta.Delete("annotations")
 	}
 }

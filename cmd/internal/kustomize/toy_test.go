@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		var list *krm.ResourceList
 		if list, err = krm.ReadResourceList(&document.Source{Name: "stdin", Data: data}); err == nil {
 			fs := toy(list)
-			_, _ = os.Stdout.Write(list.Append(nil, fs)) // a closed pipe is kustomize's
+			_ = list.Write(os.Stdout, fs) // a closed pipe is kustomize's
 			if finding.Failed(fs) {
 				os.Exit(1)
 			}
@@ -58,7 +58,7 @@ func toy(list *krm.ResourceList) []finding.Finding {
 			return []finding.Finding{{Severity: finding.Error, Object: o.Ref, Field: "spec.names", Pos: o.Position(o.Node.Off), Message: "no names"}}
 		}
 		for i := range names {
-			p := krm.Make("toy.io/v1", "Pool", o.Namespace, names[i].Value,
+			p := krm.Make("toy.io/v1", "Pool", o.Namespace, names[i].Value(),
 				document.F("spec", document.Object(
 					document.F("facts", document.Int(int64(facts))),
 					document.F("intent", document.Text(o.Name)),
@@ -67,7 +67,7 @@ func toy(list *krm.ResourceList) []finding.Finding {
 					document.F("configMapRef", document.Object(document.F("name", document.Text("settings")))))))
 			p.SetLabel(krm.LabelManagedBy, krm.ManagedBy)
 			p.SetAnnotation(krm.AnnotationOwner, o.Name)
-			if names[i].Value == "local" {
+			if names[i].Value() == "local" {
 				p.SetAnnotation(krm.AnnotationLocalConfig, "true")
 			}
 			p.Raw = document.Append(nil, p.Node, 0)

@@ -219,7 +219,7 @@ func sameConfig(a, b *pool.Pool) bool {
 // same compares two settings; nothing, null and what is empty are the same.
 func same(a, b *document.Node) bool {
 	empty := func(n *document.Node) bool {
-		return n == nil || n.Kind == document.Null || n.Kind != document.Scalar && len(n.Fields)+len(n.Items) == 0
+		return n == nil || n.Kind() == document.Null || n.Kind() != document.Scalar && len(n.Fields())+len(n.Items()) == 0
 	}
 	return empty(a) && empty(b) || document.Equal(a, b)
 }

@@ -36,7 +36,7 @@ func readTimeout(facts *inventory.Facts) Timeout {
 			named := w.Str("name") == "admission-webhook.cstor.openebs.io"
 			for _, rule := range w.Seq("rules") {
 				for _, resource := range rule.Seq("resources") {
-					named = named || strings.EqualFold(resource.Value, "cstorpoolclusters")
+					named = named || strings.EqualFold(resource.Value(), "cstorpoolclusters")
 				}
 			}
 			if !named {

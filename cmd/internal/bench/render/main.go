@@ -69,6 +69,11 @@ func run(runs, largest int, poolwright, kustomize string) error {
 		if err := inventoryAsJSON(dir, dir+".json"); err != nil {
 			return err
 		}
+		for end, perNode := range map[string]string{".pools": "1", ".allpools": "all"} {
+			if err := bench.PoolSet(dir+end, dir, perNode); err != nil {
+				return err
+			}
+		}
 		var base time.Duration
 		for _, j := range jobs(self, poolwright, kustomize, dir, list, s) {
 			if _, err := os.Stat(j.Argv[0]); err != nil {
@@ -98,6 +103,8 @@ func jobs(self, poolwright, kustomize, dir, list string, s bench.Size) []bench.J
 		{Name: "kyaml function that does nothing", Argv: []string{self, "in-process", "kyaml", list}},
 		{Name: "`poolwright render`", Argv: []string{poolwright, "render", dir, "-o", "-"}, Twin: []string{self, "in-process", "render", dir}},
 		{Name: "`poolwright render`, inventory in JSON", Argv: []string{poolwright, "render", asJSON, "-o", "-"}, Twin: []string{self, "in-process", "render", asJSON}},
+		{Name: "`poolwright render`, DiskPoolSet", Argv: []string{poolwright, "render", dir + ".pools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".pools"}},
+		{Name: "`poolwright render`, DiskPoolSet of all disks", Argv: []string{poolwright, "render", dir + ".allpools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".allpools"}},
 		{Name: "`poolwright fn`", Argv: []string{poolwright, "fn"}, Stdin: list, Twin: []string{self, "in-process", "fn", list}},
 		{Name: "`poolwright build`", Argv: []string{poolwright, "build", dir}, Twin: []string{self, "in-process", "build", dir}},
 	}

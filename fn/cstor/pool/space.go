@@ -1,0 +1,30 @@
+package pool
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Free is how much space the pool has left, in bytes: as it says itself, or by the share
+// of it that a snapshot keeps. known is false where neither is there.
+func (i *Instance) Free() (bytes int64, known bool) {
+	capacity := i.Object.Node.Get("status", "capacity")
+	if free, err := resource.ParseQuantity(capacity.Str("free")); err == nil {
+		return free.Value(), true
+	}
+	total, err := resource.ParseQuantity(capacity.Str("total"))
+	if err != nil {
+		return 0, false
+	}
+	used, err := strconv.ParseInt(i.Object.Annotation(krm.AnnotationUsedPercent), 10, 64)
+	if err != nil || used < 0 || used > 100 {
+		return 0, false
+	}
+	return total.Value() / 100 * (100 - used), true
+}
+
+// ReadOnly reports whether the pool takes no writes.
+func (i *Instance) ReadOnly() bool { return i.Object.Node.Str("status", "readOnly") == "true" }

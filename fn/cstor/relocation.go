@@ -1,0 +1,213 @@
+package cstor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// relocation lets the pools of the lock follow their disks to another host. The webhook
+// accepts another node selector once the disks are reported there, and judges an edit as a
+// whole; the operators carry it out without a copy of any data (version 3.6). A pool that
+// cannot follow stays where it is, and one finding says why.
+type relocation struct {
+	*input
+	allowed  moveConsent
+	released map[krm.ID]bool // attachments to old nodes
+}
+
+// displaced is a pool of the lock of which some disks are on other hosts than it.
+type displaced struct {
+	*nodePool
+	here  []string            // its disks that are on its host, or missing
+	away  map[string][]string // the others, by their host
+	to    string              // the host on which all of them are, or ""
+	stays string              // why it cannot follow them, or ""
+}
+
+// displaced lists the pools whose disks are elsewhere, in order.
+func (r *relocation) displaced() []*displaced {
+	var all []*displaced
+	for _, p := range r.lock.pools {
+		d := &displaced{nodePool: p, away: map[string][]string{}}
+		for _, name := range p.Disks() {
+			if device := r.facts.Device(r.namespace, name); device != nil && device.Hostname != p.Hostname {
+				d.away[device.Hostname] = append(d.away[device.Hostname], name)
+				d.to = device.Hostname
+			} else {
+				d.here = append(d.here, name)
+			}
+		}
+		if len(d.here) > 0 || len(d.away) > 1 {
+			d.to = ""
+		}
+		if p.Hostname != "" && len(d.away) > 0 {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// catchUp takes pools to be where they live, if their disks are there, too: the lock is an
+// older one, or rendered/ was reverted, or the move was undone before it was applied.
+func (r *relocation) catchUp() {
+	if r.lock.adopted {
+		return
+	}
+	for _, d := range r.displaced() {
+		live := r.live.pools[d.to]
+		if r.lock.pool(d.node) != d.nodePool || d.to == "" || live == nil || !live.Shares(d.Pool) || r.host(d.to) == nil || r.occupied(d) != "" {
+			continue
+		}
+		r.report(finding.Warning, "pool-elsewhere", "",
+			"the pool on node %s is rendered on host %s; it lives on host %s, and so are all of its disks: it is taken to be there; if rendered/ is newer than the inventory, take that anew", d.node, d.Hostname, d.to)
+		r.place(d.nodePool, r.host(d.to))
+	}
+}
+
+// follow moves pools to where their disks are now, all or none of them: while one is not
+// where its disks are, the webhook refuses every edit.
+func (r *relocation) follow() {
+	all := r.displaced()
+	for _, d := range all {
+		r.allowed.allows(d.node) // it has a meaning, whatever else is in the way
+		d.stays = r.obstacle(d)
+	}
+	for _, d := range all {
+		for _, other := range all {
+			if d != other && d.to == other.to && d.stays == "" {
+				d.stays = fmt.Sprintf("so are those of the pool on node %s, and a node has one pool of a cluster; put the disks of one of them elsewhere", other.node)
+			}
+		}
+	}
+	wait := r.otherwiseAiling(all)
+	for _, d := range all {
+		if wait == "" && d.stays != "" {
+			wait = "the pool on node " + d.node + " is apart from its disks"
+		}
+	}
+	for _, d := range all {
+		if d.stays == "" && wait != "" {
+			d.stays = "it waits while " + wait + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
+		}
+		if d.stays != "" {
+			r.hold(d)
+			continue
+		}
+		r.move(d)
+	}
+}
+
+// hold says of a pool that is apart from its disks why it stays.
+func (r *relocation) hold(d *displaced) {
+	if d.to != "" {
+		r.report(finding.Warning, "move-waits", "",
+			"all disks of the pool on node %s are on host %s now (%s), and it does not follow them: %s", d.node, d.to, finding.Names(d.Disks()), d.stays)
+		return
+	}
+	for _, host := range slices.Sorted(maps.Keys(d.away)) {
+		names := d.away[host]
+		if len(names) == 1 {
+			r.report(finding.Warning, "device-moved", "", "block device %s of node %s is on host %q now; it keeps its place, put the disk back", names[0], d.node, host)
+			continue
+		}
+		r.report(finding.Warning, "device-moved", "", "block devices %s of node %s are on host %q now, and not all of its pool are; they keep their places, put the disks back, or move the others, too", finding.Names(names), d.node, host)
+	}
+}
+
+// move gives a pool its new place.
+func (r *relocation) move(d *displaced) {
+	from, to := d.node, r.host(d.to)
+	if r.lock.pool(to.Name) == nil { // what was reserved there for a pool of its own
+		var reserved []string
+		for _, role := range []role{data, cache, spare} {
+			reserved = append(reserved, r.lock.reserved(to.Name, role)...)
+		}
+		r.giveUp(to.Name, reserved)
+	}
+	where, why := "node "+to.Name, "its old node is gone"
+	if to.Name == from {
+		where, why = "host "+d.to, "that is the hostname label of the node now"
+	}
+	if r.stillThere(d) != nil {
+		why = "the spec allows it"
+	}
+	r.report(finding.Warning, "pool-moves", "",
+		"the pool on node %s moves to %s: all of its disks (%s) are there, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
+	r.place(d.nodePool, to)
+}
+
+// obstacle says why a pool cannot follow its disks, and what to do, or "".
+func (r *relocation) obstacle(d *displaced) string {
+	if d.to == "" {
+		return "not all of its disks are on one host"
+	}
+	to := r.host(d.to)
+	if to == nil {
+		return fmt.Sprintf("%s of the inventory have its %s label %q, wanted 1; mend the labels, or take the inventory anew", finding.Count(len(r.facts.Host(d.to)), "node"), inventory.LabelHostname, d.to)
+	}
+	if r.consent.allowsSet(d.node) {
+		return "its removal is allowed; to have it follow them, take out " + r.consent.annotation(d.node)
+	}
+	for _, ask := range []func(*displaced) string{r.contradicted, r.occupied, r.unwanted, r.unfit, r.unallowed} {
+		if why := ask(d); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// contradicted says what of the live cluster does not go with a pool that was on its host
+// until now, or "".
+func (r *relocation) contradicted(d *displaced) string {
+	live := r.live.pools[d.Hostname]
+	switch {
+	case !r.live.knows:
+		return "the inventory does not tell of everything that shows where it lives; take it anew with poolwright inventory, with the kinds CStorPoolCluster, CStorPoolInstance and BlockDeviceClaim"
+	case r.live.cluster == nil:
+		return "the live CStorPoolCluster is gone; apply the rendered one again, and take the inventory anew"
+	case live == nil || !live.Same(d.Pool):
+		return "the live CStorPoolCluster does not have it on host " + d.Hostname + " with the same disks; apply what is rendered, or restore rendered/ from Git, so that both are the same"
+	}
+	for _, i := range r.live.all {
+		if i.Pool.Shares(d.Pool) && i.Hostname != d.Hostname && i.Hostname != d.to {
+			return fmt.Sprintf("CStorPoolInstance %s has its disks on host %s; look at what runs there", i.Name, i.Hostname)
+		}
+	}
+	return ""
+}
+
+// occupied says what of this cluster has the new host of a pool already, or "".
+func (r *relocation) occupied(d *displaced) string {
+	to := r.host(d.to)
+	other := r.lock.host(d.to)
+	if p := r.lock.pool(to.Name); other == nil && p != nil && p != d.nodePool {
+		other = p
+	}
+	instance := r.live.instances[d.to]
+	switch {
+	case other != nil && r.disksOn(other, d.Hostname):
+		return fmt.Sprintf("the pool on node %s has that host, and its disks are on host %s: the cStor webhook refuses it when pools exchange their hosts; exchange the disks again", other.node, d.Hostname)
+	case other != nil:
+		return fmt.Sprintf("the pool on node %s has that host, and a node has one pool of a cluster; put the disks of the pool on node %s elsewhere", other.node, d.node)
+	case r.live.pools[d.to] != nil && !r.live.pools[d.to].Shares(d.Pool):
+		return "another pool of the live CStorPoolCluster has that host; wait until it is gone, and take the inventory anew"
+	case instance != nil && !instance.Pool.Shares(d.Pool):
+		return "CStorPoolInstance " + instance.Name + " has that host; wait until it is gone, and take the inventory anew"
+	case to.Name != d.node && slices.ContainsFunc(r.lock.volumes[to.Name], r.holdsData):
+		return "node " + to.Name + " has bound claims for a pool of its own; put the disks elsewhere"
+	}
+	return ""
+}
+
+// disksOn reports whether all disks of a pool are on a host.
+func (r *relocation) disksOn(p *nodePool, host string) bool {
+	return !slices.ContainsFunc(p.Disks(), func(name string) bool {
+		device := r.facts.Device(r.namespace, name)
+		return device == nil || device.Hostname != host
+	})
+}

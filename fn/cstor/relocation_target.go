@@ -1,0 +1,123 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// annotationAllowMove is, on a spec, consent that pools follow their disks although their
+// old nodes are still there: CStorClusterStorageSet/<config>-<node>[,...].
+const annotationAllowMove = "poolwright.io/allow-move"
+
+// moveConsent is what annotationAllowMove names.
+type moveConsent struct {
+	names
+	given *system.Consent
+}
+
+func (c moveConsent) allows(node string) bool {
+	return c.given.Covers(storageSetKind, c.storageSet(node))
+}
+
+// annotation is what allows the pool of a node to move.
+func (c moveConsent) annotation(node string) string {
+	return annotationAllowMove + ": " + storageSetKind + "/" + c.storageSet(node)
+}
+
+// unwanted says why the new node of a pool may not carry it, or "".
+func (r *relocation) unwanted(d *displaced) string {
+	to := r.host(d.to)
+	if why := cmp.Or(place.RefuseHostname(to, r.facts), place.RefusePods(to, r.cfg.tolerations)); why != "" {
+		return "node " + to.Name + " can carry no pool: " + why
+	}
+	if !selector.MatchesAny(r.cfg.Spec.AllowedNodes.NodeSelectorTerms, to.Object) {
+		return "node " + to.Name + " is not selected by " + selectorField + "; select it"
+	}
+	return ""
+}
+
+// unfit says which disk of a pool cannot be trusted to be what it was, or "".
+func (r *relocation) unfit(d *displaced) string {
+	want := r.keep()
+	want.Node = r.host(d.to)
+	for _, name := range d.Disks() {
+		now, was := r.disk(name), r.lock.sets[d.node].known[name]
+		verdict := r.ledger.Verdict(now, want)
+		doubt := cmp.Or(verdict.Of(disk.WrongNode, disk.NotActive), verdict.Doubt())
+		switch id := now.Known(); {
+		case doubt != "":
+			return "block device " + name + ": " + strings.TrimPrefix(doubt, "it ") + "; look at the disk"
+		case id.WWN == "" && id.Serial == "" && len(id.Links) == 0:
+			return "block device " + name + " has no serial number, WWN or by-id link, so that nothing shows that it is the same disk; put it back"
+		case isAnother(id, was):
+			return fmt.Sprintf("block device %s is another disk than it was (%s, was %s); put the disk back", name, id, was)
+		}
+	}
+	return ""
+}
+
+// isAnother reports whether a disk is not the one that the lock knows by its name, as far
+// as that knows anything of it.
+func isAnother(now, was disk.Identity) bool {
+	if differ(now.WWN, was.WWN) || differ(now.Serial, was.Serial) {
+		return true
+	}
+	same := now.WWN != "" && now.WWN == was.WWN || now.Serial != "" && now.Serial == was.Serial ||
+		slices.ContainsFunc(now.Links, func(link string) bool { return slices.Contains(was.Links, link) })
+	return !same && (was.WWN != "" || was.Serial != "" || len(was.Links) > 0)
+}
+
+// differ reports whether both are known and not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// unallowed says that a pool must not leave its old node by itself, or "": a disk in a
+// shelf that two nodes share is reported by either, and a pool that runs twice is lost.
+func (r *relocation) unallowed(d *displaced) string {
+	old := r.stillThere(d)
+	if old == nil || r.allowed.allows(d.node) {
+		return ""
+	}
+	return fmt.Sprintf("node %s is still there, and the pool may run there yet; make sure that it does not and that no disk is connected to both, and annotate the config with %s", old.Name, r.allowed.annotation(d.node))
+}
+
+// stillThere is the node on which a pool was, nil if that is gone: another that was made
+// under its name is not it, nor is the one that is its new node by another hostname label.
+func (r *relocation) stillThere(d *displaced) *inventory.Node {
+	to, uid := r.host(d.to), r.lock.uids[d.node]
+	candidates := slices.Clone(r.facts.Host(d.Hostname))
+	if n := r.facts.Node(d.node); n != nil && !slices.Contains(candidates, n) {
+		candidates = append(candidates, n)
+	}
+	i := slices.IndexFunc(candidates, func(n *inventory.Node) bool { return n != to && !differ(n.UID, uid) })
+	if i < 0 {
+		return nil
+	}
+	return candidates[i]
+}
+
+// otherwiseAiling says what, beside the pools that may move, lets the webhook refuse
+// every edit, or "".
+func (r *relocation) otherwiseAiling(moving []*displaced) string {
+	return r.findAiling(func(p *nodePool) bool {
+		return slices.ContainsFunc(moving, func(d *displaced) bool { return d.nodePool == p })
+	})
+}
+
+// warnOfIdleMoves tells of consent to move what need not move: it would do its work later,
+// when nobody thinks of it.
+func (r *relocation) warnOfIdleMoves() {
+	for _, entry := range r.allowed.given.Unmatched() {
+		f := r.spec.Finding(finding.Warning, "move-unmatched", "", fmt.Sprintf("%s names %s, whose pool is where its disks are, or is not there (any more); remove it", annotationAllowMove, entry))
+		f.Field, f.Pos = "metadata.annotations", r.spec.Object.At("metadata", "annotations", annotationAllowMove)
+		r.collect(f)
+	}
+}

@@ -1,0 +1,61 @@
+package cstorvolume
+
+import (
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// cluster is the pool cluster of a class.
+type cluster struct {
+	inventory.Key
+	pools  int  // that there are or will be
+	broken bool // its config has errors, so that nothing is known
+}
+
+// findCluster finds the cluster of a class and counts its pools: those that are rendered,
+// that live, or that its config promises.
+func (r *rendering) findCluster(v *volumeClass) {
+	c := &v.cluster
+	c.Key = inventory.Key{Namespace: v.Object.Namespace, Name: v.cfg.Spec.Cluster}
+	found := false
+	count := func(pools int) { found, c.pools = true, max(c.pools, pools) }
+	look := func(o *krm.Object) {
+		if pools, known := pool.Expected(o, c.Key); known {
+			count(pools)
+		}
+	}
+	var names []string
+	for _, other := range r.others {
+		spec := other.Object
+		if spec.GroupKind() != (krm.GroupKind{Group: pool.ConfigGroup, Kind: pool.ConfigKind}) || spec.Namespace != c.Namespace {
+			continue
+		}
+		if names = append(names, spec.Name); spec.Name != c.Name {
+			continue
+		}
+		count(pool.Promised(other.Completed))
+		c.broken = finding.Failed(other.Findings)
+		for _, o := range other.Objects {
+			look(o.Object)
+		}
+	}
+	for _, o := range r.in.Held {
+		look(o)
+	}
+	live := pool.LiveOf(r.in.Facts)
+	for _, lives := range live.Clusters {
+		if names = append(names, lives.Name); lives.Namespace == c.Namespace && lives.Name == c.Name {
+			count(len(lives.Pools))
+		}
+	}
+	if found {
+		count(len(live.Instances(c.Namespace, c.Name)))
+		return
+	}
+	v.report(finding.Error, "no-cluster", "spec.cluster",
+		"there is no %s %s in namespace %s of the package, and no %s of that name among the facts; correct it%s, or take the inventory anew",
+		pool.ConfigKind, c.Name, c.Namespace, pool.ClusterKind, schema.DidYouMean(c.Name, names))
+}

@@ -1,0 +1,82 @@
+// Package hypercloud is the system of HyperCloud Storage: a HyperCloudStorage becomes a
+// CephCluster of Rook with its pools, filesystems, object stores and classes, and CDI. The
+// rendered CephCluster is the lock: it names every disk.
+package hypercloud
+
+import (
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+)
+
+// System is the HyperCloud Storage system.
+type System struct{ system.FactsOnly }
+
+// Declare implements system.System.
+func (System) Declare() system.Declaration {
+	return system.Declaration{
+		Name: "HyperCloud Storage",
+		Kinds: []system.Kind{
+			{
+				GroupKind: gk(ownGroup, specKind), Version: ownVersion, Role: system.RoleSpec, Whole: clusterKind,
+				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true, State: true, Removal: wipe,
+			},
+			{
+				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
+				Plural: "cephclusters", Names: []string{"ceph"}, Holds: true, Health: true,
+				Keep: keepCluster,
+			},
+			{
+				GroupKind: gk(cephGroup, poolKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
+				Plural: "cephblockpools", Names: []string{"cephbp"}, Health: true,
+				Keep: keepPool,
+			},
+			{
+				GroupKind: gk(cephGroup, filesystemKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
+				Plural: "cephfilesystems", Names: []string{"cephfs"}, Health: true,
+				Keep: keepFilesystem,
+			},
+			{
+				GroupKind: gk(cephGroup, subvolumesKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
+				Plural: "cephfilesystemsubvolumegroups", Names: []string{"cephsvg"}, Health: true,
+				Keep: keepSubvolumes,
+			},
+			{
+				GroupKind: gk(cephGroup, storeKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
+				Plural: "cephobjectstores", Names: []string{"cephos"}, Health: true,
+				Keep: keepStore,
+			},
+			{
+				GroupKind: gk(csiGroup, operatorConfKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
+				Plural: "operatorconfigs", Static: true, Keep: keepNothing,
+			},
+			{
+				GroupKind: gk(csiGroup, driverKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
+				Plural: "drivers", Static: true, Keep: keepNothing,
+			},
+			{GroupKind: gk(storageGroup, classKind), Role: system.RoleRendered},
+			{GroupKind: gk(snapshotGroup, snapshotKind), Role: system.RoleRendered},
+			{
+				GroupKind: gk(cdiGroup, cdiKind), Version: "v1beta1", Role: system.RoleRendered, Stateful: true,
+				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
+				Keep: keepCDI,
+			},
+			{
+				GroupKind: gk(appsGroup, deploymentKind), Version: "v1", Role: system.RoleRendered,
+				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
+				Keep: keepDeployment, Only: deploymentNames(),
+			},
+			{GroupKind: gk(definitionGroup, definitionKind), Only: definitionNames()},
+		},
+		Facts: []krm.GroupKind{
+			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, gk(storageGroup, classKind), gk(cephGroup, clusterKind), gk(cephGroup, poolKind),
+			gk(cephGroup, filesystemKind), gk(cephGroup, subvolumesKind), gk(cephGroup, storeKind), gk(cdiGroup, cdiKind), gk(csiGroup, operatorConfKind),
+			gk(csiGroup, driverKind), gk(snapshotGroup, snapshotKind), gk(appsGroup, deploymentKind), gk(definitionGroup, definitionKind),
+		},
+		Roots: []krm.GroupKind{
+			gk(ownGroup, specKind), {Kind: claimKind}, {Kind: volumeKind}, gk(storageGroup, classKind), gk(cephGroup, poolKind),
+			gk(cephGroup, filesystemKind), gk(cephGroup, storeKind), gk(cephGroup, clusterKind), {Kind: nodeKind}, inventory.DeviceKind(),
+		},
+		Domains: []string{"rook.io", "kubevirt.io", "ceph.io"},
+	}
+}

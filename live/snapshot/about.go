@@ -1,0 +1,56 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// Fields is the field selector with which an API server is asked for the objects of a kind,
+// so that it does not send what reads would leave out; "" for all.
+func Fields(kind *system.Kind) string {
+	switch {
+	case len(kind.Only) == 1 && !strings.Contains(kind.Only[0], "*"):
+		return "metadata.name=" + kind.Only[0]
+	case kind.Tells == system.TellsEvents && len(kind.About) == 1:
+		return "type!=" + inventory.EventNormal + ",involvedObject.kind=" + kind.About[0].Kind
+	case kind.Tells == system.TellsEvents:
+		return "type!=" + inventory.EventNormal
+	}
+	return ""
+}
+
+// reads reports whether an object is kept at all.
+func reads(kind *system.Kind, n *document.Node) bool {
+	if kind.Tells == system.TellsEvents {
+		return inventory.IsWarning(n) && slices.Contains(kind.About, inventory.EventAbout(n).GroupKind())
+	}
+	return kind.Reads(n.Str("metadata", "name"))
+}
+
+// eventMetadata names an event after the object that it is about: of the events of an
+// object one is kept, and the name of that one changes with each.
+func eventMetadata(n *document.Node) *document.Node {
+	about := inventory.EventAbout(n)
+	meta := document.Object(
+		document.F("name", document.Text(strings.ToLower(about.Kind)+"."+about.Name)),
+		document.F("namespace", document.Text(n.Str("metadata", "namespace"))),
+	)
+	return &meta
+}
+
+// sorted are the items of a kind by namespace and name; of the events about an object the
+// newest.
+func sorted(kind *system.Kind, items []item) []item {
+	slices.SortFunc(items, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), cmp.Compare(b.at, a.at), cmp.Compare(a.json, b.json))
+	})
+	if kind.Tells != system.TellsEvents {
+		return items
+	}
+	return slices.CompactFunc(items, func(a, b item) bool { return a.namespace == b.namespace && a.name == b.name })
+}
