@@ -21,7 +21,7 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 	if facts == nil {
 		facts = inventory.New(nil)
 	}
-	a := assessor{function: f, facts: facts, disks: f.ledger(classify(p, f.kinds, nil), facts)}
+	a := assessor{function: f, facts: facts, disks: f.ledger(classify(p, f.kinds, nil), facts, nil)}
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
 		var live *krm.Object
 		if c.New != nil && !c.GitOnly() {
@@ -121,7 +121,7 @@ func (f *Function) assessRest(c *change.Change) {
 			c.Judge(change.Disruptive, field.Path, "takes it over from "+field.Old.Str()+", which may apply it again, or delete it")
 		case key == krm.AnnotationOwner, key == krm.LabelManagedBy:
 			c.Judge(change.Safe, field.Path, "says only whose output it is")
-		case toolAnnotation(key):
+		case krm.ToolAnnotation(key):
 			c.Judge(change.Safe, field.Path, "says only where a tool found it")
 		case key != "" && !f.acted(key):
 			c.Judge(change.Safe, field.Path, "labels and annotations of others do nothing to the data")

@@ -32,6 +32,7 @@ type wanted struct {
 	Rendered
 	spec    *krm.Object
 	changed bool
+	copied  bool // it stands for what a person wrote
 }
 
 func newReconciler(pkg *classified, facts *inventory.Facts) *reconciler {
@@ -50,7 +51,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 			r.report(spec.Object, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Object.Ref)
 			continue
 		}
-		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object}
+		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object, copied: o.Copy}
 		old := before[id]
 		if other := r.pkg.others[id]; other != nil && !o.Copy {
 			r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Object.Ref)
@@ -144,9 +145,9 @@ func (r *reconciler) checkOrphans() {
 			r.keepAll(spec, objects)
 			continue
 		}
-		consent := ""
+		consent, removal := "", ""
 		if kind, found := r.pkg.kinds.Find(id.GroupKind()); found && kind.Role == system.RoleSpec {
-			consent = kind.Whole + "/" + id.Name
+			consent, removal = kind.Whole+"/"+id.Name, kind.Removal
 			if r.pkg.lapses(owner) {
 				r.lapse(owner, id, objects)
 				continue
@@ -160,6 +161,9 @@ func (r *reconciler) checkOrphans() {
 		remedy := "put the spec back, or delete this output too"
 		if consent != "" {
 			remedy = fmt.Sprintf("put the spec back, delete this output too, or annotate it with %s: %s", krm.AnnotationAllowRemoval, consent)
+		}
+		if removal != "" {
+			remedy += "; " + removal
 		}
 		r.report(objects[0], "orphan", "its spec %s is gone; %s", owner, remedy)
 	}
@@ -198,10 +202,11 @@ func (r *reconciler) lapse(owner string, id krm.ID, objects []*krm.Object) {
 	r.findings = append(r.findings, f)
 }
 
-// check holds what is newly written against its definition, as input is.
+// check holds what is newly written against its definition, as input is. What stands for
+// a manifest of a person may be of any kind.
 func (r *reconciler) check(schemas *schema.Schemas) {
 	for _, w := range r.wanted {
-		if w.changed {
+		if w.changed && !w.copied {
 			r.findings = append(r.findings, schemas.Check(w.Object.Ref, w.Object.Node)...)
 		}
 	}
@@ -227,12 +232,12 @@ func (r *reconciler) report(o *krm.Object, rule, format string, args ...any) {
 // item came from.
 func sameContent(old, wanted *krm.Object) bool {
 	meta := old.Node.Get("metadata", "annotations")
-	if meta == nil || !slices.ContainsFunc(meta.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }) {
+	if meta == nil || !slices.ContainsFunc(meta.Fields(), func(f document.Field) bool { return krm.ToolAnnotation(f.Key) }) {
 		return document.Equal(old.Node, wanted.Node)
 	}
 	node := clone(*old.Node, "metadata", "annotations")
 	stripped := node.Get("metadata", "annotations")
-	stripped.SetFields(slices.DeleteFunc(stripped.Fields(), func(f document.Field) bool { return toolAnnotation(f.Key) }))
+	stripped.SetFields(slices.DeleteFunc(stripped.Fields(), func(f document.Field) bool { return krm.ToolAnnotation(f.Key) }))
 	return document.Equal(&node, wanted.Node)
 }
 
@@ -245,12 +250,4 @@ func clone(n document.Node, path ...string) document.Node {
 		}
 	}
 	return n
-}
-
-func toolAnnotation(key string) bool {
-	switch key {
-	case "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id", "config.kubernetes.io/origin":
-		return true
-	}
-	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
 }

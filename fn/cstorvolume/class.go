@@ -118,6 +118,9 @@ func (v *volumeClass) snapshotsObject(s *snapshotsConfig) *krm.Object {
 // checkDefaults refuses a second default class in the package.
 func (v *volumeClass) checkDefaults() {
 	const remedy = "make one of them no default"
+	if v.class != nil {
+		v.in.Defaults.Know(v.class.Name)
+	}
 	if c := v.class; c != nil && c.Default {
 		if first := v.in.Defaults.Take(c.Name, v.Object.Ref); first != "" {
 			v.report(finding.Error, "two-defaults", "spec.default", "StorageClass %s is a second default class, the first is %s; %s", c.Name, first, remedy)

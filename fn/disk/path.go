@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,25 @@ func (d *Disk) HasPath(means func(path string) bool) bool {
 		return true
 	}
 	return d.Device != nil && (means(d.Device.Path) || slices.ContainsFunc(d.Device.Links, means))
+}
+
+// ByID is the by-id link by which an object is to name the disk, or "". A link that was
+// made of a world wide name is the same in any node and on any bus.
+func (d *Disk) ByID() string {
+	links := d.Known().Links
+	rank := func(link string) int {
+		name := link[strings.LastIndexByte(link, '/')+1:]
+		for i, prefix := range []string{"nvme-eui.", "wwn-", "scsi-3"} {
+			if strings.HasPrefix(name, prefix) {
+				return i
+			}
+		}
+		return 3
+	}
+	if len(links) == 0 {
+		return ""
+	}
+	return slices.MinFunc(links, func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
 }
 
 // ByPathLinks lists the links of the whole disk that say where it is plugged in, sorted.

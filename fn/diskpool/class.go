@@ -159,6 +159,7 @@ func (r *rendering) checkDefaults() {
 	for _, s := range r.sets {
 		for i := range s.classes {
 			c := &s.classes[i]
+			s.in.Defaults.Know(c.Name)
 			if !c.Default {
 				continue
 			}

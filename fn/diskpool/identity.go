@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -53,30 +52,12 @@ func readMark(text string) mark {
 // else its by-id link, else its place in its node.
 func stableID(d *disk.Disk, node, byPath string) string {
 	id := d.Known()
-	return cmp.Or(id.WWN, id.Serial, byID(id.Links), node+" "+byPath)
-}
-
-// byID is the by-id link that a pool is to use, or "". A link that was made of a world
-// wide name is the same in any node and on any bus.
-func byID(links []string) string {
-	rank := func(link string) int {
-		name := link[strings.LastIndexByte(link, '/')+1:]
-		for i, prefix := range []string{"nvme-eui.", "wwn-", "scsi-3"} {
-			if strings.HasPrefix(name, prefix) {
-				return i
-			}
-		}
-		return 3
-	}
-	if len(links) == 0 {
-		return ""
-	}
-	return slices.MinFunc(links, func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
+	return cmp.Or(id.WWN, id.Serial, d.ByID(), node+" "+byPath)
 }
 
 // linkOf is the link by which a new pool is to name a disk, or why there is none.
 func linkOf(d *disk.Disk, allowByPath bool) (link, reason string) {
-	if link = byID(d.Known().Links); link != "" {
+	if link = d.ByID(); link != "" {
 		return link, ""
 	}
 	byPath := d.ByPathLinks()

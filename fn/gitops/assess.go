@@ -78,8 +78,8 @@ func assessArgo(c *change.Change, f *change.Field) {
 			judge(change.Destructive, "the protection goes: from now on, "+p.when)
 		}
 	}
-	before := argoSplit(value(f.Old))
-	for _, option := range argoSplit(value(f.New)) {
+	before := splitList(value(f.Old))
+	for _, option := range splitList(value(f.New)) {
 		if slices.Contains(before, option) {
 			continue
 		}
@@ -118,14 +118,14 @@ func Keepers(o *krm.Object) []string {
 // argoKeeps reports whether the sync options hold Argo CD back, at least until a
 // person confirms.
 func argoKeeps(options, option string) bool {
-	return slices.ContainsFunc(argoSplit(options), func(s string) bool {
+	return slices.ContainsFunc(splitList(options), func(s string) bool {
 		name, value, _ := strings.Cut(s, "=")
 		return name == option && (value == "false" || value == "confirm")
 	})
 }
 
-// argoSplit lists sync options, each as name=value.
-func argoSplit(options string) []string {
+// splitList lists the entries of a comma list, such as sync options.
+func splitList(options string) []string {
 	list := strings.Split(options, ",")
 	for i := range list {
 		list[i] = strings.TrimSpace(list[i])

@@ -27,11 +27,13 @@ func defined(kind krm.GroupKind, level string, objects []Object) bool {
 }
 
 // Encode arranges the objects for an engine that applies all of them together, or for a
-// person who does.
-func (g Graph) Encode(objects []Object) []Object {
-	g.Arrange(objects)
-	for i := range objects {
-		objects[i].Undefined = objects[i].Level != "" && !defined(objects[i].GroupKind(), "", objects)
+// person who does. there are objects with a level that others look after: they are waited
+// for, and not part of the result.
+func (g Graph) Encode(objects, there []Object) []Object {
+	all := slices.Concat(objects, there)
+	g.Arrange(all)
+	for i := range all {
+		all[i].Undefined = all[i].Level != "" && !defined(all[i].GroupKind(), "", all)
 	}
-	return objects
+	return all[:len(objects)]
 }

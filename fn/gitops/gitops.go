@@ -5,6 +5,7 @@
 package gitops
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,9 +72,14 @@ func (p Policy) Annotate(o Object) {
 		o.SetAnnotation(argoWave, strconv.Itoa(o.Stage))
 	}
 	if p.serves("kpt") && len(o.Needs) > 0 {
-		needs := make([]string, len(o.Needs))
-		for i, id := range o.Needs {
-			needs[i] = dependsOn(id)
+		var needs []string
+		if written := o.Annotation(kptDepends); o.Copy && written != "" {
+			needs = splitList(written)
+		}
+		for _, id := range o.Needs {
+			if need := dependsOn(id); !slices.Contains(needs, need) {
+				needs = append(needs, need)
+			}
 		}
 		o.SetAnnotation(kptDepends, strings.Join(needs, ","))
 	}
@@ -96,20 +102,38 @@ func (p Policy) Annotate(o Object) {
 	}
 }
 
-// argoOptions are the sync options of an object, "" for none.
+// argoOptions are the sync options of an object, "" for none. A copy keeps those that a
+// person gave it, but for the protection.
 func (p Policy) argoOptions(o Object) string {
 	var options []string
+	if o.Copy {
+		options = slices.DeleteFunc(splitList(o.Annotation(argoOptions)), func(option string) bool {
+			name, _, _ := strings.Cut(option, "=")
+			return name == "" || o.Stateful && p.Protection != "off" && (name == "Prune" || name == "Delete")
+		})
+	}
 	switch {
 	case !o.Stateful || p.Protection == "off":
 	case p.Protection == "hard":
-		options = []string{"Prune=false", "Delete=false"}
+		options = append(options, "Prune=false", "Delete=false")
 	default:
-		options = []string{"Prune=confirm", "Delete=confirm"}
+		options = append(options, "Prune=confirm", "Delete=confirm")
 	}
-	if o.Undefined {
+	if o.Undefined && !slices.Contains(options, skipDryRun) {
 		options = append(options, skipDryRun)
 	}
 	return strings.Join(options, ",")
+}
+
+// Strip takes away what Annotate may have said of an object before.
+func Strip(o *krm.Object) {
+	annotations := o.Node.Get("metadata", "annotations")
+	if annotations == nil {
+		return
+	}
+	for _, key := range []string{argoWave, argoOptions, argoCompare, fluxPrune, kptDeletion, kptDepends} {
+		annotations.Delete(key)
+	}
 }
 
 func (p Policy) serves(engine string) bool { return p.Engine == "all" || p.Engine == engine }

@@ -78,7 +78,7 @@ func TestWaits(t *testing.T) {
 func TestArrange(t *testing.T) {
 	objects := []Object{thing("stove", "Stove", "a"), thing("pots", "Pot", "p"), thing("radio", "Radio", "r"), thing("pots", "Lid", "p"), {Object: krm.Make("v1", "Note", "", "n"), File: "note.yaml"}}
 	objects[3].Needs = []krm.ID{objects[1].ID()}
-	got := kitchen().Encode(objects)
+	got := kitchen().Encode(objects, nil)
 	var lines []string
 	for _, o := range got {
 		lines = append(lines, fmt.Sprint(o.File, " ", o.Stage, " ", o.Needs, " ", o.Undefined))
@@ -112,7 +112,7 @@ func TestOrders(t *testing.T) {
 				}
 			}
 		}
-		checkTogether(t, g, g.Encode(slices.Clone(objects)))
+		checkTogether(t, g, g.Encode(slices.Clone(objects), nil))
 		checkFlux(t, g, Flux{Name: "x", Source: Source{"GitRepository", "s", "flux-system"}, Path: "./rendered/x"}.Encode(g, slices.Clone(objects), nil))
 		checkArgo(t, g, Argo{Name: "x", RepoURL: "https://git.example.com/x.git", Path: "rendered/x"}.Encode(g, slices.Clone(objects), nil))
 	})

@@ -1,18 +1,147 @@
 package hypercloud
 
 import (
+	"maps"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// addClasses makes the classes of volumes.
+const csiKey = "csi.storage.k8s.io/"
+
+// addClasses makes the classes of volumes and snapshots.
 func (s *storage) addClasses() {
+	wanted := map[string]bool{}
+	operator := s.cfg.Spec.Rook.OperatorNamespace
+	implied := s.impliesDefault()
 	for i := range s.cfg.Spec.Block {
 		b := &s.cfg.Spec.Block[i]
-		s.add(classes, "storageclass", krm.Make(storageGroup+"/v1", classKind, "", b.Name,
-			d.F("provisioner", d.Text(rbdDriver(s.cfg.Spec.Rook.OperatorNamespace))),
-			d.F("parameters", d.Object(d.F("clusterID", d.Text(s.Object.Namespace)), d.F("pool", d.Text(b.Name)))),
-			d.F("reclaimPolicy", d.Text(b.ReclaimPolicy)),
+		wanted[b.Name] = true
+		s.addClass("block", i, &b.classConfig, implied && i == 0, class.Class{
+			Name: b.Name, Provisioner: rbdDriver(operator), ReclaimPolicy: b.ReclaimPolicy,
+			Parameters: map[string]string{
+				"clusterID": s.Object.Namespace, "pool": b.Name, "imageFormat": "2", "imageFeatures": "layering", csiKey + "fstype": b.FSType,
+			},
+		}, rbdProvisioner, rbdNode)
+	}
+	for i := range s.cfg.Spec.Filesystem {
+		f := &s.cfg.Spec.Filesystem[i]
+		wanted[f.Name] = true
+		s.addClass("filesystem", i, &f.classConfig, false, class.Class{
+			Name: f.Name, Provisioner: cephfsDriver(operator), ReclaimPolicy: f.ReclaimPolicy,
+			Parameters: map[string]string{"clusterID": s.Object.Namespace, "fsName": f.Name, "pool": f.Name + "-" + dataPoolName},
+		}, cephfsProvisioner, cephfsNode)
+	}
+	for _, o := range s.Before {
+		if o.GroupKind() != class.Kind() || wanted[o.Name] {
+			continue
+		}
+		if user := class.UserOf(s.in.Facts, o.Name); user != "" {
+			c := class.Read(o)
+			s.add(levelClasses, "storageclass", c.Object())
+			s.in.Defaults.Know(c.Name)
+			s.report(finding.Warning, "class-used", "spec", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
+		}
+	}
+}
+
+// impliesDefault reports whether the first block pool has the default class, since the
+// spec says of none that it has.
+func (s *storage) impliesDefault() bool {
+	for i := range s.cfg.Spec.Block {
+		if d := s.cfg.Spec.Block[i].Default; d != nil && (*d || i == 0) {
+			return false
+		}
+	}
+	for i := range s.cfg.Spec.Filesystem {
+		if d := s.cfg.Spec.Filesystem[i].Default; d != nil && *d {
+			return false
+		}
+	}
+	return true
+}
+
+// addClass makes a class of volumes, and that of their snapshots.
+func (s *storage) addClass(list string, i int, want *classConfig, implied bool, c class.Class, provisioner, node string) {
+	c.Binding, c.AllowsExpansion = "Immediate", true
+	c.Default = implied || want.Default != nil && *want.Default
+	forms := s.secrets(c.Parameters, provisioner, node)
+	c.Parameters = forms[0]
+	before := class.Before(s.in.Facts, s.Before, c.Name)
+	if before != nil {
+		if class.Rendered(s.Before, c.Name) == nil {
+			addSecrets(before.Parameters, c.Parameters)
+		}
+		// Where only the release changed, the class keeps what it was made with.
+		for _, form := range forms[1:] {
+			if len(form) != len(before.Parameters) {
+				continue
+			}
+			c.Parameters = form
+			if maps.Equal(form, before.Parameters) {
+				s.reportAt(finding.Info, "class-kept", []any{"spec", "rook", "version"}, "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", c.Name, s.cfg.release)
+			}
+		}
+	}
+	path := []any{"spec", list, i, "name"}
+	if changed := c.Changed(before); changed != "" {
+		s.reportAt(finding.Error, "class-changed", path, "%s", changed)
+	}
+	s.in.Defaults.Know(c.Name)
+	if c.Default {
+		if first := s.in.Defaults.Take(c.Name, s.Object.Ref); first != "" {
+			s.reportAt(finding.Error, "two-defaults", []any{"spec", list, i, "default"}, "StorageClass %s is a second default class%s, the first is %s; write default: false for one of them", c.Name, orElse(implied, ", as that of the first block pool is unless it says otherwise", ""), first)
+		}
+	}
+	s.add(levelClasses, "storageclass", c.Object())
+	if want.SnapshotClass {
+		s.add(levelClasses, "volumesnapshotclass", krm.Make(snapshotGroup+"/v1", snapshotKind, "", c.Name,
+			d.F("driver", d.Text(c.Provisioner)),
+			d.F("parameters", d.Object(
+				d.F("clusterID", d.Text(s.Object.Namespace)),
+				d.F(csiKey+"snapshotter-secret-name", d.Text(provisioner)),
+				d.F(csiKey+"snapshotter-secret-namespace", d.Text(s.Object.Namespace)),
+			)),
+			d.F("deletionPolicy", d.Text("Delete")),
 		))
 	}
+}
+
+// addSecrets completes the parameters of a live class, of which a snapshot leaves out the
+// Secrets.
+func addSecrets(live, wanted map[string]string) {
+	isSecret := func(key string) bool { return strings.Contains(key, "-secret-name") }
+	for key := range live {
+		if isSecret(key) {
+			return
+		}
+	}
+	for key, value := range wanted {
+		if isSecret(key) {
+			live[key] = value
+		}
+	}
+}
+
+// secrets are the parameters with the Secrets that Rook makes, as the release wants them
+// first, and then as others have made them.
+func (s *storage) secrets(parameters map[string]string, provisioner, node string) []map[string]string {
+	few := maps.Clone(parameters)
+	add := func(to map[string]string, what, secret string) {
+		to[csiKey+what+"-secret-name"], to[csiKey+what+"-secret-namespace"] = secret, s.Object.Namespace
+	}
+	add(few, "provisioner", provisioner)
+	add(few, "controller-expand", provisioner)
+	add(few, "node-stage", node)
+	all := maps.Clone(few)
+	add(all, "controller-publish", provisioner)
+	add(all, "controller-modify", provisioner)
+	add(all, "node-publish", node)
+	if s.cfg.release >= withDrivers {
+		return []map[string]string{all, few}
+	}
+	return []map[string]string{few, all}
 }

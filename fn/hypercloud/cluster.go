@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
@@ -15,9 +16,14 @@ func (s *storage) clusterID() krm.ID {
 
 // addCluster makes the CephCluster.
 func (s *storage) addCluster() {
+	s.hosts = slices.DeleteFunc(s.hosts, func(h *host) bool { return len(h.devices) == 0 })
+	slices.SortFunc(s.hosts, func(a, b *host) int { return cmp.Compare(a.name, b.name) })
+	for _, h := range s.hosts {
+		slices.SortFunc(h.devices, func(a, b *device) int { return cmp.Compare(a.Name, b.Name) })
+	}
 	c := &s.cfg.Spec.Ceph
 	spec := d.Object(
-		d.F("cephVersion", d.Object(d.F("image", d.Text(cmp.Or(c.Image, s.cfg.release.image()))), d.F("allowUnsupported", d.Bool(false)))),
+		d.F("cephVersion", d.Object(d.F("image", d.Text(c.Image)), d.F("allowUnsupported", d.Bool(false)))),
 		d.F("dataDirHostPath", d.Text(c.DataDirHostPath)),
 		d.F("mon", d.Object(d.F("count", d.Int(int64(c.Mons))), d.F("allowMultiplePerNode", d.Bool(false)))),
 		d.F("mgr", d.Object(d.F("count", d.Int(int64(c.Mgrs))), d.F("allowMultiplePerNode", d.Bool(false)))),
@@ -31,7 +37,39 @@ func (s *storage) addCluster() {
 	}
 	spec.Set("disruptionManagement", d.Object(d.F("managePodBudgets", d.Bool(true))))
 	spec.Set("storage", s.disks())
-	s.add(cluster, "cephcluster", krm.Make(cephVersion, clusterKind, s.Object.Namespace, s.Object.Name, d.F("spec", spec)))
+	o := krm.Make(cephVersion, clusterKind, s.Object.Namespace, s.Object.Name, d.F("spec", spec))
+	if names := s.kernelNames(); names != "" {
+		o.SetAnnotation(annotationNames, names)
+	}
+	s.add(levelCluster, "cephcluster", o, s.needs(levelCluster)...)
+}
+
+// kernelNames says which disk each kernel name of the spec was when it was first read.
+func (s *storage) kernelNames() string {
+	var names []string
+	for _, h := range s.hosts {
+		for _, v := range h.devices {
+			if v.written != "" {
+				names = append(names, h.name+":"+v.written+"="+v.Name)
+			}
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// needs are the objects that have to be there before those of a level.
+func (s *storage) needs(l level) []krm.ID {
+	var ids []krm.ID
+	for i := range s.objects {
+		o := &s.objects[i]
+		switch {
+		case l == levelCluster && o.Group() == csiGroup && o.Kind == driverKind:
+			ids = append(ids, o.ID())
+		case l > levelCluster && o.Kind == clusterKind:
+			ids = append(ids, o.ID())
+		}
+	}
+	return ids
 }
 
 func (s *storage) dashboard() d.Node {
@@ -49,10 +87,8 @@ func (s *storage) dashboard() d.Node {
 // disks are the nodes of the CephCluster with their disks. Nothing is taken that is not
 // named.
 func (s *storage) disks() d.Node {
-	slices.SortFunc(s.hosts, func(a, b *host) int { return cmp.Compare(a.name, b.name) })
 	nodes := d.List()
 	for _, h := range s.hosts {
-		slices.SortFunc(h.devices, func(a, b *device) int { return cmp.Compare(a.Name, b.Name) })
 		devices := d.List()
 		for _, dev := range h.devices {
 			devices.Add(dev.node())
@@ -84,10 +120,13 @@ func (v *device) node() d.Node {
 	return n
 }
 
-// plain copies a tree without the places where it stood.
+// plain copies a tree without the places where it stood, and without what is empty.
 func plain(n d.Node) d.Node {
 	n = n.Copy()
 	n.Off = d.NoOffset
+	if n.Kind() == d.Map {
+		n.SetFields(slices.DeleteFunc(n.Fields(), func(f d.Field) bool { return f.Value.Kind() == d.Null }))
+	}
 	for i := range n.Fields() {
 		f := &n.Fields()[i]
 		f.Off, f.Value = d.NoOffset, plain(f.Value)

@@ -2,6 +2,7 @@ package hypercloud
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
 )
@@ -62,28 +63,31 @@ func subvolumes(filesystem string) string { return filesystem + "-csi" }
 type level int
 
 const (
-	definitions level = iota // namespaces and definitions
-	roles                    // roles, priority classes, ConfigMaps
-	operators                // and the snapshot controller
-	cluster                  // the CephCluster, after the CSI drivers
-	pools                    // and filesystems and object stores
-	classes                  // of volumes and snapshots
-	cdi
-	toolbox
+	levelDefinitions level = iota // namespaces and definitions
+	levelRoles                    // roles, priority classes, ConfigMaps
+	levelOperators                // and the snapshot controller
+	levelCluster                  // the CephCluster, after the CSI drivers
+	levelPools                    // and filesystems and object stores
+	levelClasses                  // of volumes and snapshots
+	levelCDI
+	levelToolbox
 )
 
 // levels lists all of them, in order.
 func levels() []level {
-	return []level{definitions, roles, operators, cluster, pools, classes, cdi, toolbox}
+	return []level{levelDefinitions, levelRoles, levelOperators, levelCluster, levelPools, levelClasses, levelCDI, levelToolbox}
 }
 
 // String is the folder of the level, below that of its spec.
 func (l level) String() string {
-	words := []string{"definitions", "roles", "operators", "cluster", "pools", "classes", "cdi", "toolbox"}
+	words := []string{"crds", "roles", "operators", "cluster", "pools", "classes", "cdi", "toolbox"}
 	return strconv.Itoa(int(l)) + "-" + words[l]
 }
 
-// file is where objects of a kind lie.
-func (l level) file(name string) string { return l.String() + "/" + name + ".yaml" }
+// word is the level without its number.
+func (l level) word() string {
+	_, word, _ := strings.Cut(l.String(), "-")
+	return word
+}
 
 func gk(group, kind string) krm.GroupKind { return krm.GroupKind{Group: group, Kind: kind} }

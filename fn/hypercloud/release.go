@@ -1,6 +1,7 @@
 package hypercloud
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -49,4 +50,42 @@ func (r release) image() string {
 		return "quay.io/ceph/ceph:v19.2.3"
 	}
 	return "quay.io/ceph/ceph:v20.2.4"
+}
+
+// fits reports whether the release of Rook runs a Ceph; one that is not known runs any.
+func (r release) fits(v version) bool {
+	from, to, known := r.runs()
+	return !known || v.major >= from && v.major <= to
+}
+
+// version is that of a Ceph.
+type version struct {
+	major, minor, patch int
+	exact               bool // all three are said
+}
+
+// versionOf reads the version of a Ceph from the tag of its image: v20.2.4, or
+// v18.2.4-20240724; found is false where the tag says none.
+func versionOf(image string) (v version, found bool) {
+	image, _, _ = strings.Cut(image, "@")
+	tag := image[strings.LastIndexByte(image, '/')+1:]
+	_, tag, found = strings.Cut(tag, ":")
+	tag, _, _ = strings.Cut(strings.TrimPrefix(tag, "v"), "-")
+	parts := strings.Split(tag, ".")
+	for i, to := range []*int{&v.major, &v.minor, &v.patch} {
+		if i >= len(parts) {
+			return v, found
+		}
+		n, err := strconv.Atoi(parts[i])
+		if err != nil {
+			return version{}, false
+		}
+		*to = n
+	}
+	v.exact = true
+	return v, found
+}
+
+func (v version) less(other version) bool {
+	return cmp.Or(v.major-other.major, v.minor-other.minor, v.patch-other.patch) < 0
 }

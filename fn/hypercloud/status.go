@@ -27,21 +27,21 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 		r.Step("spec").Add(health.Problem{Phase: health.Error, Reason: health.InvalidSpec, Message: err.Error()})
 		return r.Status(spec.Object.Ref, "")
 	}
-	s := &survey{facts: facts, spec: spec, cfg: &cfg, reached: -1}
+	s := &survey{facts: facts, spec: spec, cfg: &cfg, objects: wanted(spec, out), reached: -1}
 	if !s.begun(out) {
 		return s.report.Status(spec.Object.Ref, "")
 	}
 	s.definitions()
 	s.operators()
 	s.nodes()
-	s.each(cluster, "part of CSI", gk(csiGroup, operatorConfKind), gk(csiGroup, driverKind))
-	s.each(cluster, "Ceph cluster", gk(cephGroup, clusterKind))
-	s.each(pools, "pool", gk(cephGroup, poolKind))
-	s.each(pools, "filesystem", gk(cephGroup, filesystemKind))
-	s.each(pools, "group of subvolumes", gk(cephGroup, subvolumesKind))
-	s.each(pools, "object store", gk(cephGroup, storeKind))
-	s.each(classes, "class", gk(storageGroup, classKind), gk(snapshotGroup, snapshotKind))
-	s.each(cdi, "CDI", gk(cdiGroup, cdiKind))
+	s.each(levelCluster, "part of CSI", gk(csiGroup, operatorConfKind), gk(csiGroup, driverKind))
+	s.each(levelCluster, "Ceph cluster", gk(cephGroup, clusterKind))
+	s.each(levelPools, "pool", gk(cephGroup, poolKind))
+	s.each(levelPools, "filesystem", gk(cephGroup, filesystemKind))
+	s.each(levelPools, "group of subvolumes", gk(cephGroup, subvolumesKind))
+	s.each(levelPools, "object store", gk(cephGroup, storeKind))
+	s.each(levelClasses, "class", gk(storageGroup, classKind), gk(snapshotGroup, snapshotKind))
+	s.each(levelCDI, "CDI", gk(cdiGroup, cdiKind))
 	s.toolbox()
 	s.leaving()
 	status := s.report.Status(spec.Object.Ref, s.well())
@@ -56,40 +56,58 @@ type survey struct {
 	facts   *inventory.Facts
 	spec    *system.Spec
 	cfg     *config
+	objects []*krm.Object // that are wanted
 	report  health.Report
 	reached level // the first with something amiss; -1 for none
 }
 
-// begun reports whether anything is rendered, and anything of it applied; if not, it says
-// so.
-func (s *survey) begun(out system.Output) bool {
-	p := health.Problem{Phase: health.Progressing}
-	var lives bool
-	for _, o := range s.spec.Before {
-		lives = lives || o.Group() == cephGroup && s.facts.Object(o.ID()) != nil
+// wanted are the objects that a spec asks for, and those that were rendered for it and are
+// held. Where the specs are those in a cluster, what was rendered is what was applied, so
+// that only a render knows what is still to come.
+func wanted(spec *system.Spec, out system.Output) []*krm.Object {
+	var objects []*krm.Object
+	seen := map[krm.ID]bool{}
+	for i := range out.Objects {
+		objects = append(objects, out.Objects[i].Object)
+		seen[out.Objects[i].ID()] = true
 	}
-	rendered := s.rendered(gk(cephGroup, clusterKind))
-	switch {
-	case len(rendered) == 0 && !lives:
-		p.Reason, p.Message = health.NotRendered, "nothing is rendered for it yet; run poolwright render, commit and apply what it writes"
-		for _, f := range out.Findings {
-			if f.Severity == finding.Warning {
-				p.Message = f.Message // what it waits for
-				break
-			}
+	for _, o := range spec.Before {
+		if !seen[o.ID()] && !out.Released[o.ID()] {
+			objects = append(objects, o)
 		}
-	case !lives && !s.facts.Tells(cephGroup, clusterKind, s.spec.Object.Namespace) && !s.facts.Tells(definitionGroup, definitionKind, ""):
-		p.Reason, p.Message = health.NotApplied, "nothing of what is rendered is in the cluster yet, as far as the inventory tells; commit and apply it"
-	default:
+	}
+	return objects
+}
+
+// begun reports whether anything is rendered; if not, it says so.
+func (s *survey) begun(out system.Output) bool {
+	definitions := s.facts.Objects(definitionGroup, definitionKind)
+	told := s.facts.Tells(definitionGroup, definitionKind, "") || s.facts.Tells(cephGroup, clusterKind, s.spec.Object.Namespace)
+	switch {
+	case len(s.spec.Before) > 0 && !told:
+		s.report.Step("spec").Add(health.Problem{
+			Phase: health.Progressing, Reason: health.NotApplied,
+			Message: "nothing of what is rendered is in the cluster yet, as far as the inventory tells; commit and apply it",
+		})
+		return false
+	case len(s.spec.Before) > 0 || len(definitions) > 0:
 		return true
+	}
+	p := health.Problem{Phase: health.Progressing, Reason: health.NotRendered}
+	p.Message = "nothing is rendered for it yet; run poolwright render, commit and apply what it writes"
+	for _, f := range out.Findings {
+		if f.Severity == finding.Warning && len(out.Objects) == 0 {
+			p.Message = f.Message // what it waits for
+			break
+		}
 	}
 	s.report.Step("spec").Add(p)
 	return false
 }
 
-// rendered lists what lies in Git of some kinds.
+// rendered lists what is wanted of some kinds.
 func (s *survey) rendered(kinds ...krm.GroupKind) []*krm.Object {
-	return slices.DeleteFunc(slices.Clone(s.spec.Before), func(o *krm.Object) bool { return !slices.Contains(kinds, o.GroupKind()) })
+	return slices.DeleteFunc(slices.Clone(s.objects), func(o *krm.Object) bool { return !slices.Contains(kinds, o.GroupKind()) })
 }
 
 // add adds what is amiss at a level.
@@ -124,32 +142,32 @@ func (s *survey) told(step *health.Step, at level, kind krm.GroupKind) bool {
 func (s *survey) definitions() {
 	step := s.report.Step("definition")
 	kind := gk(definitionGroup, definitionKind)
-	if !s.told(step, definitions, kind) {
+	if !s.told(step, levelDefinitions, kind) {
 		return
 	}
-	for _, name := range definitionsOf(s.cfg, s.spec.Before) {
+	for _, name := range definitionsOf(s.cfg, s.objects) {
 		step.Count()
 		st := stateOf(s.facts.Object(krm.ID{Group: kind.Group, Kind: kind.Kind, Name: name}))
 		if st.reason == health.NotApplied {
 			st.reason = "DefinitionsMissing"
 		}
-		s.add(step, definitions, name, st)
+		s.add(step, levelDefinitions, name, st)
 	}
 }
 
 // operators looks whether those who do the work are there.
 func (s *survey) operators() {
 	step := s.report.Step("operator")
-	if !s.told(step, operators, gk(appsGroup, deploymentKind)) {
+	if !s.told(step, levelOperators, gk(appsGroup, deploymentKind)) {
 		return
 	}
-	for _, n := range operatorsOf(s.cfg, s.spec.Before) {
+	for _, n := range operatorsOf(s.cfg, s.objects) {
 		step.Count()
 		st := s.deployment(n)
 		if st.phase != health.OK && st.reason != "Terminating" {
 			st.reason = "OperatorNotAvailable"
 		}
-		s.add(step, operators, n.name, st)
+		s.add(step, levelOperators, n.name, st)
 	}
 }
 
@@ -177,13 +195,13 @@ func (s *survey) nodes() {
 			name := hosts[i].Str("name")
 			nodes := s.facts.Host(name)
 			if len(nodes) == 0 {
-				s.add(step, cluster, name, state{phase: health.Error, reason: "NodeMissing", what: "missing from the cluster"})
+				s.add(step, levelCluster, name, state{phase: health.Error, reason: "NodeMissing", what: "missing from the cluster"})
 				continue
 			}
 			for _, c := range nodes[0].Object.Node.Seq("status", "conditions") {
 				if c.Str("type") == "Ready" && c.Str("status") != "True" {
 					since, _ := time.Parse(time.RFC3339, c.Str("lastTransitionTime"))
-					s.add(step, cluster, name, state{phase: health.Error, reason: "NodeNotReady", what: "not ready", note: c.Str("reason"), since: since})
+					s.add(step, levelCluster, name, state{phase: health.Error, reason: "NodeNotReady", what: "not ready", note: c.Str("reason"), since: since})
 				}
 			}
 		}
@@ -217,7 +235,7 @@ func (s *survey) each(at level, noun string, kinds ...krm.GroupKind) {
 				phase: health.Error, reason: "ClassDiffers", what: "not as rendered", note: strings.Join(differs, ", ") + "; a class cannot be changed: delete it, and apply it anew",
 			}
 		}
-		if at == cluster || at == cdi {
+		if at == levelCluster || at == levelCDI {
 			st.message = alone(noun+" "+o.Name, st)
 		}
 		s.add(step, at, o.Name, st)
@@ -268,7 +286,7 @@ func differences(rendered, live *krm.Object) []string {
 func (s *survey) toolbox() {
 	step := s.report.Step("toolbox")
 	for _, o := range s.rendered(gk(appsGroup, deploymentKind)) {
-		if o.Name != toolboxName || !s.told(step, toolbox, o.GroupKind()) {
+		if o.Name != toolboxName || !s.told(step, levelToolbox, o.GroupKind()) {
 			continue
 		}
 		step.Count()
@@ -277,7 +295,7 @@ func (s *survey) toolbox() {
 			st.reason = "ToolboxNotAvailable"
 		}
 		st.message = alone("Deployment "+o.Name, st)
-		s.add(step, toolbox, o.Name, st)
+		s.add(step, levelToolbox, o.Name, st)
 	}
 }
 
@@ -289,7 +307,7 @@ func (s *survey) leaving() {
 			continue
 		}
 		for _, o := range s.facts.Objects(kind.Group, kind.Kind) {
-			isRendered := slices.ContainsFunc(s.spec.Before, func(b *krm.Object) bool { return b.ID() == o.ID() })
+			isRendered := slices.ContainsFunc(s.objects, func(b *krm.Object) bool { return b.ID() == o.ID() })
 			if o.Owner() != s.spec.Object.OwnerKey() || isRendered {
 				continue
 			}

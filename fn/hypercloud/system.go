@@ -19,7 +19,7 @@ func (System) Declare() system.Declaration {
 		Kinds: []system.Kind{
 			{
 				GroupKind: gk(ownGroup, specKind), Version: ownVersion, Role: system.RoleSpec, Whole: clusterKind,
-				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true, State: true,
+				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true, State: true, Removal: wipe,
 			},
 			{
 				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
@@ -62,7 +62,13 @@ func (System) Declare() system.Declaration {
 				Keep: keepCDI,
 			},
 			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Only: deploymentNames()},
-			{GroupKind: gk(definitionGroup, definitionKind), Only: definitionNames()},
+			{GroupKind: gk(definitionGroup, definitionKind), Stateful: true, Only: definitionNames()},
+			// A release that goes takes what it installed along; the others leave it.
+			{GroupKind: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Role: system.RoleRendered, Stateful: true},
+			{GroupKind: gk("source.toolkit.fluxcd.io", "HelmRepository"), Role: system.RoleRendered},
+			{GroupKind: gk("source.toolkit.fluxcd.io", "OCIRepository"), Role: system.RoleRendered},
+			{GroupKind: gk("kustomize.toolkit.fluxcd.io", "Kustomization"), Role: system.RoleRendered},
+			{GroupKind: gk("argoproj.io", "Application"), Role: system.RoleRendered},
 		},
 		Facts: []krm.GroupKind{
 			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, gk(storageGroup, classKind), gk(cephGroup, clusterKind), gk(cephGroup, poolKind),

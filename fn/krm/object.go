@@ -38,16 +38,12 @@ type Object struct {
 
 // NewObject takes the identity of an object from its content.
 func NewObject(src *document.Source, n *document.Node) *Object {
-	return &Object{
-		Ref: finding.Ref{
-			APIVersion: n.Str("apiVersion"),
-			Kind:       n.Str("kind"),
-			Namespace:  n.Str("metadata", "namespace"),
-			Name:       n.Str("metadata", "name"),
-		},
-		Source: src,
-		Node:   n,
-	}
+	return &Object{Ref: refOf(n), Source: src, Node: n}
+}
+
+func refOf(n *document.Node) finding.Ref {
+	meta := n.Get("metadata")
+	return finding.Ref{APIVersion: n.Str("apiVersion"), Kind: n.Str("kind"), Namespace: meta.Str("namespace"), Name: meta.Str("name")}
 }
 
 // Annotation returns one annotation, or "".
@@ -108,6 +104,16 @@ func (o *Object) ID() ID { return ID{o.Group(), o.Kind, o.Namespace, o.Name} }
 // Item is an object inside o: an entry of an Inventory or of a List.
 func (o *Object) Item(n *document.Node) *Object {
 	item := *o
-	item.Ref, item.Node, item.Raw = NewObject(nil, n).Ref, n, nil
+	item.Ref, item.Node, item.Raw = refOf(n), n, nil
 	return &item
+}
+
+// ToolAnnotation reports whether a tool remembers by an annotation where an item came
+// from: it is no part of the object.
+func ToolAnnotation(key string) bool {
+	switch key {
+	case "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id", "config.kubernetes.io/origin":
+		return true
+	}
+	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
 }

@@ -1,0 +1,64 @@
+package hypercloud
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/class"
+	"github.com/poolwright/poolwright/fn/krm"
+	d "github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// addCDI makes the CDI.
+func (s *storage) addCDI() {
+	want := s.cfg.Spec.CDI
+	if want == nil {
+		return
+	}
+	config := d.Object()
+	if scratch := s.scratch(); scratch != "" {
+		config.Set("scratchSpaceStorageClass", d.Text(scratch))
+	}
+	if want.UploadProxyURL != "" {
+		config.Set("uploadProxyURLOverride", d.Text(want.UploadProxyURL))
+	}
+	if len(want.FeatureGates) > 0 {
+		gates := d.List()
+		for _, gate := range want.FeatureGates {
+			gates.Add(d.Text(gate))
+		}
+		config.Set("featureGates", gates)
+	}
+	linux := d.Object(d.F("nodeSelector", d.Object(d.F("kubernetes.io/os", d.Text("linux")))))
+	s.add(levelCDI, "cdi", krm.Make(cdiGroup+"/v1beta1", cdiKind, "", cdiName, d.F("spec", d.Object(
+		d.F("uninstallStrategy", d.Text(want.UninstallStrategy)),
+		d.F("imagePullPolicy", d.Text("IfNotPresent")),
+		d.F("infra", linux),
+		d.F("workload", linux),
+		d.F("config", config),
+	))))
+}
+
+// scratch is the class of the volumes that an import needs on the way: that of the spec,
+// else one of the spec's own, else "" for the default class of the cluster.
+func (s *storage) scratch() string {
+	path := []any{"spec", "cdi", "scratchStorageClass"}
+	live := s.in.Facts.Objects(storageGroup, classKind)
+	if name := s.cfg.Spec.CDI.ScratchStorageClass; name != "" {
+		if !s.in.Defaults.Knows(name) && s.in.Facts.Object(class.ID(name)) == nil {
+			s.reportAt(finding.Error, "no-such-class", path, "no StorageClass is called %s, neither in the spec nor in the package nor in the inventory; write the name of one that is there", name)
+		}
+		return name
+	}
+	if len(s.cfg.Spec.Block) > 0 {
+		return s.cfg.Spec.Block[0].Name
+	}
+	if s.in.Defaults.Taken() || slices.ContainsFunc(live, func(o *krm.Object) bool { c := class.Read(o); return c.Default }) {
+		return ""
+	}
+	if len(s.cfg.Spec.Filesystem) > 0 {
+		return s.cfg.Spec.Filesystem[0].Name
+	}
+	s.reportAt(finding.Error, "no-scratch", path, "CDI needs a StorageClass for volumes on the way, and neither the spec nor the package nor the inventory has one that is the default; write scratchStorageClass, or add a block pool")
+	return ""
+}
