@@ -80,8 +80,11 @@ func joined(trees []*health.Tree) *health.Tree {
 			whole.Phase = t.Phase
 		}
 		for _, child := range t.Children {
-			if !slices.ContainsFunc(whole.Children, func(c *health.Tree) bool { return c.Object == child.Object }) {
+			at := slices.IndexFunc(whole.Children, func(c *health.Tree) bool { return c.Object == child.Object })
+			if at < 0 {
 				whole.Children = append(whole.Children, child)
+			} else {
+				whole.Children[at] = joined([]*health.Tree{whole.Children[at], child})
 			}
 		}
 	}
