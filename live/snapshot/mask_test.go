@@ -113,7 +113,7 @@ func TestKinds(t *testing.T) {
 			`{"spec":{"capacity":"5G"},"status":{"capacity":"5G","phase":"Healthy"}}`},
 		{"CStorVolumeReplica", `{"spec":{"capacity":"5G","targetIP":"10.0.0.1"},"status":{"phase":"Healthy","capacity":{"used":"3M"},"snapshots":{}}}`, `{"status":{"phase":"Healthy"}}`},
 		{"CStorVolumeConfig", `{"spec":{"capacity":{"storage":"5G"}},"publish":{"nodeId":"n"},"status":{"phase":"Bound","condition":[{"lastProbeTime":"1"}],"poolInfo":["p"]}}`,
-			`{"publish":{"nodeId":"n"},"spec":{"capacity":{"storage":"5G"}},"status":{"phase":"Bound"}}`},
+			`{"publish":{"nodeId":"n"},"spec":{"capacity":{"storage":"5G"}},"status":{"phase":"Bound","poolInfo":["p"]}}`},
 		{"DiskPool", `{"spec":{"node":"n","disks":["aio:///dev/sdb"],"encryptionConfig":{"source":{"key":"hunter2"}}},"status":{"cr_state":"Created","pool_status":"Online","used":7}}`,
 			`{"spec":{"disks":["aio:///dev/sdb"],"node":"n"},"status":{"cr_state":"Created","pool_status":"Online"}}`},
 		{"Volume", `{"spec":{"nodeName":"n"},"status":{"job":"GetDeviceInfo/20260101","deviceName":"sdb","conditions":[{"type":"Ready","status":"True","message":"x","lastUpdateTime":"2","lastTransitionTime":"1"}]}}`,
