@@ -37,9 +37,9 @@ func happenings() []func(*history, event) string {
 		applied, applied, applied, operated, operated, operated, refreshed, refreshed, refreshed, refreshed, allAtOnce, allAtOnce, allAtOnce,
 		staleSnapshot, kindNotRead, kindNotRead, listCut, listEmpty,
 		nodeLost, nodeBack, nodeRecreated, nodeAdded, diskAdded, diskAdded,
-		diskInactive, diskActive, diskGone, diskRenamed, diskRenamed, diskMoved, diskTagged, diskPartitioned, diskVolume, diskClaimed, diskHeld,
+		diskInactive, diskActive, diskGone, diskRenamed, diskRenamed, diskMoved, poolMoved, poolMoved, poolMoved, diskTagged, diskPartitioned, diskVolume, diskClaimed, diskHeld,
 		claimDeleted, volumeDeleted, volumeDeleted, replicaMade, replicaGone,
-		countsEdited, selectorEdited, nodeConsent, clusterConsent, consentWithdrawn, spareEdited, grown,
+		countsEdited, selectorEdited, nodeConsent, moveConsent, clusterConsent, consentWithdrawn, spareEdited, grown,
 		repaired, repaired, repaired, repaired, reverted, merged, swappedByHand, poolDroppedByHand, setDroppedByHand, setDroppedByHand,
 	}
 }
@@ -288,6 +288,54 @@ func diskMoved(h *history, e event) string {
 	}
 	d.Host = n.Hostname
 	return fmt.Sprintf("disk %s is in node %s now", d.Name, n.Name)
+}
+
+// poolMoved takes all disks of a live pool to another node, from one that is lost by it, or
+// made anew, or neither.
+func poolMoved(h *history, e event) string {
+	c := pick(h.cluster.Pools, e.A)
+	if c == nil {
+		return ""
+	}
+	p, n := *pick(c.Pools, e.B), pick(h.cluster.Nodes, e.C)
+	old := h.cluster.Host(p.Hostname)
+	if n == nil || n.Hostname == p.Hostname {
+		return ""
+	}
+	to, how := *n, "which stays"
+	switch {
+	case old == nil:
+		how = "which was lost before"
+	case e.C%3 == 0:
+		old.UID += "-new"
+		how = "which is made anew"
+	case e.C%3 == 1 && !h.isLast(old.Name):
+		gone := *old
+		h.lost = append(h.lost, gone)
+		h.cluster.Nodes = slices.DeleteFunc(h.cluster.Nodes, func(n cluster.Node) bool { return n.Name == gone.Name })
+		how = "which is lost"
+	}
+	for _, name := range p.Disks() {
+		if d := h.cluster.Device(name); d != nil {
+			d.Host = to.Hostname
+			d.Inactive = d.Inactive && h.twin(d)
+			h.cluster.AttachTo(d.Handle, to.Name)
+		}
+	}
+	if e.A%2 == 0 {
+		h.refresh()
+	}
+	return fmt.Sprintf("the disks of the pool of %s on %s, %s, are on %s now", c.Name, p.Hostname, how, to.Hostname)
+}
+
+// moveConsent lets a pool leave a node that is still there.
+func moveConsent(h *history, e event) string {
+	s, n := pick(h.specs, e.A), pick(h.cluster.Nodes, e.B)
+	if n == nil {
+		return ""
+	}
+	s.Moves = []string{"CStorClusterStorageSet/" + s.Name + "-" + n.Name}
+	return "the pool of " + s.Name + " on " + n.Name + " may move"
 }
 
 func diskVolume(h *history, e event) string {

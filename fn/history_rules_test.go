@@ -39,6 +39,7 @@ func (h *history) check(before []*krm.Object, r Result) error {
 		{"nobody-elses-disk", h.nobodyElsesDisk},
 		{"life-is-kept", h.lifeIsKept},
 		{"consent-is-the-limit", h.consentIsTheLimit},
+		{"pools-follow-their-disks", h.poolsFollowTheirDisks},
 		{"fixed-point", h.fixedPoint},
 		{"less-facts-lose-nothing", h.lessFactsLoseNothing},
 		{"plan-is-not-calm", h.planIsNotCalm},
@@ -357,11 +358,14 @@ func (h *history) consentIsTheLimit(before, after []*krm.Object) error {
 	return h.claimsStay(before, after)
 }
 
-// claimsStay: claims and attachments of cloud disks go only with consent.
+// claimsStay: claims and attachments of cloud disks go only with consent, but for the
+// attachment of a volume that gets another one, whose pool has gone to another node.
 func (h *history) claimsStay(before, after []*krm.Object) error {
 	kept := map[krm.ID]bool{}
+	attached := map[string]bool{}
 	for _, o := range after {
 		kept[o.ID()] = true
+		attached[o.Node.Str("spec", "source", "persistentVolumeName")] = true
 	}
 	for _, o := range before {
 		node := ""
@@ -371,7 +375,9 @@ func (h *history) claimsStay(before, after []*krm.Object) error {
 				node = o.Annotation("volume.kubernetes.io/selected-node")
 			}
 		case "VolumeAttachment":
-			node = o.Node.Str("spec", "nodeName")
+			if !attached[o.Node.Str("spec", "source", "persistentVolumeName")] {
+				node = o.Node.Str("spec", "nodeName")
+			}
 		}
 		name := ownerName(o)
 		if node == "" || kept[o.ID()] || h.allowsCluster(name) || h.consents(name, "CStorClusterStorageSet/"+name+"-"+node) {
@@ -384,6 +390,51 @@ func (h *history) claimsStay(before, after []*krm.Object) error {
 
 func (h *history) boundClaim(name string) bool {
 	return slices.ContainsFunc(h.snapshot.Cloud, func(d cluster.CloudDisk) bool { return d.Name == name })
+}
+
+// poolsFollowTheirDisks: a disk of a pool is rendered on another host only if it lives there, or
+// the snapshot has it there; and where the pool lived on the old host, whose node is still the one that the
+// lock knows, only with consent.
+func (h *history) poolsFollowTheirDisks(before, after []*krm.Object) error {
+	was := map[string]diskUse{}
+	for _, u := range h.uses(before) {
+		was[u.cluster+"/"+u.serial] = u
+	}
+	for _, u := range h.uses(after) {
+		old, known := was[u.cluster+"/"+u.serial]
+		if !known || u.role != "pooled" || old.role != "pooled" || old.host == u.host {
+			continue
+		}
+		livesOn := func(host string) bool {
+			return slices.ContainsFunc(h.evidence(u.cluster), func(p *livePool) bool { return p.host == host && slices.Contains(p.serials, u.serial) })
+		}
+		if livesOn(u.host) {
+			continue
+		}
+		if d := h.snapshot.Device(u.device); d == nil || d.Host != u.host {
+			return fmt.Errorf("%v: it was on %s, and the snapshot has it at %+v", u, old.host, d)
+		}
+		node, uid := plannedOn(before, u.cluster, old.host)
+		if n := h.snapshot.Host(old.host); livesOn(old.host) && n != nil && n.UID == uid && !h.allowsMove(u.cluster, node) {
+			return fmt.Errorf("%v: it left %s, whose node is still there, without consent", u, old.host)
+		}
+	}
+	return nil
+}
+
+// plannedOn is the node that rendered/ has on a host for a cluster, and its uid.
+func plannedOn(rendered []*krm.Object, name, host string) (node, uid string) {
+	for _, o := range rendered {
+		if o.Kind == "CStorClusterStorageSet" && ownerName(o) == name && o.Node.Str("spec", "node", "hostname") == host {
+			return o.Node.Str("spec", "node", "name"), o.Node.Str("spec", "node", "uid")
+		}
+	}
+	return "", ""
+}
+
+func (h *history) allowsMove(name, node string) bool {
+	i := slices.IndexFunc(h.specs, func(s clusterSpec) bool { return s.Name == name })
+	return i >= 0 && slices.Contains(h.specs[i].Moves, "CStorClusterStorageSet/"+name+"-"+node)
 }
 
 // fixedPoint: to render again, with the facts in another order, changes nothing; nor does
