@@ -13,7 +13,7 @@ import (
 // FuzzProcess feeds the function what a pipeline may hand it: it must answer
 // with a ResourceList that it can read again, and never panic.
 func FuzzProcess(f *testing.F) {
-	for _, name := range []string{"testdata/list/local.yaml", "testdata/list/cloud.yaml"} {
+	for _, name := range []string{"testdata/list/local.yaml", "testdata/list/cloud.yaml", "testdata/list/diskpools.yaml"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -183,9 +183,8 @@ type livePool struct {
 	groups  [][]string // of serials
 }
 
-// evidence lists the pools of a cluster that the snapshot shows to live. An instance or a
-// claim counts where the CStorPoolCluster is not in the snapshot: what that has lost was
-// applied without rendering, and the operator is at work on it.
+// evidence lists the pools of a cluster that the snapshot shows to live. A claim counts where
+// the CStorPoolCluster is not in the snapshot.
 func (h *history) evidence(name string) []*livePool {
 	s, pools, shown := &h.snapshot, map[string]*livePool{}, map[string]bool{}
 	show := func(by, host string, groups pool.Groups) {
@@ -212,7 +211,7 @@ func (h *history) evidence(name string) []*livePool {
 	}
 	known := len(pools) > 0
 	for _, i := range s.Instances {
-		if i.Cluster == name && !known && s.Knows(cluster.Instances) {
+		if i.Cluster == name && s.Knows(cluster.Instances) {
 			show(poolInstance, i.Host, i.Pool.Data)
 		}
 	}
@@ -234,10 +233,9 @@ func (h *history) serialsOf(devices []string) []string {
 }
 
 // lifeIsKept: what the snapshot shows to live is in the output, unless consent names it,
-// or a person has put one disk of a group in the place of another. Known exception: an
-// instance or claims alone do not stand against a rendered pool of other disks on the host,
-// nor claims for a disk that is in another node now; claims of too few disks for a pool are
-// a warning.
+// or a person has put one disk of a group in the place of another. An instance whose pool
+// the CStorPoolCluster has lost, too, may be a warning. Claims alone do not stand against a
+// rendered pool of other disks on the host, nor for a disk that is in another node now.
 func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	pooled := map[string]bool{}
 	for _, u := range h.uses(after) {
@@ -248,7 +246,7 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	for _, s := range h.specs {
 		for _, p := range h.evidence(s.Name) {
 			for _, serial := range p.serials {
-				if p.by != poolCluster && h.contradicted(before, s.Name, p, serial) || p.by == deviceClaim && says(h.last, "claims-left") {
+				if p.by == deviceClaim && h.contradicted(before, s.Name, p, serial) || p.by == poolInstance && says(h.last, "instance-lost") {
 					continue
 				}
 				if pooled[s.Name+"/"+serial] || h.allows(s.Name, p.host) || h.going[s.Name+"/"+p.host] || h.replaced(before, s.Name, p, serial) {

@@ -27,7 +27,7 @@ func (f *Function) Facts(objects []*krm.Object, all bool) ([]*krm.Object, []find
 // to disks: everything, or what root has to do with.
 func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 	index := inventory.New(facts)
-	ledger := f.ledger(&classified{}, index)
+	ledger := f.ledger(&classified{}, index, nil)
 	var trees []*health.Tree
 	for i := range f.systems {
 		if s := &f.systems[i]; root == (krm.ID{}) || slices.Contains(s.Roots, root.GroupKind()) {
@@ -80,8 +80,11 @@ func joined(trees []*health.Tree) *health.Tree {
 			whole.Phase = t.Phase
 		}
 		for _, child := range t.Children {
-			if !slices.ContainsFunc(whole.Children, func(c *health.Tree) bool { return c.Object == child.Object }) {
+			at := slices.IndexFunc(whole.Children, func(c *health.Tree) bool { return c.Object == child.Object })
+			if at < 0 {
 				whole.Children = append(whole.Children, child)
+			} else {
+				whole.Children[at] = joined([]*health.Tree{whole.Children[at], child})
 			}
 		}
 	}

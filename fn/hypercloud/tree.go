@@ -143,7 +143,7 @@ func (f *forest) ownedBy(namespace, name string) *health.Tree {
 // cluster is a CephCluster with its hosts, and their disks.
 func (f *forest) cluster(o *krm.Object) *health.Tree {
 	t := leaf(o)
-	if warning := readCluster(o).warning(); warning != "" {
+	if warning := readCluster(o).warning(); warning != "" && t.Phase == health.OK {
 		t.Note = warning
 	}
 	nodes := o.Node.Seq("spec", "storage", "nodes")
@@ -339,9 +339,9 @@ func under(t *health.Tree, more ...*health.Tree) *health.Tree {
 // leaf is an object by itself.
 func leaf(o *krm.Object) *health.Tree {
 	s := stateOf(o)
-	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: s.note}
-	if s.reason != "" && s.note == "" {
-		t.Note = s.what
+	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: s.what}
+	if s.note != "" && s.note != s.words {
+		t.Note = strings.TrimPrefix(s.what+": "+s.note, ": ")
 	}
 	return t
 }

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 // strictly, against the upstream definitions: nothing is refused, nothing warned
 // of, nothing pruned.
 func TestExamplesApply(t *testing.T) {
-	upstream := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml", "openebs-diskpool.yaml", "rook-ceph.yaml", "csi-ceph.yaml", "csi-snapshot.yaml", "cdi.yaml")
-	for _, name := range []string{"openebs", "rook-ceph"} {
+	upstream := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml", "openebs-diskpool.yaml", "csi-snapshot.yaml", "rook-ceph.yaml", "csi-ceph.yaml", "cdi.yaml")
+	for _, name := range []string{"openebs", "shop", "rook-ceph"} {
 		apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"))[0])
 	}
 	for _, file := range upstream {
