@@ -217,9 +217,9 @@ func (h *hypercloud) awaitState(st hurdle) {
 	h.awaitSaying(func() string { return st.what + " is what the state says; it says " + h.said() }, func() bool {
 		return h.column("{.status.reason}") == st.reason && h.get() != ""
 	})
-	const patience = 3 * time.Second
-	for deadline, at := time.Now().Add(patience), ""; time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if now := h.reached(); now != at {
+	const patience = 4 * time.Second
+	for deadline, at := time.Now().Add(patience), ""; time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if now := h.reached() + ": " + h.said(); now != at {
 			at, deadline = now, time.Now().Add(patience)
 		}
 	}
