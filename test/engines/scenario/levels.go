@@ -80,7 +80,7 @@ func Levels(t *testing.T, s Suite, b Bringer, waits bool) {
 		if waits && at > st.level {
 			t.Errorf("%s: the engine went on to %s", st.what, at)
 		}
-		h.page.hold(t, st, h.said(), at)
+		h.page.hold(t, st, h.said(), at, waits)
 		t.Logf("%s: %s; objects up to %s", st.what, h.said(), at)
 		if st.failure == rook.DefinitionMissing {
 			h.commit(false)
