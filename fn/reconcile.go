@@ -32,6 +32,7 @@ type wanted struct {
 	Rendered
 	spec    *krm.Object
 	changed bool
+	copied  bool // it stands for what a person wrote
 }
 
 func newReconciler(pkg *classified, facts *inventory.Facts) *reconciler {
@@ -50,7 +51,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 			r.report(spec.Object, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Object.Ref)
 			continue
 		}
-		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object}
+		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object, copied: o.Copy}
 		old := before[id]
 		if other := r.pkg.others[id]; other != nil && !o.Copy {
 			r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Object.Ref)
@@ -201,10 +202,11 @@ func (r *reconciler) lapse(owner string, id krm.ID, objects []*krm.Object) {
 	r.findings = append(r.findings, f)
 }
 
-// check holds what is newly written against its definition, as input is.
+// check holds what is newly written against its definition, as input is. What stands for
+// a manifest of a person may be of any kind.
 func (r *reconciler) check(schemas *schema.Schemas) {
 	for _, w := range r.wanted {
-		if w.changed {
+		if w.changed && !w.copied {
 			r.findings = append(r.findings, schemas.Check(w.Object.Ref, w.Object.Node)...)
 		}
 	}

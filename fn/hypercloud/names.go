@@ -2,6 +2,7 @@ package hypercloud
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
 )
@@ -79,11 +80,14 @@ func levels() []level {
 
 // String is the folder of the level, below that of its spec.
 func (l level) String() string {
-	words := []string{"definitions", "roles", "operators", "cluster", "pools", "classes", "cdi", "toolbox"}
+	words := []string{"crds", "roles", "operators", "cluster", "pools", "classes", "cdi", "toolbox"}
 	return strconv.Itoa(int(l)) + "-" + words[l]
 }
 
-// file is where objects of a kind lie.
-func (l level) file(name string) string { return l.String() + "/" + name + ".yaml" }
+// word is the level without its number.
+func (l level) word() string {
+	_, word, _ := strings.Cut(l.String(), "-")
+	return word
+}
 
 func gk(group, kind string) krm.GroupKind { return krm.GroupKind{Group: group, Kind: kind} }

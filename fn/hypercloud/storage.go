@@ -24,10 +24,16 @@ func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 		}
 		r.storages = append(r.storages, s)
 	}
+	if len(r.storages) > 0 {
+		r.vendored = newVendored(in.Manifests, r.storages)
+	}
 	return r
 }
 
-type rendering struct{ storages []*storage }
+type rendering struct {
+	storages []*storage
+	vendored *vendored
+}
 
 // Keep implements system.Rendering. What a spec names is no choice, so it is taken before
 // anybody chooses.
@@ -50,6 +56,7 @@ func (r *rendering) Choose() []system.Output {
 	for i, s := range r.storages {
 		if !s.failed() {
 			s.choose()
+			s.objects = s.deliver(s.addCopies(r.vendored))
 		}
 		outputs[i] = s.output()
 	}
@@ -121,7 +128,7 @@ func (s *storage) output() system.Output {
 
 // add makes an object part of the output, in the file of its level.
 func (s *storage) add(l level, file string, o *krm.Object, needs ...krm.ID) {
-	s.objects = append(s.objects, gitops.Object{File: l.file(file), Object: o, Stage: int(l), Needs: needs})
+	s.objects = append(s.objects, gitops.Object{File: file + ".yaml", Object: o, Level: l.word(), Needs: needs})
 }
 
 func (s *storage) report(severity finding.Severity, rule, field, format string, args ...any) {

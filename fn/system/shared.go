@@ -64,6 +64,11 @@ func (Shared) Declare() Declaration {
 			},
 			{GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSINode"}, Version: "v1", Role: RoleFact, Plural: "csinodes", Cluster: true},
 			{
+				GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Version: "v1",
+				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
+				Keep: "status{readyReplicas conditions[type=Available]{type status reason lastTransitionTime}}",
+			},
+			{
 				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshotClass"}, Version: "v1",
 				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
 				Keep: "driver deletionPolicy parameters{clusterID}",
@@ -99,6 +104,12 @@ func (Shared) Declare() Declaration {
 				// Neither when nor how often: that changes while nothing else does.
 				Keep: "involvedObject{apiVersion kind namespace name uid} type reason message",
 			},
+			// How engines are told what to apply; each knows the status of its own.
+			{GroupKind: krm.GroupKind{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"}, Version: "v1", Plural: "kustomizations", Names: []string{"ks"}, Static: true},
+			{GroupKind: krm.GroupKind{Group: "helm.toolkit.fluxcd.io", Kind: "HelmRelease"}, Version: "v2", Plural: "helmreleases", Names: []string{"hr"}, Static: true},
+			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "HelmRepository"}, Version: "v1", Plural: "helmrepositories", Names: []string{"helmrepo"}, Static: true},
+			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "OCIRepository"}, Version: "v1", Plural: "ocirepositories", Names: []string{"ocirepo"}, Static: true},
+			{GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1", Plural: "applications", Names: []string{"app"}, Static: true},
 		},
 		Domains: []string{"poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io"},
 	}
@@ -123,7 +134,7 @@ func (FactsOnly) Status(_ *inventory.Facts, spec *Spec, _ Output) health.Status 
 }
 
 // Tree implements Mapper.
-func (FactsOnly) Tree(*inventory.Facts, krm.ID) []*health.Tree { return nil }
+func (FactsOnly) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }
 
 // nothing renders nothing.
 type nothing struct{}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 )
 
@@ -155,5 +156,5 @@ func ReadSnapshot(dir string) (map[string][]byte, bool, error) {
 // EmptyKustomization is the list of an output folder in which nothing is yet: with it
 // the folder can be listed before the first render.
 func EmptyKustomization() []byte {
-	return append(kustomizationHead(), "resources: []\n"...)
+	return append(kustomizationHead(fn.RenderedFolder), "resources: []\n"...)
 }

@@ -36,8 +36,8 @@ type FileChange struct {
 
 func (c FileChange) String() string { return string(c.Action) + " " + c.Name }
 
-// IsKustomization reports whether it is the file that lists all others.
-func (c FileChange) IsKustomization() bool { return c.path == kustomizationFile }
+// IsKustomization reports whether it is a file that lists others.
+func (c FileChange) IsKustomization() bool { return filepath.Base(c.path) == kustomizationFile }
 
 // Plan is what is to be done to an output folder. Making one touches nothing.
 type Plan struct {
@@ -56,15 +56,17 @@ func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 		old.index(p.Lock)
 	}
 	want := join(rendered)
+	lists := listFiles(rendered)
 	for path, data := range want {
 		for _, raw := range old.foreign[path] {
 			data = append(append(data, separator...), raw...)
 		}
 		want[path] = data
 	}
-	if err := old.kustomization(want); err != nil {
+	if err := old.kustomizations(old.folders(lists)); err != nil {
 		return nil, err
 	}
+	maps.Copy(want, lists)
 	for _, path := range slices.Sorted(maps.Keys(want)) {
 		have, ours := old.ours[path]
 		switch {
@@ -159,40 +161,40 @@ func (f *oldFiles) index(lock []*krm.Object) {
 	}
 }
 
-// madeBy is the first line of a kustomization that is ours.
-const madeBy = "# Made by poolwright render, which will write it again: do not edit.\n"
-
-// kustomization adds the file that lists all others, after making sure that no
-// other kustomization is there.
-func (f *oldFiles) kustomization(want map[string][]byte) error {
-	for _, name := range kustomizationNames() {
-		data, err := os.ReadFile(filepath.Join(f.target, name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return fmt.Errorf("%s cannot be read: %w", filepath.Join(f.target, name), cause(err))
-		case name == kustomizationFile && bytes.HasPrefix(unixLines(data), []byte(madeBy)):
-			f.ours[name] = data
-		default:
-			return fmt.Errorf("%s is not Poolwright's: it does not start with %q; move it out of the folder, or render into another with -o",
-				filepath.Join(f.target, name), strings.TrimSpace(madeBy))
+// folders are those that have, had or are to have a kustomization of ours: the output
+// folder, and the levels in it.
+func (f *oldFiles) folders(lists map[string][]byte) []string {
+	folders := []string{"."}
+	for path := range lists {
+		folders = append(folders, filepath.Dir(path))
+	}
+	for path := range f.ours {
+		if level := levelOf(filepath.ToSlash(path)); level != "" {
+			folders = append(folders, filepath.FromSlash(level))
 		}
 	}
-	if len(want) == 0 {
-		return nil
-	}
-	b := bytes.NewBuffer(append(kustomizationHead(), "resources:\n"...))
-	for _, path := range slices.Sorted(maps.Keys(want)) {
-		fmt.Fprintf(b, "- %s\n", filepath.ToSlash(path))
-	}
-	b.WriteString("sortOptions:\n  order: fifo\n")
-	want[kustomizationFile] = b.Bytes()
-	return nil
+	slices.Sort(folders)
+	return slices.Compact(folders)
 }
 
-// kustomizationHead is how the list of an output folder begins. kpt live applies what
-// does not say that it is local.
-func kustomizationHead() []byte {
-	return []byte(madeBy + "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata:\n  name: rendered\n" +
-		"  annotations:\n    config.kubernetes.io/local-config: \"true\"\n")
+// kustomizations finds the files that list others, and makes sure that no other
+// kustomization is in a folder that is to have one.
+func (f *oldFiles) kustomizations(folders []string) error {
+	for _, folder := range folders {
+		for _, name := range kustomizationNames() {
+			path := filepath.Join(folder, name)
+			data, err := os.ReadFile(filepath.Join(f.target, path))
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil:
+				return fmt.Errorf("%s cannot be read: %w", filepath.Join(f.target, path), cause(err))
+			case name == kustomizationFile && bytes.HasPrefix(unixLines(data), []byte(madeBy)):
+				f.ours[path] = data
+			default:
+				return fmt.Errorf("%s is not Poolwright's: it does not start with %q; move it out of the folder, or render into another with -o",
+					filepath.Join(f.target, path), strings.TrimSpace(madeBy))
+			}
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -14,13 +15,16 @@ import (
 
 // readLock reads what was rendered beside a kustomization. It is the lock even
 // where the kustomization does not list it: else every node and disk would be
-// chosen anew, without a word. The order is that of a rendered kustomization.
-func readLock(dir, shown string) ([]*krm.Object, []finding.Finding) {
+// chosen anew, without a word. Where it lists the folder, that is what is applied with the
+// rest, and only what is applied apart is missing. The order is that of a rendered
+// kustomization.
+func readLock(dir, shown string, listed bool) ([]*krm.Object, []finding.Finding) {
 	all, fs := folder.ReadRendered(filepath.Join(dir, fn.RenderedFolder), filepath.Join(shown, fn.RenderedFolder))
 	slices.SortStableFunc(all, func(a, b *krm.Object) int { return strings.Compare(a.Path, b.Path) })
+	apart := fn.Apart(all)
 	var lock []*krm.Object
 	for _, o := range all {
-		if isOutput(o) {
+		if isOutput(o) && (!listed || apart(o.Path)) {
 			o.Path, o.Index = "", 0 // as items of kustomize have none
 			lock = append(lock, o)
 		}
@@ -34,27 +38,26 @@ func isOutput(o *krm.Object) bool {
 	return o.Owner() != "" && o.Annotation(krm.AnnotationInventory) != "true"
 }
 
-// lock returns what was rendered for the kustomization in dir, if none of it is
-// among its items.
+// lock returns what was rendered for the kustomization in dir and is not among its items.
 func (b *builder) lock(dir string, items []*krm.Object) []*krm.Object {
-	if slices.ContainsFunc(items, isOutput) {
-		return nil
+	listed := slices.ContainsFunc(items, isOutput)
+	if listed && !slices.ContainsFunc(items, func(o *krm.Object) bool { return isOutput(o) && gitops.Applied(o) != "" }) {
+		return nil // nothing is applied apart
 	}
-	lock, fs := readLock(dir, b.shown(dir))
+	lock, fs := readLock(dir, b.shown(dir), listed)
 	b.findings = append(b.findings, fs...)
-	return lock
+	return slices.DeleteFunc(lock, func(o *krm.Object) bool {
+		return slices.ContainsFunc(items, func(item *krm.Object) bool { return identify(item) == identify(o) })
+	})
 }
 
 // lockFile lists the lock for kustomize where kustomize calls the function.
 const lockFile = stepPrefix + "lock.yaml"
 
-// lock puts what was rendered for the kustomization in dir among its resources,
-// if none of it is there. It returns the entry, or "".
+// lock puts what was rendered for the kustomization in dir and is not there among its
+// resources. It returns the entry, or "".
 func (e *execs) lock(dir string) string {
-	if e.listsOutput(dir, map[string]bool{}) {
-		return ""
-	}
-	lock, fs := readLock(dir, shownAs(e.top, e.dir, dir))
+	lock, fs := readLock(dir, shownAs(e.top, e.dir, dir), e.listsOutput(dir, map[string]bool{}))
 	e.findings = append(e.findings, fs...)
 	if len(lock) == 0 {
 		return ""

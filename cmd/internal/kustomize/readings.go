@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -65,7 +66,8 @@ func (r *readings) unlisted(top string, hasSpec func([]*krm.Object) bool) []find
 	}
 	for _, path := range slices.Sorted(maps.Keys(r.files)) {
 		dir := filepath.Dir(path)
-		if !slices.Contains(kustomizationNames(), filepath.Base(path)) || filepath.Base(dir) == fn.RenderedFolder {
+		below, _ := filepath.Rel(real.String(), dir)
+		if !slices.Contains(kustomizationNames(), filepath.Base(path)) || slices.Contains(strings.Split(below, string(filepath.Separator)), fn.RenderedFolder) {
 			continue
 		}
 		if r.failed == "" || within(r.failed, dir) {
