@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -29,9 +30,12 @@ func FuzzProcess(f *testing.F) {
 		if finding.Failed(fs) && len(rl.Items) != count {
 			t.Fatalf("errors, and yet %d items became %d", count, len(rl.Items))
 		}
-		out := rl.Append(nil, fs)
-		if _, err := krm.ReadResourceList(&document.Source{Name: "stdout", Data: out}); err != nil {
-			t.Fatalf("cannot read its own output: %v\n%s", err, out)
+		var out bytes.Buffer
+		if err := rl.Write(&out, fs); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := krm.ReadResourceList(&document.Source{Name: "stdout", Data: out.Bytes()}); err != nil {
+			t.Fatalf("cannot read its own output: %v\n%s", err, out.String())
 		}
 	})
 }

@@ -144,9 +144,9 @@ func (r *reconciler) checkOrphans() {
 			r.keepAll(spec, objects)
 			continue
 		}
-		consent := ""
+		consent, removal := "", ""
 		if kind, found := r.pkg.kinds.Find(id.GroupKind()); found && kind.Role == system.RoleSpec {
-			consent = kind.Whole + "/" + id.Name
+			consent, removal = kind.Whole+"/"+id.Name, kind.Removal
 			if r.pkg.lapses(owner) {
 				r.lapse(owner, id, objects)
 				continue
@@ -160,6 +160,9 @@ func (r *reconciler) checkOrphans() {
 		remedy := "put the spec back, or delete this output too"
 		if consent != "" {
 			remedy = fmt.Sprintf("put the spec back, delete this output too, or annotate it with %s: %s", krm.AnnotationAllowRemoval, consent)
+		}
+		if removal != "" {
+			remedy += "; " + removal
 		}
 		r.report(objects[0], "orphan", "its spec %s is gone; %s", owner, remedy)
 	}

@@ -83,4 +83,4 @@ func (System) Holds(*krm.Object) []disk.Hold { return nil }
 
 // Tree implements system.Mapper. From the class over claims and volumes down to the disks
 // it is part of what hangs on a pool cluster, and the system of that shows it.
-func (System) Tree(*inventory.Facts, krm.ID) []*health.Tree { return nil }
+func (System) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -110,7 +109,13 @@ func (s *storage) checkMons() {
 	}
 	c := &s.cfg.Spec.Ceph
 	if n := take("mon"); c.Mons > n {
-		s.reportAt(finding.Error, "few-nodes", []any{"spec", "ceph", "mons"}, "%s, each on another node, and %s; write mons: %d, or add nodes", finding.Count(c.Mons, "monitor"), takePods(n), max(1, n-1+n%2))
+		severity := finding.Error
+		for _, before := range s.befores() {
+			if had, _ := before.Node.Get("spec", "mon", "count").Int(); int(had) == c.Mons {
+				severity = finding.Warning // a node may be missing for a while
+			}
+		}
+		s.reportAt(severity, "few-nodes", []any{"spec", "ceph", "mons"}, "%s, each on another node, and %s; write mons: %d, or add nodes", finding.Count(c.Mons, "monitor"), takePods(n), max(1, n-1+n%2))
 	}
 	if n := take("mgr"); c.Mgrs > n {
 		s.reportAt(finding.Warning, "few-nodes-for-mgrs", []any{"spec", "ceph", "mgrs"}, "%s, each on another node, and %s; some of them wait", finding.Count(c.Mgrs, "manager"), takePods(n))
@@ -194,10 +199,10 @@ func (s *storage) checkDomains() {
 		s.report(finding.Error, "no-disks", "spec.storage", "no disk is left for the cluster, and one without OSDs serves nothing; poolwright explain says why each disk is refused")
 		return
 	}
-	domain, said := s.cfg.Spec.Storage.FailureDomain, false
+	domain, told := s.cfg.Spec.Storage.FailureDomain, false
 	for _, c := range s.copied() {
 		path, about := []any{"spec", c.list, c.index, "replicas"}, c.String()+" wants "
-		if !s.says(path) {
+		if _, said := s.written(path); !said {
 			path, about = []any{"spec", "storage", "replicas"}, ""
 		}
 		s.checkFewer(&c, path)
@@ -205,27 +210,17 @@ func (s *storage) checkDomains() {
 			s.reportAt(finding.Error, "unsafe", []any{"spec", c.list, c.index, "allowUnsafe"}, "%s has one copy, and is lost with its disk; write replicas: 2 or more, or, to put up with that, allowUnsafe: true", &c)
 		}
 		n, unlabelled := s.domains(c.DeviceClass)
-		if c.Replicas <= n || about == "" && said {
+		if c.Replicas <= n || about == "" && told {
 			continue
 		}
-		said = said || about == ""
+		told = told || about == ""
 		class := orElse(c.DeviceClass != "", " of class "+c.DeviceClass, "")
 		if len(unlabelled) > 0 {
 			class += fmt.Sprintf("; %s %s no label %s", finding.Names(unlabelled), orElse(len(unlabelled) == 1, "has", "have"), domainLabel(domain))
 		}
-		s.reportAt(finding.Error, "replicas", path, "%s%s, each in another %s, and %s%s; add devices in more of them, or lower replicas (for 1, every pool needs allowUnsafe: true)",
-			about, orElse(c.Replicas == 1, "1 copy", fmt.Sprintf("%d copies", c.Replicas)), domain, haveDisks(n, domain), class)
+		s.reportAt(finding.Error, "replicas", path, "%s%s, each %s another %s, and %s%s; add devices to more of them, or lower replicas (for 1, every pool needs allowUnsafe: true)",
+			about, orElse(c.Replicas == 1, "1 copy", fmt.Sprintf("%d copies", c.Replicas)), orElse(domain == "host", "on", "in"), domain, haveDisks(n, domain), class)
 	}
-}
-
-// says reports whether something stands at a path of the spec.
-func (s *storage) says(path []any) bool {
-	from := len(s.findings)
-	s.reportAt(finding.Info, "", path, "")
-	field := s.findings[from].Field
-	s.findings = s.findings[:from]
-	last, _ := path[len(path)-1].(string)
-	return strings.HasSuffix(field, "."+last)
 }
 
 func haveDisks(n int, domain string) string {

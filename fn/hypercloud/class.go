@@ -2,6 +2,7 @@ package hypercloud
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -71,10 +72,16 @@ func (s *storage) addClass(list string, i int, want *classConfig, implied bool, 
 	c.Parameters = forms[0]
 	before := class.Before(s.in.Facts, s.Before, c.Name)
 	if before != nil {
-		// Only the release changed: the class keeps what it was made with.
+		if class.Rendered(s.Before, c.Name) == nil {
+			addSecrets(before.Parameters, c.Parameters)
+		}
+		// Where only the release changed, the class keeps what it was made with.
 		for _, form := range forms[1:] {
+			if len(form) != len(before.Parameters) {
+				continue
+			}
+			c.Parameters = form
 			if maps.Equal(form, before.Parameters) {
-				c.Parameters = form
 				s.reportAt(finding.Info, "class-kept", []any{"spec", "rook", "version"}, "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", c.Name, s.cfg.release)
 			}
 		}
@@ -100,6 +107,22 @@ func (s *storage) addClass(list string, i int, want *classConfig, implied bool, 
 			)),
 			d.F("deletionPolicy", d.Text("Delete")),
 		))
+	}
+}
+
+// addSecrets completes the parameters of a live class, of which a snapshot leaves out the
+// Secrets.
+func addSecrets(live, wanted map[string]string) {
+	isSecret := func(key string) bool { return strings.Contains(key, "-secret-name") }
+	for key := range live {
+		if isSecret(key) {
+			return
+		}
+	}
+	for key, value := range wanted {
+		if isSecret(key) {
+			live[key] = value
+		}
 	}
 }
 

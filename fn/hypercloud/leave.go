@@ -21,6 +21,9 @@ type leaving struct {
 // guide is where the removal of what holds data is described.
 const guide = "docs/removal.md"
 
+// wipe is what a person who removes a whole cluster has to know.
+const wipe = guide + " says how; the disks keep their content unless a person sets spec.cleanupPolicy.confirmation: yes-really-destroy-data on the live CephCluster before it is deleted"
+
 // leave decides about the disks that are no longer wanted: they are held until a person
 // allows it, and then go one host a render, while Ceph is healthy.
 func (s *storage) leave(all []leaving) {

@@ -118,7 +118,7 @@ func (s *storage) keepDevice(h *host, want *deviceConfig, path []any) {
 		s.reportAt(finding.Warning, "kernel-name", append(path, "name"), "%s may be another disk after the next start of host %s; it is %s now, which is rendered and kept: write %s", want.Name, h.name, link, link)
 	}
 	if twin := s.twin(h, link, on); twin != nil {
-		s.reportAt(finding.Error, "device-twice", append(path, "name"), "%s is the disk that %s names already; remove one of them", want.Name, s.pathText(twin.path))
+		s.reportAt(finding.Error, "device-twice", append(path, "name"), "%s is the disk that %s names already; remove one of them", want.Name, s.field(twin.path))
 		return
 	}
 	v := &device{deviceConfig: *want, disk: on, path: path}
@@ -161,15 +161,6 @@ func (s *storage) twin(h *host, link string, on *disk.Disk) *device {
 		}
 	}
 	return nil
-}
-
-// pathText writes a path of the spec for a message.
-func (s *storage) pathText(path []any) string {
-	from := len(s.findings)
-	s.reportAt(finding.Info, "", path, "")
-	text := s.findings[from].Field
-	s.findings = s.findings[:from]
-	return text
 }
 
 // keepPrior keeps a disk as it was rendered: Rook reads what is said of it only when it

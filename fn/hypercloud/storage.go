@@ -106,7 +106,7 @@ func (s *storage) choose() {
 	s.addToolbox()
 	s.leavePools()
 	if s.whole && !s.failed() {
-		s.report(finding.Info, "may-go", "", "all of it may go: delete the spec and what is rendered for it in one commit, as docs/removal.md says; the disks keep their content unless a person sets spec.cleanupPolicy.confirmation: yes-really-destroy-data on the live CephCluster %s before it is deleted", s.Object.Name)
+		s.report(finding.Info, "may-go", "", "all of it may go: delete the spec and what is rendered for it in one commit; %s", wipe)
 	}
 }
 
@@ -128,43 +128,69 @@ func (s *storage) report(severity finding.Severity, rule, field, format string, 
 	s.findings = append(s.findings, s.Finding(severity, rule, field, fmt.Sprintf(format, args...)))
 }
 
-// reportAt reports on what stands at a path of the spec: keys, and indexes of lists. What
-// is not written is reported at the nearest thing around it that is.
+// reportAt reports on a field of the spec by its path: keys, and indexes of lists. What is
+// not written is reported where the nearest thing around it is.
 func (s *storage) reportAt(severity finding.Severity, rule string, path []any, format string, args ...any) {
 	f := s.Finding(severity, rule, "", fmt.Sprintf(format, args...))
+	f.Field = s.field(path)
+	off, _ := s.written(path)
+	f.Pos = s.Object.Position(off)
+	s.findings = append(s.findings, f)
+}
+
+// written is where the value at a path stands, or the nearest thing around it; found is
+// false for what is not written.
+func (s *storage) written(path []any) (off int32, found bool) {
 	n := s.Object.Node
 	for _, step := range path {
-		var next *document.Node
-		off := document.NoOffset
 		switch step := step.(type) {
 		case string:
-			if field := n.Field(step); field != nil {
-				next, off = &field.Value, field.Off
+			f := n.Field(step)
+			if f == nil {
+				return off, n.Kind() == document.Scalar // it stands for its name
 			}
-			if next != nil && f.Field != "" {
-				f.Field += "."
-			}
-			if next != nil {
-				f.Field += step
-			}
+			n, off = &f.Value, f.Off
 		case int:
-			switch {
-			case n.Kind() == document.Map: // one item in the place of a list
-				continue
-			case step < len(n.Items()):
-				next, off = &n.Items()[step], n.Items()[step].Off
-				f.Field += fmt.Sprintf("[%d]", step)
+			if n.Kind() == document.Map {
+				continue // one item in the place of a list
+			}
+			if step >= len(n.Items()) {
+				return off, false
+			}
+			n = &n.Items()[step]
+			off = n.Off
+		}
+		if n.Kind() == document.Scalar {
+			off = n.Off
+		}
+	}
+	return off, true
+}
+
+// field is a path as messages have it.
+func (s *storage) field(path []any) string {
+	field := ""
+	n := s.Object.Node
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			if n.Kind() == document.Scalar {
+				return field // it stands for its name
+			}
+			field += orElse(field == "", "", ".") + step
+			n = n.Get(step)
+		case int:
+			if n.Kind() == document.Map {
+				continue // one item in the place of a list
+			}
+			field += fmt.Sprintf("[%d]", step)
+			items := n.Items()
+			if n = nil; step < len(items) {
+				n = &items[step]
 			}
 		}
-		if next == nil {
-			break
-		}
-		if next.Kind() == document.Scalar && next.Off >= 0 {
-			off = next.Off
-		}
-		n, f.Pos = next, s.Object.Position(off)
 	}
-	s.findings = append(s.findings, f)
+	return field
 }
 
 func (s *storage) failed() bool { return finding.Failed(s.findings) }

@@ -19,7 +19,7 @@ func (System) Declare() system.Declaration {
 		Kinds: []system.Kind{
 			{
 				GroupKind: gk(ownGroup, specKind), Version: ownVersion, Role: system.RoleSpec, Whole: clusterKind,
-				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true, State: true,
+				Plural: "hypercloudstorages", Names: []string{"hcs"}, Health: true, State: true, Removal: wipe,
 			},
 			{
 				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,

@@ -15,8 +15,8 @@ import (
 // Tree implements system.Mapper. Downwards it goes from a spec over its CephCluster to
 // hosts and disks, and over its pools to their classes; from a volume over its class to
 // what that is on. From a disk, a host or a pool it goes up to the volumes.
-func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
-	f := newForest(facts)
+func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree {
+	f := newForest(facts, disks)
 	if root == (krm.ID{}) {
 		return f.everything()
 	}
@@ -47,8 +47,8 @@ type forest struct {
 	classes []*krm.Object
 }
 
-func newForest(facts *inventory.Facts) *forest {
-	f := &forest{facts: facts, ledger: disk.NewLedger(facts)}
+func newForest(facts *inventory.Facts, disks *disk.Ledger) *forest {
+	f := &forest{facts: facts, ledger: disks}
 	for _, kind := range []string{poolKind, filesystemKind, storeKind} {
 		f.stores = append(f.stores, facts.Objects(cephGroup, kind)...)
 	}

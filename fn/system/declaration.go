@@ -75,6 +75,9 @@ type Kind struct {
 	// Lapses, of a spec, says that its output may go after it without consent as far as none
 	// of it is stateful. Classes stay while they are used.
 	Lapses bool
+	// Removal, of a spec, is what a person who removes all of it has to know beside that: a
+	// clause for messages, or "".
+	Removal string
 	// Stateful, of what is rendered, says that it holds data: it goes only with consent.
 	Stateful bool
 	// Release, of what is stateful, says in a message how a person lets an object go that is

@@ -118,7 +118,7 @@ func (FactsOnly) Status(_ *inventory.Facts, spec *Spec, _ Output) health.Status 
 }
 
 // Tree implements Mapper.
-func (FactsOnly) Tree(*inventory.Facts, krm.ID) []*health.Tree { return nil }
+func (FactsOnly) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }
 
 // nothing renders nothing.
 type nothing struct{}
