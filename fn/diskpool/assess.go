@@ -23,7 +23,7 @@ func (System) Assess(facts *inventory.Facts, ledger *disk.Ledger, c *change.Chan
 func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 	switch c.Action {
 	case change.Create:
-		if doubt := notEmpty(facts, ledger, c.New); doubt != "" {
+		if doubt := diskOf(facts, ledger, c.New).NotEmpty(); doubt != "" {
 			c.Judge(change.Destructive, "", "the disk's content is destroyed when the pool is made, and "+doubt)
 			return
 		}
@@ -53,33 +53,6 @@ func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 // isOfOthers reports whether a field is the user's and the operator's, and no difference.
 func isOfOthers(shape string) bool {
 	return shape == "metadata.annotations[openebs.io/expand]" || shape == "metadata.annotations[openebs.io/delete-opts]"
-}
-
-// notEmpty says why the disk of a new pool is not known to be empty, or "".
-func notEmpty(facts *inventory.Facts, ledger *disk.Ledger, o *krm.Object) string {
-	on := diskOf(facts, ledger, o)
-	if on == nil {
-		return "the inventory does not have it"
-	}
-	known := false
-	if b := on.Device; b != nil {
-		switch spec := b.Object.Node.Get("spec"); {
-		case b.Filesystem != "" || b.Partitioned:
-			return "block device " + b.Name + " has a filesystem or partitions"
-		case spec.Get("filesystem") != nil && spec.Str("partitioned") != "":
-			known = true
-		}
-	}
-	if e := on.Entry; e != nil {
-		if len(e.Content)+len(e.Partitions) > 0 {
-			return "node " + e.Object.Name + " reports content on it"
-		}
-		known = true
-	}
-	if !known {
-		return "it is not known to be empty: the inventory does not tell of its filesystem and partitions"
-	}
-	return ""
 }
 
 // diskOf finds the disk that a pool is on, or nil.

@@ -92,6 +92,8 @@ func (s *survey) begun(out system.Output) bool {
 		return false
 	case len(s.spec.Before) > 0 || len(definitions) > 0:
 		return true
+	case len(s.objects) > 0 && s.spec.Object.Node.Str("metadata", "uid") != "":
+		return true // the spec is in the cluster, and nothing else is yet
 	}
 	p := health.Problem{Phase: health.Progressing, Reason: health.NotRendered}
 	p.Message = "nothing is rendered for it yet; run poolwright render, commit and apply what it writes"

@@ -70,7 +70,7 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	}
 	t.Setenv("KUBECONFIG", plane.Kubeconfig)
 	t.Setenv("TMPDIR", tmp)
-	err = plane.Run(filepath.Join(suite.Root, "bin"), "kustomize-controller", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--kube-api-qps=500", "--kube-api-burst=1000")
+	err = plane.Run(filepath.Join(suite.Root, "bin"), "kustomize-controller", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--kube-api-qps=500", "--kube-api-burst=1000", "--requeue-dependency=2s")
 	switch {
 	case errors.Is(err, controlplane.ErrNotBuilt):
 		tool.Missing(t, err.Error())

@@ -3,6 +3,7 @@ package flux
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/poolwright/poolwright/test/engines/scenario"
@@ -24,21 +25,33 @@ func NewLevels(c *scenario.Cluster, s *Source, checks []any) *Levels {
 // Follow publishes what the folder has, whenever that is something else. The controller
 // does the rest.
 func (l *Levels) Follow(ctx context.Context, dir string, levels []string) error {
+	published := ""
 	for {
-		var errs []error
-		for i, level := range levels {
-			k := NewKustomization(l.cluster, l.source, "hcs-"+level, l.checks)
-			k.Path = "levels/" + level
-			if i > 0 {
-				k.after = []any{map[string]any{"name": "hcs-" + levels[i-1]}}
+		artifact, err := l.source.artifact("levels", dir)
+		if digest := fmt.Sprint(artifact["digest"]); err == nil && digest != published {
+			if err = l.publish(ctx, dir, levels); err == nil {
+				published = digest
 			}
-			_, _, err := k.publish(ctx, dir)
-			errs = append(errs, err)
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(errs...)
-		case <-time.After(2 * time.Second):
+			return err
+		case <-time.After(time.Second):
 		}
 	}
+}
+
+// publish has every Kustomization look at the folder.
+func (l *Levels) publish(ctx context.Context, dir string, levels []string) error {
+	var errs []error
+	for i, level := range levels {
+		k := NewKustomization(l.cluster, l.source, "hcs-"+level, l.checks)
+		k.Path = "levels/" + level
+		if i > 0 {
+			k.after = []any{map[string]any{"name": "hcs-" + levels[i-1]}}
+		}
+		_, _, err := k.publish(ctx, dir)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

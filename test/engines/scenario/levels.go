@@ -30,20 +30,21 @@ type hurdle struct {
 	what    string // for docs/hypercloud.md
 	failure rook.Failure
 	reason  string // of the state
+	until   string // how far an engine goes that waits
 }
 
 // hurdles are what a cluster lacks when it comes up in Levels, in the order in which it is
 // healed.
 func hurdles() []hurdle {
 	return []hurdle{
-		{"0-definitions", "the definition of CephCluster", rook.DefinitionMissing, "DefinitionsMissing"},
-		{"2-operators", "an operator that is not available", rook.OperatorDown, "OperatorNotAvailable"},
-		{"3-cluster", "OSDs, of which there are none", rook.NoOSDs, "NoOSDs"},
-		{"3-cluster", "an OSD that is missing", rook.OSDMissing, "OSDsMissing"},
-		{"3-cluster", "HEALTH_ERR", rook.HealthError, "HealthError"},
-		{"4-pools", "a pool that is not ready", rook.PoolNotReady, "NotReady"},
-		{"6-cdi", "CDI, which failed", rook.CDIFailed, "CDIFailed"},
-		{"7-toolbox", "the toolbox, which is not available", rook.ToolboxUnavailable, "ToolboxNotAvailable"},
+		{"0-definitions", "the definition of CephCluster", rook.DefinitionMissing, "DefinitionsMissing", "2-operators"}, // nobody misses it before a CephCluster is applied
+		{"2-operators", "an operator that is not available", rook.OperatorDown, "OperatorNotAvailable", "2-operators"},
+		{"3-cluster", "OSDs, of which there are none", rook.NoOSDs, "NoOSDs", "3-cluster"},
+		{"3-cluster", "an OSD that is missing", rook.OSDMissing, "OSDsMissing", "3-cluster"},
+		{"3-cluster", "HEALTH_ERR", rook.HealthError, "HealthError", "3-cluster"},
+		{"4-pools", "a pool that is not ready", rook.PoolNotReady, "NotReady", "4-pools"},
+		{"6-cdi", "CDI, which failed", rook.CDIFailed, "CDIFailed", "6-cdi"},
+		{"7-toolbox", "the toolbox, which is not available", rook.ToolboxUnavailable, "ToolboxNotAvailable", "7-toolbox"},
 	}
 }
 
@@ -75,12 +76,12 @@ func Levels(t *testing.T, s Suite, b Bringer, waits bool) {
 	go func() { followed <- b.Follow(ctx, g.Dir, h.levels) }()
 
 	for _, st := range hurdles() {
-		h.awaitState(st)
+		h.awaitState(st, waits)
 		at := h.reached()
-		if waits && at > st.level {
+		if waits && at != st.until {
 			t.Errorf("%s: the engine went on to %s", st.what, at)
 		}
-		h.page.hold(t, st, h.said(), at)
+		h.page.hold(t, st, h.said(), at, waits)
 		t.Logf("%s: %s; objects up to %s", st.what, h.said(), at)
 		if st.failure == rook.DefinitionMissing {
 			h.commit(false)
@@ -200,23 +201,28 @@ func (h *hypercloud) machines() {
 			status := o.DeepCopy()
 			unstructured.RemoveNestedField(o.Object, "status")
 			h.check(h.cluster.Apply(h.t.Context(), o))
-			if status.Object["status"] != nil {
+			if o.GetKind() == "Node" {
+				// The API server taints a new node, and nobody here takes the taint away.
+				h.check(unstructured.SetNestedSlice(o.Object, []any{}, "spec", "taints"))
+				h.check(h.cluster.Apply(h.t.Context(), o))
 				h.check(h.cluster.Apply(h.t.Context(), status, "status"))
 			}
 		}
 	}
 }
 
-// awaitState waits until the state says what a stage lacks, and the engine has had its time
-// to go on all the same.
-func (h *hypercloud) awaitState(st hurdle) {
+// awaitState waits until the state says what is missing and the engine is where it has to
+// wait, and gives it time to go on all the same.
+func (h *hypercloud) awaitState(st hurdle, waits bool) {
 	h.t.Helper()
-	h.awaitSaying(func() string { return st.what + " is what the state says; it says " + h.said() }, func() bool {
-		return h.column("{.status.reason}") == st.reason && h.get() != ""
+	h.awaitSaying(func() string {
+		return st.what + " is what the state says; it says " + h.said() + ", with objects up to " + h.reached()
+	}, func() bool {
+		return h.column("{.status.reason}") == st.reason && h.get() != "" && (!waits || h.reached() >= st.until)
 	})
-	const patience = 3 * time.Second
-	for deadline, at := time.Now().Add(patience), ""; time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if now := h.reached(); now != at {
+	const patience = 4 * time.Second
+	for deadline, at := time.Now().Add(patience), ""; time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if now := h.reached() + ": " + h.said(); now != at {
 			at, deadline = now, time.Now().Add(patience)
 		}
 	}
