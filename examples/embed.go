@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-//go:embed all:cstor-local all:cstor-cloud all:diskpools
+//go:embed all:cstor-local all:cstor-cloud all:cstor-volumes all:diskpools
 var files embed.FS
 
 // Systems lists the examples, sorted.

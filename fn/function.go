@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
@@ -61,19 +60,6 @@ func (f *Function) of(owner string) *registered {
 // holding lists the kinds of which objects hold disks, sorted.
 func (f *Function) holding() []krm.GroupKind {
 	return slices.SortedFunc(maps.Keys(f.holders), krm.GroupKind.Compare)
-}
-
-// hold enters into the ledger which disks an object holds.
-func (f *Function) hold(ledger *disk.Ledger, o *krm.Object, source disk.Source) {
-	for _, h := range f.holders[o.GroupKind()] {
-		if holds := h.Holds(o); len(holds) > 0 {
-			holder := disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: source}
-			if source == disk.Lock {
-				holder.Object = f.specRef(holder.Owner)
-			}
-			ledger.Add(holder, holds)
-		}
-	}
 }
 
 // specRef names the spec that an owner annotation means.

@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 // FuzzProcess feeds the function what a pipeline may hand it: it must answer
 // with a ResourceList that it can read again, and never panic.
 func FuzzProcess(f *testing.F) {
-	for _, name := range []string{"testdata/list/local.yaml", "testdata/list/cloud.yaml"} {
+	for _, name := range []string{"testdata/list/local.yaml", "testdata/list/cloud.yaml", "testdata/list/diskpools.yaml"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -29,9 +30,12 @@ func FuzzProcess(f *testing.F) {
 		if finding.Failed(fs) && len(rl.Items) != count {
 			t.Fatalf("errors, and yet %d items became %d", count, len(rl.Items))
 		}
-		out := rl.Append(nil, fs)
-		if _, err := krm.ReadResourceList(&document.Source{Name: "stdout", Data: out}); err != nil {
-			t.Fatalf("cannot read its own output: %v\n%s", err, out)
+		var out bytes.Buffer
+		if err := rl.Write(&out, fs); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := krm.ReadResourceList(&document.Source{Name: "stdout", Data: out.Bytes()}); err != nil {
+			t.Fatalf("cannot read its own output: %v\n%s", err, out.String())
 		}
 	})
 }

@@ -37,9 +37,9 @@ func happenings() []func(*history, event) string {
 		applied, applied, applied, operated, operated, operated, refreshed, refreshed, refreshed, refreshed, allAtOnce, allAtOnce, allAtOnce,
 		staleSnapshot, kindNotRead, kindNotRead, listCut, listEmpty,
 		nodeLost, nodeBack, nodeRecreated, nodeAdded, diskAdded, diskAdded,
-		diskInactive, diskActive, diskGone, diskRenamed, diskRenamed, diskMoved, diskTagged, diskPartitioned, diskVolume, diskClaimed, diskHeld,
+		diskInactive, diskActive, diskGone, diskRenamed, diskRenamed, diskMoved, poolMoved, poolMoved, poolMoved, diskTagged, diskPartitioned, diskVolume, diskClaimed, diskHeld,
 		claimDeleted, volumeDeleted, volumeDeleted, replicaMade, replicaGone,
-		countsEdited, selectorEdited, nodeConsent, clusterConsent, consentWithdrawn, spareEdited, grown,
+		countsEdited, selectorEdited, nodeConsent, moveConsent, clusterConsent, consentWithdrawn, spareEdited, grown,
 		repaired, repaired, repaired, repaired, reverted, merged, swappedByHand, poolDroppedByHand, setDroppedByHand, setDroppedByHand,
 	}
 }
@@ -136,11 +136,9 @@ func listEmpty(h *history, e event) string {
 	}
 }
 
-// nodeLost leaves every cluster a node. Known exception: with every node lost and consent,
-// the removal of a cluster and its being taken back go on by turns.
 func nodeLost(h *history, e event) string {
 	n := pick(h.cluster.Nodes, e.A)
-	if n == nil || h.isLast(n.Name) {
+	if n == nil {
 		return ""
 	}
 	lost := *n
@@ -152,15 +150,6 @@ func nodeLost(h *history, e event) string {
 		}
 	}
 	return "node " + lost.Name + " is lost"
-}
-
-// isLast reports whether a cluster has no other node left.
-func (h *history) isLast(node string) bool {
-	return slices.ContainsFunc(h.rendered, func(o *krm.Object) bool {
-		return o.Kind == "CStorClusterPlan" && !slices.ContainsFunc(o.Node.Seq("spec", "nodes"), func(n document.Node) bool {
-			return n.Str("name") != node && h.cluster.Node(n.Str("name")) != nil
-		})
-	})
 }
 
 func nodeBack(h *history, e event) string {
@@ -290,6 +279,54 @@ func diskMoved(h *history, e event) string {
 	return fmt.Sprintf("disk %s is in node %s now", d.Name, n.Name)
 }
 
+// poolMoved takes all disks of a live pool to another node, from one that is lost by it, or
+// made anew, or neither.
+func poolMoved(h *history, e event) string {
+	c := pick(h.cluster.Pools, e.A)
+	if c == nil {
+		return ""
+	}
+	p, n := *pick(c.Pools, e.B), pick(h.cluster.Nodes, e.C)
+	old := h.cluster.Host(p.Hostname)
+	if n == nil || n.Hostname == p.Hostname {
+		return ""
+	}
+	to, how := *n, "which stays"
+	switch {
+	case old == nil:
+		how = "which was lost before"
+	case e.C%3 == 0:
+		old.UID += "-new"
+		how = "which is made anew"
+	case e.C%3 == 1:
+		gone := *old
+		h.lost = append(h.lost, gone)
+		h.cluster.Nodes = slices.DeleteFunc(h.cluster.Nodes, func(n cluster.Node) bool { return n.Name == gone.Name })
+		how = "which is lost"
+	}
+	for _, name := range p.Disks() {
+		if d := h.cluster.Device(name); d != nil {
+			d.Host = to.Hostname
+			d.Inactive = d.Inactive && h.twin(d)
+			h.cluster.AttachTo(d.Handle, to.Name)
+		}
+	}
+	if e.A%2 == 0 {
+		h.refresh()
+	}
+	return fmt.Sprintf("the disks of the pool of %s on %s, %s, are on %s now", c.Name, p.Hostname, how, to.Hostname)
+}
+
+// moveConsent lets a pool leave a node that is still there.
+func moveConsent(h *history, e event) string {
+	s, n := pick(h.specs, e.A), pick(h.cluster.Nodes, e.B)
+	if n == nil {
+		return ""
+	}
+	s.Moves = []string{"CStorClusterStorageSet/" + s.Name + "-" + n.Name}
+	return "the pool of " + s.Name + " on " + n.Name + " may move"
+}
+
 func diskVolume(h *history, e event) string {
 	d := h.device(e)
 	if d == nil || d.Serial == "" {
@@ -384,7 +421,7 @@ func selectorEdited(h *history, e event) string {
 func nodeConsent(h *history, e event) string {
 	s := pick(h.specs, e.A)
 	n := pick(append(slices.Clone(h.cluster.Nodes), h.lost...), e.B)
-	if n == nil || s.Groups > 1 {
+	if n == nil {
 		return ""
 	}
 	s.Consent = append(slices.Clone(s.Consent), "CStorClusterStorageSet/"+s.Name+"-"+n.Name)
@@ -393,7 +430,7 @@ func nodeConsent(h *history, e event) string {
 
 func clusterConsent(h *history, e event) string {
 	s := pick(h.specs, e.A)
-	if e.B%2 > 0 || s.Groups > 1 {
+	if e.B%2 > 0 {
 		return ""
 	}
 	s.Consent = append(slices.Clone(s.Consent), "CStorPoolCluster/"+s.Name)
@@ -415,11 +452,10 @@ func spareEdited(h *history, e event) string {
 	return fmt.Sprintf("%s wants %d spares", s.Name, s.Spare)
 }
 
-// grown raises minCount. Known exception: not while a pool may go, whose removal growth does
-// not wait for in the render after it.
+// grown raises minCount.
 func grown(h *history, e event) string {
 	s := pick(h.specs, e.A)
-	if s.Groups > 2 || len(s.Consent) > 0 {
+	if s.Groups > 2 {
 		return ""
 	}
 	s.Groups++
@@ -486,15 +522,14 @@ func (h *history) renderedOf(kind string, i int) *krm.Object {
 	return nil
 }
 
-// swappedByHand puts a disk into a pool that is nobody's. Known exception: a spare, or the
-// disk of another config's pool that is not applied yet, gets two uses by it.
+// swappedByHand puts a disk into a pool, whosever it is.
 func swappedByHand(h *history, e event) string {
 	o := h.renderedOf(pool.ClusterKind, e.A)
 	if o == nil {
 		return ""
 	}
 	old, now := pick(pool.DecodeCluster(o).Disks(), e.B), pick(h.cluster.Devices, e.C)
-	if old == nil || now == nil || slices.ContainsFunc(h.uses(h.rendered), func(u diskUse) bool { return u.serial == h.serial(now.Name) }) {
+	if old == nil || now == nil {
 		return ""
 	}
 	h.edit(o, strings.ReplaceAll(string(o.Raw), "blockDeviceName: "+*old+"\n", "blockDeviceName: "+now.Name+"\n"))

@@ -39,6 +39,7 @@ func (h *history) check(before []*krm.Object, r Result) error {
 		{"nobody-elses-disk", h.nobodyElsesDisk},
 		{"life-is-kept", h.lifeIsKept},
 		{"consent-is-the-limit", h.consentIsTheLimit},
+		{"pools-follow-their-disks", h.poolsFollowTheirDisks},
 		{"fixed-point", h.fixedPoint},
 		{"less-facts-lose-nothing", h.lessFactsLoseNothing},
 		{"plan-is-not-calm", h.planIsNotCalm},
@@ -182,9 +183,8 @@ type livePool struct {
 	groups  [][]string // of serials
 }
 
-// evidence lists the pools of a cluster that the snapshot shows to live. An instance or a
-// claim counts where the CStorPoolCluster is not in the snapshot: what that has lost was
-// applied without rendering, and the operator is at work on it.
+// evidence lists the pools of a cluster that the snapshot shows to live. A claim counts where
+// the CStorPoolCluster is not in the snapshot.
 func (h *history) evidence(name string) []*livePool {
 	s, pools, shown := &h.snapshot, map[string]*livePool{}, map[string]bool{}
 	show := func(by, host string, groups pool.Groups) {
@@ -211,7 +211,7 @@ func (h *history) evidence(name string) []*livePool {
 	}
 	known := len(pools) > 0
 	for _, i := range s.Instances {
-		if i.Cluster == name && !known && s.Knows(cluster.Instances) {
+		if i.Cluster == name && s.Knows(cluster.Instances) {
 			show(poolInstance, i.Host, i.Pool.Data)
 		}
 	}
@@ -233,10 +233,9 @@ func (h *history) serialsOf(devices []string) []string {
 }
 
 // lifeIsKept: what the snapshot shows to live is in the output, unless consent names it,
-// or a person has put one disk of a group in the place of another. Known exception: an
-// instance or claims alone do not stand against a rendered pool of other disks on the host,
-// nor claims for a disk that is in another node now; claims of too few disks for a pool are
-// a warning.
+// or a person has put one disk of a group in the place of another. An instance whose pool
+// the CStorPoolCluster has lost, too, may be a warning. Claims alone do not stand against a
+// rendered pool of other disks on the host, nor for a disk that is in another node now.
 func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	pooled := map[string]bool{}
 	for _, u := range h.uses(after) {
@@ -247,7 +246,7 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 	for _, s := range h.specs {
 		for _, p := range h.evidence(s.Name) {
 			for _, serial := range p.serials {
-				if p.by != poolCluster && h.contradicted(before, s.Name, p, serial) || p.by == deviceClaim && says(h.last, "claims-left") {
+				if p.by == deviceClaim && h.contradicted(before, s.Name, p, serial) || p.by == poolInstance && says(h.last, "instance-lost") {
 					continue
 				}
 				if pooled[s.Name+"/"+serial] || h.allows(s.Name, p.host) || h.going[s.Name+"/"+p.host] || h.replaced(before, s.Name, p, serial) {
@@ -357,11 +356,14 @@ func (h *history) consentIsTheLimit(before, after []*krm.Object) error {
 	return h.claimsStay(before, after)
 }
 
-// claimsStay: claims and attachments of cloud disks go only with consent.
+// claimsStay: claims and attachments of cloud disks go only with consent, but for the
+// attachment of a volume that gets another one, whose pool has gone to another node.
 func (h *history) claimsStay(before, after []*krm.Object) error {
 	kept := map[krm.ID]bool{}
+	attached := map[string]bool{}
 	for _, o := range after {
 		kept[o.ID()] = true
+		attached[o.Node.Str("spec", "source", "persistentVolumeName")] = true
 	}
 	for _, o := range before {
 		node := ""
@@ -371,7 +373,9 @@ func (h *history) claimsStay(before, after []*krm.Object) error {
 				node = o.Annotation("volume.kubernetes.io/selected-node")
 			}
 		case "VolumeAttachment":
-			node = o.Node.Str("spec", "nodeName")
+			if !attached[o.Node.Str("spec", "source", "persistentVolumeName")] {
+				node = o.Node.Str("spec", "nodeName")
+			}
 		}
 		name := ownerName(o)
 		if node == "" || kept[o.ID()] || h.allowsCluster(name) || h.consents(name, "CStorClusterStorageSet/"+name+"-"+node) {
@@ -384,6 +388,51 @@ func (h *history) claimsStay(before, after []*krm.Object) error {
 
 func (h *history) boundClaim(name string) bool {
 	return slices.ContainsFunc(h.snapshot.Cloud, func(d cluster.CloudDisk) bool { return d.Name == name })
+}
+
+// poolsFollowTheirDisks: a disk of a pool is rendered on another host only if it lives there, or
+// the snapshot has it there; and where the pool lived on the old host, whose node is still the one that the
+// lock knows, only with consent.
+func (h *history) poolsFollowTheirDisks(before, after []*krm.Object) error {
+	was := map[string]diskUse{}
+	for _, u := range h.uses(before) {
+		was[u.cluster+"/"+u.serial] = u
+	}
+	for _, u := range h.uses(after) {
+		old, known := was[u.cluster+"/"+u.serial]
+		if !known || u.role != "pooled" || old.role != "pooled" || old.host == u.host {
+			continue
+		}
+		livesOn := func(host string) bool {
+			return slices.ContainsFunc(h.evidence(u.cluster), func(p *livePool) bool { return p.host == host && slices.Contains(p.serials, u.serial) })
+		}
+		if livesOn(u.host) {
+			continue
+		}
+		if d := h.snapshot.Device(u.device); d == nil || d.Host != u.host {
+			return fmt.Errorf("%v: it was on %s, and the snapshot has it at %+v", u, old.host, d)
+		}
+		node, uid := plannedOn(before, u.cluster, old.host)
+		if n := h.snapshot.Host(old.host); livesOn(old.host) && n != nil && n.UID == uid && !h.allowsMove(u.cluster, node) {
+			return fmt.Errorf("%v: it left %s, whose node is still there, without consent", u, old.host)
+		}
+	}
+	return nil
+}
+
+// plannedOn is the node that rendered/ has on a host for a cluster, and its uid.
+func plannedOn(rendered []*krm.Object, name, host string) (node, uid string) {
+	for _, o := range rendered {
+		if o.Kind == "CStorClusterStorageSet" && ownerName(o) == name && o.Node.Str("spec", "node", "hostname") == host {
+			return o.Node.Str("spec", "node", "name"), o.Node.Str("spec", "node", "uid")
+		}
+	}
+	return "", ""
+}
+
+func (h *history) allowsMove(name, node string) bool {
+	i := slices.IndexFunc(h.specs, func(s clusterSpec) bool { return s.Name == name })
+	return i >= 0 && slices.Contains(h.specs[i].Moves, "CStorClusterStorageSet/"+name+"-"+node)
 }
 
 // fixedPoint: to render again, with the facts in another order, changes nothing; nor does

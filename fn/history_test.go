@@ -85,7 +85,7 @@ func shorten(t rapid.TB, start start, events []event, first error) []event {
 }
 
 // tally counts what histories were about.
-type tally struct{ Rendered, Refused, Pools, Converged, Waiting int }
+type tally struct{ Rendered, Refused, Pools, Converged, Waiting, Moved int }
 
 func (t *tally) add(more tally) {
 	t.Rendered += more.Rendered
@@ -93,6 +93,7 @@ func (t *tally) add(more tally) {
 	t.Pools += more.Pools
 	t.Converged += more.Converged
 	t.Waiting += more.Waiting
+	t.Moved += more.Moved
 }
 
 // start is what a history begins with.
@@ -125,6 +126,7 @@ type clusterSpec struct {
 	Label            string // of the nodes that are selected, "" for all
 	External         bool
 	Consent          []string
+	Moves            []string // consent to move
 }
 
 func (s *clusterSpec) content() map[string]any {
@@ -142,9 +144,15 @@ func (s *clusterSpec) content() map[string]any {
 	if s.Label != "" {
 		spec["allowedNodes"] = map[string]any{"nodeSelectorTerms": []any{map[string]any{"matchLabels": map[string]any{"pool": s.Label}}}}
 	}
-	meta := map[string]any{"name": s.Name, "namespace": cluster.Namespace}
+	meta, consent := map[string]any{"name": s.Name, "namespace": cluster.Namespace}, map[string]any{}
 	if len(s.Consent) > 0 {
-		meta["annotations"] = map[string]any{krm.AnnotationAllowRemoval: strings.Join(s.Consent, ",")}
+		consent[krm.AnnotationAllowRemoval] = strings.Join(s.Consent, ",")
+	}
+	if len(s.Moves) > 0 {
+		consent["poolwright.io/allow-move"] = strings.Join(s.Moves, ",")
+	}
+	if len(consent) > 0 {
+		meta["annotations"] = consent
 	}
 	return map[string]any{"apiVersion": "dao.mayadata.io/v1alpha1", "kind": "CStorClusterConfig", "metadata": meta, "spec": spec}
 }
@@ -268,7 +276,9 @@ func (h *history) step() error {
 		h.Refused++
 		return nil
 	}
-	h.Rendered++
+	if h.Rendered++; says(result, "pool-moves") {
+		h.Moved++
+	}
 	h.rendered = reread(h.t, result)
 	h.commits = append(h.commits, h.rendered)
 	return nil

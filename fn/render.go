@@ -18,8 +18,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/poolwright/poolwright/fn/class"
-	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -133,78 +131,6 @@ func (pkg *prepared) render() Result {
 		result.Objects = r.rendered()
 	}
 	return result
-}
-
-// output is what a system makes of one spec.
-type output struct {
-	system.Output
-	system *registered
-	spec   *system.Spec
-}
-
-// outputs has every system keep what is there, and then each choose in turn. left are
-// the specs that stay as they are.
-func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
-	systems := pkg.function.systems
-	held := pkg.held(left, facts)
-	in := system.Input{
-		Facts: facts, Disks: pkg.function.ledger(pkg.classified, facts), Defaults: class.NewDefaults(held), Held: held,
-		Manifests: pkg.manifests(), Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
-	}
-	renderings := make([]system.Rendering, len(systems))
-	for i := range systems {
-		renderings[i] = systems[i].Start(in, systems[i].of(selected))
-	}
-	for _, r := range renderings {
-		r.Keep()
-	}
-	var outputs []output
-	for i := range systems {
-		specs := systems[i].of(selected)
-		if follower, follows := renderings[i].(system.Follower); follows {
-			follower.Follow(followed(outputs, left))
-		}
-		for j, out := range renderings[i].Choose() {
-			outputs = append(outputs, output{out, &systems[i], specs[j]})
-		}
-	}
-	return outputs
-}
-
-// followed are the specs that chose, and those that are left as they are.
-func followed(outputs []output, left []*system.Spec) []system.Followed {
-	all := make([]system.Followed, 0, len(outputs)+len(left))
-	for _, o := range outputs {
-		all = append(all, system.Followed{Spec: o.spec, Output: o.Output})
-	}
-	for _, spec := range left {
-		out := system.Output{}
-		for _, o := range spec.Before {
-			out.Objects = append(out.Objects, gitops.Object{Object: o})
-		}
-		all = append(all, system.Followed{Spec: spec, Output: out})
-	}
-	return all
-}
-
-// ledger is the account of disks before anybody chooses: who holds them by what lives,
-// what was rendered before, and what people wrote.
-func (f *Function) ledger(pkg *classified, facts *inventory.Facts) *disk.Ledger {
-	ledger := disk.NewLedger(facts)
-	for _, owner := range pkg.owners {
-		for _, o := range pkg.lock[owner] {
-			f.hold(ledger, o, disk.Lock)
-		}
-	}
-	for _, kind := range f.holding() {
-		for _, o := range facts.Objects(kind.Group, kind.Kind) {
-			f.hold(ledger, o, disk.Live)
-		}
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(pkg.others), krm.ID.Compare) {
-		f.hold(ledger, pkg.others[id], disk.Manifest)
-	}
-	return ledger
 }
 
 // complete validates a spec and fills in its defaults; nil if it has errors.

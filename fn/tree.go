@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
@@ -28,16 +27,16 @@ func (f *Function) Facts(objects []*krm.Object, all bool) ([]*krm.Object, []find
 // to disks: everything, or what root has to do with.
 func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 	index := inventory.New(facts)
+	ledger := f.ledger(&classified{}, index, nil)
 	var trees []*health.Tree
 	for i := range f.systems {
 		if s := &f.systems[i]; root == (krm.ID{}) || slices.Contains(s.Roots, root.GroupKind()) {
-			trees = append(trees, s.Tree(index, root)...)
+			trees = append(trees, s.Tree(index, ledger, root)...)
 		}
 	}
 	if root != (krm.ID{}) && len(trees) > 1 {
 		trees = []*health.Tree{joined(trees)}
 	}
-	ledger := sync.OnceValue(func() *disk.Ledger { return f.ledger(&classified{}, index) })
 	for _, t := range trees {
 		addHolders(t, index, ledger)
 	}
@@ -46,14 +45,14 @@ func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 
 // addHolders says of each disk that its own system knows no user of who holds it by what
 // lives, where that does not hang on it.
-func addHolders(t *health.Tree, facts *inventory.Facts, ledger func() *disk.Ledger) {
+func addHolders(t *health.Tree, facts *inventory.Facts, ledger *disk.Ledger) {
 	for _, child := range t.Children {
 		addHolders(child, facts, ledger)
 	}
 	if !t.Unused || len(t.Children) > 0 {
 		return
 	}
-	on := ledger().Device(t.Object.Namespace, t.Object.Name)
+	on := ledger.Device(t.Object.Namespace, t.Object.Name)
 	notes := []string{t.Note}
 	for _, h := range on.Holders() {
 		notes = append(notes, "held by "+h.Object.String())
@@ -81,8 +80,11 @@ func joined(trees []*health.Tree) *health.Tree {
 			whole.Phase = t.Phase
 		}
 		for _, child := range t.Children {
-			if !slices.ContainsFunc(whole.Children, func(c *health.Tree) bool { return c.Object == child.Object }) {
+			at := slices.IndexFunc(whole.Children, func(c *health.Tree) bool { return c.Object == child.Object })
+			if at < 0 {
 				whole.Children = append(whole.Children, child)
+			} else {
+				whole.Children[at] = joined([]*health.Tree{whole.Children[at], child})
 			}
 		}
 	}

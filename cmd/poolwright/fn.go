@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -59,7 +59,8 @@ func newFn(s program) *cobra.Command {
 }
 
 func runFunction(s program) error {
-	data, err := io.ReadAll(s.in)
+	collectLate()
+	data, err := folder.ReadInput(s.in)
 	if err != nil {
 		return fmt.Errorf("the ResourceList cannot be read: %w", err)
 	}
@@ -73,7 +74,7 @@ func runFunction(s program) error {
 	for _, m := range more {
 		terminal.Println(s.err, folded(m, "the results have all")) // kustomize takes no -v for it
 	}
-	if _, err := s.out.Write(rl.Append(nil, fs)); err != nil {
+	if err := rl.Write(s.out, fs); err != nil {
 		return err
 	}
 	return failure(fs)

@@ -316,7 +316,7 @@ func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 		had := objectsIn(c.Name)
 		now := ""
 		switch {
-		case had == 0:
+		case had == 0, k != nil && t.passing(k):
 			continue
 		case k == nil:
 			now = "and is removed, for " + f.source() + " does not have the kind; they"
@@ -333,6 +333,12 @@ func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 		})
 	}
 	return notes
+}
+
+// passing reports whether objects of a kind go by themselves, as events do.
+func (t taken) passing(k *snapshot.Kind) bool {
+	kind, _ := t.kinds.Find(krm.GroupKind{Group: k.Group, Kind: k.Kind})
+	return kind.Tells == system.TellsEvents
 }
 
 func objectsIn(path string) int {

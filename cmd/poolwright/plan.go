@@ -150,6 +150,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 	if err != nil {
 		return err
 	}
+	collectLate()
 	l, err := load(s, dir, "")
 	if err != nil {
 		return err

@@ -102,6 +102,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		in.report(finding.Error, "config", "", "%v", err)
 	}
 	in.lock = readLock(spec.Before, in.live.cluster, facts)
+	in.lock.forgetGivenUp(in)
 	in.consent = consent{n, spec.Consent, in.lock.cluster != nil || len(in.lock.objects) > 0}
 	if in.failed() || in.lock.cluster != nil {
 		return c

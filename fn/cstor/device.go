@@ -33,13 +33,16 @@ func (l *localDisks) place(m *member) {
 	spares := named(s.data, l.lock.reserved(m.name, spare))
 	rest := s
 	rest.remove(spares)
+	var chosen picked
 	lack := ""
 	if m.before == nil {
-		_, lack = l.pick(m.name, rest)
+		chosen, lack = l.pick(m.name, rest)
 	}
-	if lack == "" {
+	switch {
+	case lack == "":
 		s = rest
-	} else {
+	case len(spares) > 0:
+		chosen, lack = l.pick(m.name, s)
 		spares = nil // a pool that is not built yet needs them more
 	}
 	if m.before != nil {
@@ -49,7 +52,7 @@ func (l *localDisks) place(m *member) {
 		checkCacheUnchanged(l.input, m)
 		l.growPool(m, &s)
 	} else {
-		l.newPool(m, &s)
+		l.newPool(m, &s, chosen, lack)
 	}
 	if !m.waiting {
 		l.placeSpares(m, &s, spares)
@@ -63,9 +66,9 @@ func (l *localDisks) place(m *member) {
 	}
 }
 
-// newPool chooses the disks of a pool.
-func (l *localDisks) newPool(m *member, s *supply) {
-	p, reason := l.pick(m.name, *s)
+// newPool takes the disks that were chosen for a pool, unless there is a reason why the
+// node cannot supply them.
+func (l *localDisks) newPool(m *member, s *supply, p picked, reason string) {
 	if m.node == nil {
 		reason = "it is missing from the inventory"
 	}
@@ -133,7 +136,7 @@ func (l *localDisks) takeAll(node string, r role, devices []*inventory.BlockDevi
 	names := make([]string, len(devices))
 	for i, d := range devices {
 		names[i] = d.Name
-		l.take(l.disk(d.Name))
+		l.take(l.ledger.Of(d))
 		if slices.Contains(l.lock.reserved(node, r), d.Name) {
 			l.choose(l.deviceRef(d.Name), node, r, place.Kept, "it was reserved earlier: "+describe(d))
 			continue
@@ -153,7 +156,7 @@ func (l *localDisks) refuse(node string, s supply) {
 
 // passOver says of the devices that nothing was decided about why not.
 func (l *localDisks) passOver() {
-	decided := map[string]bool{}
+	decided := make(map[string]bool, len(l.choices))
 	for i := range l.choices {
 		if subject := &l.choices[i].Subject; subject.Kind == blockDeviceKind && subject.Namespace == l.namespace {
 			decided[subject.Name] = true
@@ -200,6 +203,9 @@ func (i idleNodes) judge(d *inventory.BlockDevice, node *inventory.Node) (place.
 }
 
 func without(devices, taken []*inventory.BlockDevice) []*inventory.BlockDevice {
+	if len(taken) == 0 {
+		return devices
+	}
 	return slices.DeleteFunc(slices.Clone(devices), func(d *inventory.BlockDevice) bool { return slices.Contains(taken, d) })
 }
 

@@ -134,12 +134,23 @@ func (in *input) holdsData(o *krm.Object) bool {
 	return in.lock.objects[in.lock.attachmentID(in.namespace, o.Name, nodeOfVolume(o))] != nil
 }
 
+// goes reports whether a disk of a node that is let go is in a pool that still lives there.
+func (in *input) goes(node, disk string) bool {
+	p, i := in.live.pools[in.hostOf(node)], in.live.instances[in.hostOf(node)]
+	return p != nil && slices.Contains(p.Disks(), disk) || i != nil && slices.Contains(i.Pool.Disks(), disk)
+}
+
+// hostOf is the hostname label of a node of the lock, or "".
+func (in *input) hostOf(node string) string {
+	if p := in.lock.pool(node); p != nil {
+		return p.Hostname
+	}
+	return in.lock.sets[node].hostname
+}
+
 // lingers reports whether the pool of a node that is let go may still use its volumes.
 func (in *input) lingers(node string) bool {
-	host := in.lock.sets[node].hostname
-	if p := in.lock.pool(node); p != nil {
-		host = p.Hostname
-	}
+	host := in.hostOf(node)
 	if host == "" {
 		return false
 	}

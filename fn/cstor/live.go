@@ -111,6 +111,17 @@ func (l *livePools) pool(hostname string) *pool.Pool {
 	return i.Pool
 }
 
+// lost lists the instances whose pools the live CStorPoolCluster does not have, and that
+// nobody deletes.
+func (l *livePools) lost() []*pool.Instance {
+	if l.cluster == nil {
+		return nil // then they show pools by themselves
+	}
+	return slices.DeleteFunc(slices.Clone(l.all), func(i *pool.Instance) bool {
+		return l.pools[i.Hostname] != nil || i.Hostname == "" || i.Object.Deleting()
+	})
+}
+
 // hosts lists the hosts on which pools live, sorted, also those that only claims show.
 func (l *livePools) hosts() []string {
 	hosts := slices.Collect(maps.Keys(l.pools))

@@ -170,6 +170,11 @@ func (l *lock) removePool(p *nodePool) {
 	l.pools = slices.DeleteFunc(l.pools, func(o *nodePool) bool { return o == p })
 	delete(l.poolOf, p.node)
 	l.unpool(p.Disks())
+	for _, other := range l.pools { // a person may have put a disk into two
+		for _, name := range other.Disks() {
+			l.pooled[name] = true
+		}
+	}
 }
 
 // unpool notes that disks are in no pool any more.
@@ -184,6 +189,21 @@ func (l *lock) unreserve(node string, disks []string) {
 	for _, name := range disks {
 		for r, reserved := range l.sets[node].devices {
 			l.sets[node].devices[r] = slices.DeleteFunc(reserved, func(other string) bool { return other == name })
+		}
+	}
+}
+
+// forgetGivenUp takes out of the storage sets of planned pools what is not held for the
+// spec any more: this render has found that it is not wanted.
+func (l *lock) forgetGivenUp(in *input) {
+	for node, set := range l.sets {
+		if l.pool(node) != nil {
+			continue
+		}
+		for _, names := range set.devices {
+			l.unreserve(node, slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				return slices.ContainsFunc(in.disk(name).Holders(), func(h disk.Holder) bool { return h.Owner == in.owner && h.Source == disk.Lock })
+			}))
 		}
 	}
 }

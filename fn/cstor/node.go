@@ -51,6 +51,7 @@ func (c *nodeChoice) keep() {
 	if c.failed() {
 		return
 	}
+	c.holdLingering()
 	candidates, refused := c.allowedNodes(terms, dropped)
 	minimum, maximum := c.poolCounts(len(candidates))
 	if minimum == 0 {
@@ -73,85 +74,69 @@ func (c *nodeChoice) keep() {
 // go, which are not chosen again in the same run.
 func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) {
 	dropped = map[string]bool{}
-	c.allMissing = c.everyMissing()
-	if c.failed() {
+	missing := slices.DeleteFunc(slices.Clone(c.lock.nodes), c.isPresent)
+	for _, name := range c.lock.nodes {
+		if c.isPresent(name) {
+			c.keepNode(name, terms, dropped)
+		}
+	}
+	if c.allMissing = c.everyMissing(missing); c.failed() {
 		return dropped
 	}
-	for _, name := range c.lock.nodes {
-		m := c.newMember(name)
-		switch {
-		case m.node == nil && c.renamed(name) != nil && c.planOnly(m):
-			c.drop(m, dropped, "it is called "+c.renamed(name).Name+" now, and nothing is on it yet")
-			continue
-		case m.node == nil && c.renamed(name) != nil && !c.consent.allows(name):
-			// Volumes are attached to the name: those of a pool that is there stay.
-			now := c.renamed(name)
-			c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
-			c.warnOfName(m, now)
-		case m.node == nil:
-			// Consent for the whole cluster is not meant for one node that a snapshot lacks.
-			consent := c.consent.allowsSet(name) || c.allMissing && (c.consent.allows(name) || c.planOnly(m))
-			if c.letGo(m, dropped, consent, "it is missing from the inventory, and its removal is allowed") {
-				continue
-			}
-			if !consent {
-				c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
-			}
-		case !selector.MatchesAny(terms, m.node.Object):
-			consent := c.consent.allows(name) || c.planOnly(m)
-			if c.letGo(m, dropped, consent, "it is no longer selected") {
-				continue
-			}
-			if !consent {
-				c.hold(m, selectorField, "is no longer selected, but "+m.holding())
-			}
-			c.refresh(m)
-		case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
-			c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
-			continue
-		default:
-			why := "it is in the plan"
-			if c.lock.adopted && m.before != nil {
-				why = "its pool lives"
-			}
-			if from := c.lock.cameFrom[m.name]; from != "" {
-				why = "its pool follows its disks from node " + from
-			}
-			c.choose(nodeRef(m.name), m.name, "", place.Kept, why)
-			c.refresh(m)
-		}
-		c.members = append(c.members, m)
+	for _, name := range missing {
+		c.keepNode(name, terms, dropped)
 	}
 	return dropped
 }
 
-// everyMissing reports whether no node of the cluster that holds anything is in the
-// snapshot, so that consent for the whole cluster is meant. That no node of it is there
-// at all is an error where anything would be lost without consent.
-func (c *nodeChoice) everyMissing() bool {
-	present := func(name string) bool { return c.facts.Node(name) != nil || c.renamed(name) != nil }
-	held := slices.DeleteFunc(slices.Clone(c.lock.nodes), func(name string) bool { return c.planOnly(c.newMember(name)) })
-	allowed := !slices.ContainsFunc(held, func(name string) bool { return !c.consent.allows(name) })
+// keepNode takes over a node of earlier runs, unless it goes.
+func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[string]bool) {
+	m := c.newMember(name)
 	switch {
-	case len(c.lock.nodes) == 0 || slices.ContainsFunc(held, present):
-		return false
-	case slices.ContainsFunc(c.lock.nodes, present):
-		return len(held) > 0 && allowed // others were chosen in their place, in an earlier run
-	}
-	names := finding.Names(c.lock.nodes)
-	switch {
-	case len(held) == 0:
-		c.report(finding.Warning, "all-nodes-missing", "",
-			"every node of the plan (%s) is missing from the inventory; nothing is rendered or lives on them, so that others are chosen", names)
-	case allowed:
-		c.report(finding.Warning, "all-nodes-missing", "",
-			"every node of the cluster (%s) is missing from the inventory, and the removal of their pools is allowed", names)
+	case m.node != nil && m.before == nil && c.stillOn(m.hostname) != "":
+		c.drop(m, dropped, c.stillOn(m.hostname))
+		return
+	case m.node == nil && c.renamed(name) != nil && c.planOnly(m):
+		c.drop(m, dropped, "it is called "+c.renamed(name).Name+" now, and nothing is on it yet")
+		return
+	case m.node == nil && c.renamed(name) != nil && !c.consent.allows(name):
+		// Volumes are attached to the name: those of a pool that is there stay.
+		now := c.renamed(name)
+		c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
+		c.warnOfName(m, now)
+	case m.node == nil:
+		// Consent for the whole cluster is not meant for one node that a snapshot lacks.
+		consent := c.consent.allowsSet(name) || c.allMissing && (c.consent.allows(name) || c.planOnly(m))
+		if c.letGo(m, dropped, consent, "it is missing from the inventory, and its removal is allowed") {
+			return
+		}
+		if !consent {
+			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
+		}
+	case !selector.MatchesAny(terms, m.node.Object):
+		consent := c.consent.allows(name) || c.planOnly(m)
+		if c.letGo(m, dropped, consent, "it is no longer selected") {
+			return
+		}
+		if !consent {
+			c.hold(m, selectorField, "is no longer selected, but "+m.holding())
+		}
+		c.refresh(m)
+	case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
+		c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
+		return
 	default:
-		c.report(finding.Error, "all-nodes-missing", "",
-			"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the config with %s",
-			names, c.consent.wholeAnnotation())
+		why := "it is in the plan"
+		if c.lock.adopted && m.before != nil {
+			why = "its pool lives"
+		}
+		if from := c.lock.cameFrom[m.name]; from != "" {
+			why = "its pool follows its disks from node " + from
+		}
+		c.choose(nodeRef(m.name), m.name, "", place.Kept, why)
+		c.refresh(m)
 	}
-	return true
+	c.members = append(c.members, m)
 }
 
 // letGo drops a node whose removal is allowed, and reports whether it has. A pool that
@@ -268,7 +253,23 @@ func (c *nodeChoice) drop(m *member, dropped map[string]bool, why string) {
 	}
 }
 
-// free gives up the disks of a node that goes.
+// holdLingering keeps the disks of pools that went in an earlier run, and still live.
+func (c *nodeChoice) holdLingering() {
+	for node, set := range c.lock.sets {
+		if c.lock.known[node] {
+			continue
+		}
+		for _, names := range set.devices {
+			for _, name := range names {
+				if c.goes(node, name) {
+					c.lock.pooled[name] = true
+				}
+			}
+		}
+	}
+}
+
+// free gives up the disks of a node that goes, but for those of a pool that still lives.
 func (c *nodeChoice) free(m *member) {
 	var names []string
 	for _, r := range []role{data, cache, spare} {
@@ -276,7 +277,8 @@ func (c *nodeChoice) free(m *member) {
 	}
 	if m.before != nil {
 		names = append(names, m.before.Disks()...)
-		c.lock.unpool(m.before.Disks())
 	}
-	c.giveUp(m.name, slices.Clone(names))
+	names = slices.DeleteFunc(names, func(name string) bool { return c.goes(m.name, name) })
+	c.lock.unpool(names)
+	c.giveUp(m.name, names)
 }

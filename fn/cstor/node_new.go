@@ -62,7 +62,8 @@ func (c *nodeChoice) limitNodes(maximum int) {
 	if surplus <= 0 {
 		return
 	}
-	// Those that may go come first; a missing node is not known to be new.
+	// Those that may go come first, of them those that are missing; a missing node is not
+	// known to be new.
 	rank := make(map[*member]int, len(c.members))
 	for _, m := range c.members {
 		switch {
@@ -73,10 +74,16 @@ func (c *nodeChoice) limitNodes(maximum int) {
 			rank[m] = 2
 		}
 	}
+	present := func(m *member) int {
+		if c.isPresent(m.name) {
+			return 1
+		}
+		return 0
+	}
 	newest := slices.Clone(c.members)
 	slices.SortStableFunc(newest, func(a, b *member) int {
 		if rank[a] != rank[b] || a.node == nil || b.node == nil {
-			return cmp.Or(rank[a]-rank[b], cmp.Compare(a.name, b.name))
+			return cmp.Or(rank[a]-rank[b], present(a)-present(b), cmp.Compare(a.name, b.name))
 		}
 		return -place.Oldest(a.node, b.node)
 	})
@@ -95,6 +102,9 @@ func (c *nodeChoice) limitNodes(maximum int) {
 		c.letGo(m, gone, true, "it "+why)
 	}
 	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
+	if len(gone) > 0 {
+		c.checkSomePresent()
+	}
 }
 
 // isNewest reports whether a member is one of so many newest ones.
@@ -156,14 +166,21 @@ func (c *nodeChoice) refuseHost(n *inventory.Node, member string) string {
 	if i := slices.IndexFunc(c.lock.nodes, func(node string) bool { return node != n.Name && c.lock.volumesOf(node) == n.Name }); i >= 0 {
 		return "the claims of the pool that went from it to node " + c.lock.nodes[i] + " are called by its name"
 	}
-	switch p, i := c.lock.host(n.Hostname), c.live.instances[n.Hostname]; {
+	switch p := c.lock.host(n.Hostname); {
 	case p != nil:
 		return "the pool of node " + p.node + " is on its host"
 	case member != "":
 		return "node " + member + " of the plan has its host"
+	}
+	return c.stillOn(n.Hostname)
+}
+
+// stillOn says what of a pool that goes is still on a host, "" for nothing.
+func (c *nodeChoice) stillOn(hostname string) string {
+	switch i := c.live.instances[hostname]; {
 	case i != nil:
 		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
-	case c.live.pools[n.Hostname] != nil:
+	case c.live.pools[hostname] != nil:
 		return "a pool of the cluster that goes is still on it"
 	}
 	return ""

@@ -56,7 +56,7 @@ func (st *stock) offer(hostname string, node *inventory.Node) supply {
 		if st.lock.pooled[d.Name] && d.Namespace == st.namespace {
 			continue
 		}
-		verdict := st.ledger.Verdict(st.ledger.Device(d.Namespace, d.Name), wanted)
+		verdict := st.ledger.Verdict(st.ledger.Of(d), wanted)
 		reason := verdict.Reason()
 		if reason != "" && verdict.Of(disk.WrongNode, disk.PersistentVolume) == reason {
 			s.refused = append(s.refused, refusal{d, reason})
@@ -152,7 +152,7 @@ func (st *stock) pickCache(s supply, p *picked) (lack string) {
 	case len(p.cache) == w.Count:
 		return ""
 	}
-	p.cache = place.Groups(without(s.fast, p.data), w.Count/w.groupSize(), w.groupSize())
+	p.cache = place.Groups(without(s.fast, p.data), w.Count/w.groupSize(), w.groupSize(), st.order)
 	if p.cache == nil {
 		lack = fmt.Sprintf("it has %s for the write cache, wanted %d", finding.Count(len(without(s.fast, p.data)), "usable disk"), w.Count)
 		if w.Auto {
@@ -162,11 +162,16 @@ func (st *stock) pickCache(s supply, p *picked) (lack string) {
 	return lack
 }
 
+// order compares devices by size and then by the identity of the disks that they are.
+func (st *stock) order(a, b *inventory.BlockDevice) int {
+	return disk.Rank(st.ledger.Of(a), st.ledger.Of(b))
+}
+
 // pickData leaves the disks that the write cache could take, as long as the
 // others suffice.
 func (st *stock) pickData(s supply, groups, size int) []*inventory.BlockDevice {
-	if devices := place.Groups(without(s.data, s.fast), groups, size); devices != nil {
+	if devices := place.Groups(without(s.data, s.fast), groups, size, st.order); devices != nil {
 		return devices
 	}
-	return place.Groups(s.data, groups, size)
+	return place.Groups(s.data, groups, size, st.order)
 }

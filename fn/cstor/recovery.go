@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -19,6 +20,11 @@ type recovery struct {
 func (r *recovery) run() {
 	r.dropUnapplied()
 	r.restorePools()
+	for _, i := range r.live.lost() {
+		if r.lock.host(i.Hostname) == nil {
+			r.restoreInstance(i)
+		}
+	}
 	r.restoreClaims()
 }
 
@@ -43,8 +49,42 @@ func (r *recovery) restorePools() {
 			r.checkStripe(known, p)
 			r.restoreGroups(known, p)
 			r.checkAdded(known, p)
+			r.checkInstance(known, p)
 		}
 	}
+}
+
+// restoreInstance takes back a pool that the live CStorPoolCluster has lost as well, and
+// whose instance lives on. Where that cannot be, nothing is lost by rendering without it.
+func (r *recovery) restoreInstance(i *pool.Instance) {
+	node := r.lock.nodeOn(i.Hostname, r.facts)
+	if r.allowed(node, i.Hostname) {
+		return
+	}
+	if why := r.keptOut(node, i.Pool); why != "" {
+		r.report(finding.Warning, "instance-lost", "",
+			"CStorPoolInstance %s lives on node %s, and both the rendered and the live CStorPoolCluster have lost its pool, which cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", i.Name, node, why, r.consent.annotation(node))
+		return
+	}
+	r.takeBack(node, i.Pool)
+	r.report(finding.Warning, "pool-taken-back", "",
+		"the pool that lives on node %s (CStorPoolInstance %s) is taken back: both the rendered and the live CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, i.Name, r.consent.annotation(node))
+}
+
+// checkInstance refuses a pool that an instance shows with disks of which it can never
+// become what is rendered. The instance may be behind: groups may come and a disk of each
+// may be replaced.
+func (r *recovery) checkInstance(known *nodePool, p *pool.Pool) {
+	if r.live.pools[known.Hostname] != nil || len(p.Disks()) == 0 {
+		return // the edit is reviewed
+	}
+	step := admission.NewStep(&pool.Cluster{Pools: []*pool.Pool{p}}, &pool.Cluster{Pools: []*pool.Pool{known.Pool}})
+	if len(step.Reshaped) == 0 {
+		return
+	}
+	r.report(finding.Error, "pool-differs", "",
+		"the pool on node %s lives with block devices %s, as its CStorPoolInstance shows, and is rendered with %s, which it cannot become (%s); restore it in rendered/ from Git, or take the inventory anew",
+		known.node, finding.Names(p.Disks()), finding.Names(known.Disks()), step.Reshaped[0].Text)
 }
 
 // dropUnapplied gives up pools that are rendered, are known not to live, and have disks
@@ -108,19 +148,11 @@ func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Ver
 // is not known of it.
 func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
-	renamed := r.facts.Node(host) == nil // consent may have the name that it had, by default the label
-	switch {
-	case node == "" || r.consent.allows(node) || renamed && r.consent.allows(host):
-		return
-	case why != "" && len(p.Data.Disks()) < r.cfg.Spec.DiskConfig.GroupSize:
-		r.report(finding.Warning, "claims-left", "",
-			"block devices on node %s are claimed for the cluster, too few for a pool: %s; if a pool lives there, restore it in rendered/ from Git", node, finding.Names(p.Data.Disks()))
-		return
+	lost := func(name string) bool { return !r.lock.pooled[name] }
+	if r.allowed(node, host) || !slices.ContainsFunc(p.Disks(), lost) {
+		return // or it is that of another host, which has changed its label
 	}
 	if why == "" {
-		if len(p.Disks()) == 0 || !slices.ContainsFunc(p.Disks(), func(name string) bool { return !r.lock.pooled[name] }) {
-			return // it is that of another host, which has changed its label
-		}
 		why = r.keptOut(node, p)
 	}
 	if why != "" {
@@ -128,12 +160,23 @@ func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
 		return
 	}
+	r.takeBack(node, p)
+	r.report(finding.Warning, "pool-taken-back", "",
+		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
+}
+
+// allowed reports whether consent covers the pool of a node, or there is none.
+func (r *recovery) allowed(node, host string) bool {
+	renamed := r.facts.Node(host) == nil // consent may have the name that it had, by default the label
+	return node == "" || r.consent.allows(node) || renamed && r.consent.allows(host)
+}
+
+// takeBack makes a live pool that of a node again.
+func (r *recovery) takeBack(node string, p *pool.Pool) {
 	r.back[node] = "a pool lives on node " + node + " that the rendered CStorPoolCluster has lost"
 	r.lock.addNode(node)
 	r.lock.reasons[node] = reasonAdopted
 	r.lock.addPool(&nodePool{node, p})
-	r.report(finding.Warning, "pool-taken-back", "",
-		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
 }
 
 // keptOut says why a live pool cannot be taken back for a node, or "" if it can: it must

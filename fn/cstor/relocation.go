@@ -2,9 +2,9 @@ package cstor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
-	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -60,7 +60,7 @@ func (r *relocation) catchUp() {
 	}
 	for _, d := range r.displaced() {
 		live := r.live.pools[d.to]
-		if d.to == "" || live == nil || !sharesDisks(live, d.Pool) || r.host(d.to) == nil || r.occupied(d) != "" {
+		if r.lock.pool(d.node) != d.nodePool || d.to == "" || live == nil || !live.Shares(d.Pool) || r.host(d.to) == nil || r.occupied(d) != "" {
 			continue
 		}
 		r.report(finding.Warning, "pool-elsewhere", "",
@@ -74,6 +74,7 @@ func (r *relocation) catchUp() {
 func (r *relocation) follow() {
 	all := r.displaced()
 	for _, d := range all {
+		r.allowed.allows(d.node) // it has a meaning, whatever else is in the way
 		d.stays = r.obstacle(d)
 	}
 	for _, d := range all {
@@ -108,7 +109,7 @@ func (r *relocation) hold(d *displaced) {
 			"all disks of the pool on node %s are on host %s now (%s), and it does not follow them: %s", d.node, d.to, finding.Names(d.Disks()), d.stays)
 		return
 	}
-	for _, host := range sortedKeys(d.away) {
+	for _, host := range slices.Sorted(maps.Keys(d.away)) {
 		names := d.away[host]
 		if len(names) == 1 {
 			r.report(finding.Warning, "device-moved", "", "block device %s of node %s is on host %q now; it keeps its place, put the disk back", names[0], d.node, host)
@@ -128,15 +129,15 @@ func (r *relocation) move(d *displaced) {
 		}
 		r.giveUp(to.Name, reserved)
 	}
-	where, why := "node "+to.Name, "host "+d.Hostname+" is gone"
+	where, why := "node "+to.Name, "its old node is gone"
 	if to.Name == from {
-		where = fmt.Sprintf("host %q, which is the hostname label of the node now", d.to)
+		where, why = "host "+d.to, "that is the hostname label of the node now"
 	}
 	if r.stillThere(d) != nil {
 		why = "the spec allows it"
 	}
 	r.report(finding.Warning, "pool-moves", "",
-		"the pool on node %s moves to %s: all of its disks (%s) are there now, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
+		"the pool on node %s moves to %s: all of its disks (%s) are there, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
 	r.place(d.nodePool, to)
 }
 
@@ -173,7 +174,7 @@ func (r *relocation) contradicted(d *displaced) string {
 		return "the live CStorPoolCluster does not have it on host " + d.Hostname + " with the same disks; apply what is rendered, or restore rendered/ from Git, so that both are the same"
 	}
 	for _, i := range r.live.all {
-		if sharesDisks(i.Pool, d.Pool) && i.Hostname != d.Hostname && i.Hostname != d.to {
+		if i.Pool.Shares(d.Pool) && i.Hostname != d.Hostname && i.Hostname != d.to {
 			return fmt.Sprintf("CStorPoolInstance %s has its disks on host %s; look at what runs there", i.Name, i.Hostname)
 		}
 	}
@@ -193,9 +194,9 @@ func (r *relocation) occupied(d *displaced) string {
 		return fmt.Sprintf("the pool on node %s has that host, and its disks are on host %s: the cStor webhook refuses it when pools exchange their hosts; exchange the disks again", other.node, d.Hostname)
 	case other != nil:
 		return fmt.Sprintf("the pool on node %s has that host, and a node has one pool of a cluster; put the disks of the pool on node %s elsewhere", other.node, d.node)
-	case r.live.pools[d.to] != nil && !sharesDisks(r.live.pools[d.to], d.Pool):
+	case r.live.pools[d.to] != nil && !r.live.pools[d.to].Shares(d.Pool):
 		return "another pool of the live CStorPoolCluster has that host; wait until it is gone, and take the inventory anew"
-	case instance != nil && !sharesDisks(instance.Pool, d.Pool):
+	case instance != nil && !instance.Pool.Shares(d.Pool):
 		return "CStorPoolInstance " + instance.Name + " has that host; wait until it is gone, and take the inventory anew"
 	case to.Name != d.node && slices.ContainsFunc(r.lock.volumes[to.Name], r.holdsData):
 		return "node " + to.Name + " has bound claims for a pool of its own; put the disks elsewhere"
@@ -209,10 +210,4 @@ func (r *relocation) disksOn(p *nodePool, host string) bool {
 		device := r.facts.Device(r.namespace, name)
 		return device == nil || device.Hostname != host
 	})
-}
-
-// sharesDisks reports whether two pools have a disk in common.
-func sharesDisks(a, b *pool.Pool) bool {
-	disks := b.Disks()
-	return slices.ContainsFunc(a.Disks(), func(name string) bool { return slices.Contains(disks, name) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -20,8 +21,9 @@ type removal struct {
 	lingering map[string]bool // nodes that were let go, with volumes that must stay a while
 }
 
-// linger keeps the volumes of nodes that were let go, as they were rendered, while their
-// pools still live: a pool that loses its disks cannot be taken down.
+// linger keeps the storage sets and the volumes of nodes that were let go, as they were
+// rendered, while their pools still live: the disks are known by them, and a pool that
+// loses its disks cannot be taken down.
 func (r *removal) linger(objects *manifests) {
 	member := map[string]bool{}
 	for _, m := range r.members {
@@ -29,6 +31,9 @@ func (r *removal) linger(objects *manifests) {
 	}
 	r.lingering = map[string]bool{}
 	for node := range r.lock.volumes {
+		r.lingering[node] = !member[node] && r.lingers(node)
+	}
+	for node := range r.lock.sets {
 		r.lingering[node] = !member[node] && r.lingers(node)
 	}
 	files := map[string]gitops.Object{
@@ -41,16 +46,43 @@ func (r *removal) linger(objects *manifests) {
 	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
 		object := r.lock.objects[id]
 		node := cmp.Or(nodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
-		if f, found := files[object.Kind]; found && r.lingering[node] {
-			f.Object = object
-			objects.add(f)
+		f, found := files[object.Kind]
+		if !found || !r.lingering[node] {
+			continue
+		}
+		if f.Object = object; object.Kind == storageSetKind {
+			f.Object = r.lingeringSet(node, object)
+		} else {
 			kept = append(kept, node)
+		}
+		if f.Object != nil {
+			objects.add(f)
 		}
 	}
 	for _, node := range slices.Compact(slices.Sorted(slices.Values(kept))) {
 		r.report(finding.Warning, "volumes-wait", "",
 			"the claims and attachments of node %s are let go once its pool and CStorPoolInstance are gone from the live cluster; refresh the inventory then, and render again", node)
 	}
+}
+
+// lingeringSet is a storage set with the disks of a pool that still lives, or nil if it has
+// none. Cloud disks are not listed in it.
+func (r *removal) lingeringSet(node string, set *krm.Object) *krm.Object {
+	spec := set.Node.Get("spec")
+	devices := spec.Get("blockDevices")
+	if devices == nil {
+		return set
+	}
+	left := slices.DeleteFunc(slices.Clone(devices.Items()), func(device d.Node) bool { return !r.goes(node, device.Str("name")) })
+	if len(left) == 0 {
+		return nil
+	}
+	if len(left) == len(devices.Items()) {
+		return set
+	}
+	now := d.Object(slices.Clone(spec.Fields())...)
+	now.Set("blockDevices", d.List(left...))
+	return krm.Make(daoVersion, storageSetKind, r.namespace, set.Name, d.F("spec", now))
 }
 
 // surplus lets go what is in no pool: what was claimed and never became a

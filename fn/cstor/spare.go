@@ -5,7 +5,6 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
@@ -63,8 +62,8 @@ func (l *localDisks) mayBeBack(m *member) bool {
 }
 
 // largest is the capacity of the largest disk, in bytes, and the types of all.
-func (l *localDisks) largest(groups pool.Groups) (largest int64, types map[string]bool) {
-	types = map[string]bool{}
+func (l *localDisks) largest(groups pool.Groups) (largest int64, types map[inventory.Type]bool) {
+	types = map[inventory.Type]bool{}
 	for _, name := range groups.Disks() {
 		if d := l.facts.Device(l.namespace, name); d != nil {
 			largest = max(largest, d.Capacity)
@@ -92,6 +91,10 @@ func (l *localDisks) sortSpares(m *member, usable []*inventory.BlockDevice, larg
 // placeSpares reserves disks that can replace any data disk of the pool.
 func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.BlockDevice) {
 	count := l.cfg.Spec.PoolConfig.Spare
+	if count == 0 {
+		m.spare = nil
+		return
+	}
 	largest, types := l.largest(m.data)
 	m.spare, _ = l.sortSpares(m, reserved, largest)
 	keepDevices(l.input, m.name, spare, m.spare)
@@ -99,7 +102,7 @@ func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.Blo
 	slices.SortStableFunc(fitting, func(a, b *inventory.BlockDevice) int {
 		switch {
 		case types[a.Type()] == types[b.Type()]:
-			return place.Smallest(a, b)
+			return l.order(a, b)
 		case types[a.Type()]:
 			return -1
 		}

@@ -178,7 +178,7 @@ func (s *standing) checkPools() {
 // nil.
 func (s *standing) movingFrom(p *pool.Pool) *pool.Instance {
 	i := slices.IndexFunc(s.instances, func(i *pool.Instance) bool {
-		return i.Hostname != p.Hostname && sharesDisks(i.Pool, p)
+		return i.Hostname != p.Hostname && i.Pool.Shares(p)
 	})
 	if i < 0 {
 		return nil
@@ -188,7 +188,7 @@ func (s *standing) movingFrom(p *pool.Pool) *pool.Instance {
 
 // isKept reports whether an instance is of a pool that is rendered, on whichever host.
 func (s *standing) isKept(i *pool.Instance) bool {
-	return slices.ContainsFunc(s.before.pools, func(p *nodePool) bool { return sharesDisks(i.Pool, p.Pool) })
+	return slices.ContainsFunc(s.before.pools, func(p *nodePool) bool { return i.Pool.Shares(p.Pool) })
 }
 
 // unfinished compares the disks of an instance with those that the live CStorPoolCluster

@@ -22,7 +22,7 @@ func stillLive(in *input, members []*member) []string {
 	var names []string
 	for _, host := range slices.Sorted(maps.Keys(in.live.pools)) {
 		p := in.live.pools[host]
-		moves := slices.ContainsFunc(left.Pools, func(kept *pool.Pool) bool { return sharesDisks(kept, p) })
+		moves := slices.ContainsFunc(left.Pools, func(kept *pool.Pool) bool { return kept.Shares(p) })
 		if !wanted[host] && !moves {
 			names, left.Pools = append(names, "the pool on "+host), append(left.Pools, p)
 		}

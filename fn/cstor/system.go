@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -40,6 +41,9 @@ func (System) Declare() system.Declaration {
 // release is how something goes that no pool needs.
 const release = "if it is in no pool, annotate the config with " + krm.AnnotationAllowRemoval + " naming its storage set"
 
+// keepVersion is which version of the operators an object is of.
+const keepVersion = "versionDetails{desired status{current}}"
+
 // deviceKinds are those of the node disk manager.
 func deviceKinds() []system.Kind {
 	return []system.Kind{
@@ -63,7 +67,7 @@ func poolKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Version: "v1", Role: system.RoleRendered, Stateful: true, Release: release,
 			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, Health: true,
-			Keep: "spec status{desiredInstances healthyInstances provisionedInstances}", Annotations: []string{pool.AnnotationAllowedTags},
+			Keep: "spec status{desiredInstances healthyInstances provisionedInstances} " + keepVersion, Annotations: []string{pool.AnnotationAllowedTags},
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,
@@ -74,17 +78,17 @@ func poolKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeConfigKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumeconfigs", Names: []string{"cvc"}, Health: true,
-			Keep: "spec publish{nodeId} status{phase}",
+			Keep: "spec publish{nodeId} status{phase poolInfo} " + keepVersion, Owners: true, Annotations: volume.ConfigAnnotations(),
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumes", Names: []string{"cv"}, Health: true,
-			Keep: "spec{capacity replicationFactor consistencyFactor desiredReplicationFactor} status{phase capacity}",
+			Keep: "spec{capacity replicationFactor consistencyFactor desiredReplicationFactor} status{phase capacity}", Owners: true,
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumereplicas", Names: []string{"cvr"}, Health: true,
-			Keep: "status{phase}", Annotations: []string{pool.AnnotationReplicaHost},
+			Keep: "status{phase}", Owners: true, Annotations: []string{pool.AnnotationReplicaHost},
 		},
 	}
 }

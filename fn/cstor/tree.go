@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -85,7 +86,7 @@ func (f *forest) addPlanned(c *pool.Cluster) {
 // Tree implements system.Mapper. Downwards it goes from the class over claim, volume,
 // replicas and pools to the disks. From a disk, a pool or a node it goes the other
 // way, too: to every volume that would be hit if it failed.
-func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
+func (System) Tree(facts *inventory.Facts, _ *disk.Ledger, root krm.ID) []*health.Tree {
 	f := newForest(facts)
 	o := facts.Object(root)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -58,16 +59,26 @@ func readConfig(spec *system.Spec) (config, error) {
 	if err := json.Unmarshal(spec.Completed, &c); err != nil {
 		return c, fmt.Errorf("completed spec: %w", err)
 	}
-	if len(c.Spec.Policy) > 0 {
+	if says(spec.Object.Node.Get("spec", "policy")) {
 		docs, err := document.Parse(&document.Source{Name: "spec.policy", Data: c.Spec.Policy})
 		if err != nil {
 			return c, fmt.Errorf("spec.policy: %w", err)
 		}
-		if len(docs) == 1 && len(docs[0].Node.Fields()) > 0 {
+		if len(docs) == 1 {
 			c.policy = &docs[0].Node
 		}
 	}
 	return c, nil
+}
+
+// says reports whether there is anything in a part of a spec but empty maps and lists.
+func says(n *document.Node) bool {
+	if n == nil {
+		return false
+	}
+	return n.Kind() == document.Scalar ||
+		slices.ContainsFunc(n.Fields(), func(f document.Field) bool { return says(&f.Value) }) ||
+		slices.ContainsFunc(n.Items(), func(item document.Node) bool { return says(&item) })
 }
 
 // pinned reports whether the pools of the volumes are chosen here.

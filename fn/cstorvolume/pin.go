@@ -2,6 +2,7 @@ package cstorvolume
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/class"
@@ -23,13 +24,12 @@ func (v *volumeClass) pin(before *class.Class, replicas int) bool {
 	}
 	usable := v.usable()
 	if len(usable) < replicas {
-		severity, rule := finding.Info, "awaiting-instances"
-		if before != nil {
-			severity = finding.Error // withheld, it would go
+		lacks := fmt.Sprintf("%s of cluster %s that are ONLINE and take writes, of which the facts have %d", finding.Count(replicas, pool.InstanceKind), v.cluster.Name, len(usable))
+		if before != nil { // withheld, the class would go
+			v.report(finding.Error, "instances-missing", "spec.placement", "needs %s, to choose the pools of a class that is there; take the inventory anew, or leave placement as it was", lacks)
+		} else {
+			v.report(finding.Info, "awaiting-instances", "spec.placement", "awaits %s, to choose the pools from; the class, its policy and its claims are withheld until then, since volumes would be placed at random", lacks)
 		}
-		v.report(severity, rule, "spec.placement",
-			"awaits %s of cluster %s that are ONLINE and take writes, of which the facts have %d, to choose the pools from; the class, its policy and its claims are withheld until then, since volumes would be placed at random",
-			finding.Count(replicas, pool.InstanceKind), v.cluster.Name, len(usable))
 		return false
 	}
 	for _, spot := range place.Spread(nil, usable, replicas, v.zoneOf, roomiest, roomiest) {

@@ -65,6 +65,17 @@ func (System) Declare() system.Declaration {
 				GroupKind: policyGroupKind(), Version: "v1", Role: system.RoleRendered, Static: true,
 				Plural: "cstorvolumepolicies", Names: []string{"cvp"}, Keep: "spec",
 			},
+			// What the operators make for a volume beside its own kinds, and the operator itself, for
+			// its version.
+			{
+				GroupKind: krm.GroupKind{Kind: "Service"}, Version: "v1", Plural: "services", Names: []string{"svc"},
+				Keep: "spec{ports{name port} selector}", Labelled: "openebs.io/target-service", Owners: true,
+			},
+			{
+				GroupKind: krm.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"}, Version: "v1", Plural: "poddisruptionbudgets", Names: []string{"pdb"},
+				Keep: "spec{maxUnavailable selector}", Labelled: inventory.LabelPoolCluster, Owners: true,
+			},
+			{GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Only: []string{"*-target", "cvc-operator"}, Owners: true},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
 			{GroupKind: snapshotsGroupKind(), Role: system.RoleRendered},
 			{GroupKind: krm.GroupKind{Kind: claimKind}, Role: system.RoleRendered, Stateful: true},
@@ -83,4 +94,4 @@ func (System) Holds(*krm.Object) []disk.Hold { return nil }
 
 // Tree implements system.Mapper. From the class over claims and volumes down to the disks
 // it is part of what hangs on a pool cluster, and the system of that shows it.
-func (System) Tree(*inventory.Facts, krm.ID) []*health.Tree { return nil }
+func (System) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }

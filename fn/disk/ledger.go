@@ -11,8 +11,9 @@ import (
 // Ledger is the account of all disks.
 type Ledger struct {
 	facts    *inventory.Facts
-	disks    []*Disk // as reported, BlockDevices first, by namespace and name
-	byDevice map[inventory.Key]*Disk
+	reports  []Disk                  // of the BlockDevices, in the order of the facts
+	disks    []*Disk                 // as reported, BlockDevices first, by namespace and name
+	missed   map[inventory.Key]*Disk // by the BlockDevices that nobody reports
 	byWWN    map[string]*class
 	bySerial map[string]*class
 	byLink   map[string]*class
@@ -26,15 +27,15 @@ type Ledger struct {
 func NewLedger(facts *inventory.Facts) *Ledger {
 	l := &Ledger{
 		facts:    facts,
-		byDevice: make(map[inventory.Key]*Disk, len(facts.Devices)),
-		byWWN:    map[string]*class{},
+		reports:  make([]Disk, len(facts.Devices)),
+		disks:    make([]*Disk, 0, len(facts.Devices)),
+		missed:   map[inventory.Key]*Disk{},
+		byWWN:    make(map[string]*class, len(facts.Devices)),
 		bySerial: make(map[string]*class, len(facts.Devices)),
-		byLink:   make(map[string]*class, len(facts.Devices)),
+		byLink:   make(map[string]*class, 2*len(facts.Devices)),
 	}
-	l.disks = make([]*Disk, 0, len(facts.Devices))
-	reports := make([]Disk, len(facts.Devices)) // one allocation for all
 	for i, device := range facts.Devices {
-		d := &reports[i]
+		d := &l.reports[i]
 		*d = Disk{Identity: identify(device), Device: device, name: inventory.Key{Namespace: device.Namespace, Name: device.Name}}
 		l.report(d)
 	}
@@ -60,9 +61,6 @@ func identify(d *inventory.BlockDevice) Identity {
 // report opens the account of a disk.
 func (l *Ledger) report(d *Disk) {
 	l.disks = append(l.disks, d)
-	if d.name.Name != "" {
-		l.byDevice[d.name] = d
-	}
 	d.class = &d.alone
 	d.alone.disks = l.disks[len(l.disks)-1 : len(l.disks) : len(l.disks)]
 	l.join(d, d.Identity)
@@ -149,10 +147,16 @@ func (l *Ledger) index(id Identity, c *class) {
 	}
 }
 
+// Of returns the disk that a BlockDevice of the facts is.
+func (l *Ledger) Of(device *inventory.BlockDevice) *Disk { return &l.reports[device.Index] }
+
 // Device returns the disk that a BlockDevice is; a missing one if nobody reports it.
 func (l *Ledger) Device(namespace, name string) *Disk {
+	if device := l.facts.Device(namespace, name); device != nil {
+		return l.Of(device)
+	}
 	key := inventory.Key{Namespace: namespace, Name: name}
-	if d := l.byDevice[key]; d != nil {
+	if d := l.missed[key]; d != nil {
 		return d
 	}
 	return l.miss(&Disk{name: key})
@@ -162,7 +166,7 @@ func (l *Ledger) Device(namespace, name string) *Disk {
 func (l *Ledger) miss(d *Disk) *Disk {
 	d.class, d.alone.disks = &d.alone, []*Disk{d}
 	if d.name.Name != "" {
-		l.byDevice[d.name] = d
+		l.missed[d.name] = d
 	}
 	return d
 }

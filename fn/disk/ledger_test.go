@@ -246,3 +246,23 @@ func TestTakeAndRelease(t *testing.T) {
 		t.Fatal("what lives was released")
 	}
 }
+
+// The smaller disk is first, and among equal ones the order of the most trusted name: a
+// serial number counts for less than a WWN.
+func TestRank(t *testing.T) {
+	device := func(name, size, serial, link string) string {
+		return "---\napiVersion: openebs.io/v1alpha1\nkind: BlockDevice\nmetadata: {name: " + name + ", namespace: openebs}\n" +
+			"spec:\n  path: /dev/" + name + "\n  capacity: {storage: " + size + "}\n  details: {deviceType: disk, serial: " + serial + "}\n" +
+			"  devlinks: [{kind: by-id, links: [" + link + "]}]\n"
+	}
+	l := ledger(t, device("d1", "100", "S1", "/dev/disk/by-id/wwn-0x52"), device("d2", "100", "S2", "/dev/disk/by-id/wwn-0x51"),
+		device("d3", "50", "", ""), device("d4", "100", "T1", "/dev/disk/by-id/ata-x"), device("d5", "100", "", "/dev/disk/by-id/ata-y"))
+	sorted := slices.SortedFunc(slices.Values(l.Disks()), disk.Rank)
+	got := ""
+	for _, d := range sorted {
+		got += d.Name().Name + " "
+	}
+	if want := "d3 d5 d2 d1 d4 "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -51,7 +51,8 @@ func holdOf(node, uri string) (hold disk.Hold, found bool) {
 // splitURI takes a disk apart: its scheme, "" for a path, and what follows, without a
 // query.
 func splitURI(uri string) (scheme, path string) {
-	uri, _, _ = strings.Cut(strings.TrimSpace(uri), "?")
+	uri, _, _ = strings.Cut(uri, "?")
+	uri = strings.TrimSpace(uri)
 	scheme, path, found := strings.Cut(uri, "://")
 	if !found {
 		return "", uri

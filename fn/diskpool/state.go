@@ -94,9 +94,10 @@ func note(o *krm.Object) string {
 
 // addWarning adds the newest event that tells of something wrong with the pool.
 func (s *state) addWarning(event string) {
-	if event != "" {
-		s.note = strings.Trim(s.note+"; "+event, "; ")
+	if reason, _, _ := strings.Cut(event, ":"); s.note == reason {
+		s.note = "" // the event says it, and more
 	}
+	s.note = strings.Trim(s.note+"; "+event, "; ")
 }
 
 // usedSpace says how much of a live pool is in use, or "".

@@ -43,17 +43,24 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	}
 	down := checkNodes(facts, r.Step("node"), before)
 	step := r.Step("pool")
+	var warned []string
 	for _, o := range before {
 		step.Count()
 		p := problemOf(facts, live(o), down[o.Node.Str("spec", "node")])
 		p.Subject, p.Node, p.Storage = o.Name, o.Node.Str("spec", "node"), o.Name
 		if p.Phase != health.OK {
 			step.Add(p)
+		} else if p.Note != "" {
+			warned = append(warned, o.Name+" ("+p.Note+")")
 		}
 		r.PartOf(o.Ref, p.Node, o.Name, "the pool is online")
 	}
 	leaving(facts, spec, before, step)
-	return r.Status(spec.Object.Ref, fmt.Sprintf("%d of %s healthy", len(before), finding.Count(len(before), "pool")))
+	well := fmt.Sprintf("%d of %s healthy", len(before), finding.Count(len(before), "pool"))
+	if len(warned) > 0 { // a pool may be gone, and its status stays as it was
+		well += "; warned last: " + finding.Names(warned)
+	}
+	return r.Status(spec.Object.Ref, well)
 }
 
 // lives reports whether a pool of the spec is in the cluster.

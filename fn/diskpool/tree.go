@@ -16,8 +16,8 @@ import (
 // Tree implements system.Mapper. Downwards it goes from the class over the pools of its
 // set to disks and nodes; from a disk, a node or a pool it goes up to the classes and
 // their volumes.
-func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
-	f := &forest{facts: facts, ledger: disk.NewLedger(facts)}
+func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree {
+	f := &forest{facts: facts, ledger: disks}
 	f.pools = facts.Objects(group, poolKind)
 	for _, o := range facts.Objects(class.Kind().Group, class.Kind().Kind) {
 		if o.Node.Str("provisioner") == driver {

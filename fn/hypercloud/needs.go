@@ -43,7 +43,7 @@ func definitionsOf(cfg *config, rendered []*krm.Object) []string {
 			continue
 		}
 		at := slices.IndexFunc(kinds, func(k system.Kind) bool { return k.GroupKind == o.GroupKind() })
-		if at >= 0 && strings.Contains(o.Group(), ".") && !strings.HasSuffix(o.Group(), ".k8s.io") || o.Group() == snapshotGroup {
+		if at >= 0 && kinds[at].Plural != "" && strings.Contains(o.Group(), ".") && !strings.HasSuffix(o.Group(), ".k8s.io") {
 			names = append(names, kinds[at].Plural+"."+o.Group())
 		}
 	}

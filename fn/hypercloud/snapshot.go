@@ -18,7 +18,6 @@ const (
 	keepSubvolumes = "spec{name filesystemName} " + keepPhase
 	keepStore      = "spec{metadataPool{" + keepReplicas + "} dataPool{" + keepReplicas + "}} " + keepPhase
 	keepCDI        = "spec{uninstallStrategy} status{phase conditions[type=Degraded]{type status reason message lastTransitionTime}}"
-	keepDeployment = "status{conditions[type=Available]{type status reason lastTransitionTime}}"
 	keepNothing    = "status" // which is empty: that the object is there is all
 )
 

@@ -202,7 +202,7 @@ func (c *liveCluster) fares() state {
 		return is(health.Progressing, "HealthUnknown", "without word of Ceph's health", c.health)
 	case c.declared > 0 && c.running > c.declared:
 		return is(health.Progressing, "OSDsLeft", fmt.Sprintf("left with %s more than is declared", finding.Count(c.running-c.declared, "OSD")),
-			"what was taken out has to be purged; see docs/removal.md")
+			"what was taken out has to be purged; see "+guide)
 	}
 	s.phase = health.OK
 	return s

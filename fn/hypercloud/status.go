@@ -27,7 +27,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 		r.Step("spec").Add(health.Problem{Phase: health.Error, Reason: health.InvalidSpec, Message: err.Error()})
 		return r.Status(spec.Object.Ref, "")
 	}
-	s := &survey{facts: facts, spec: spec, cfg: &cfg, reached: -1}
+	s := &survey{facts: facts, spec: spec, cfg: &cfg, objects: wanted(spec, out), reached: -1}
 	if !s.begun(out) {
 		return s.report.Status(spec.Object.Ref, "")
 	}
@@ -56,40 +56,58 @@ type survey struct {
 	facts   *inventory.Facts
 	spec    *system.Spec
 	cfg     *config
+	objects []*krm.Object // that are wanted
 	report  health.Report
 	reached level // the first with something amiss; -1 for none
 }
 
-// begun reports whether anything is rendered, and anything of it applied; if not, it says
-// so.
-func (s *survey) begun(out system.Output) bool {
-	p := health.Problem{Phase: health.Progressing}
-	var lives bool
-	for _, o := range s.spec.Before {
-		lives = lives || o.Group() == cephGroup && s.facts.Object(o.ID()) != nil
+// wanted are the objects that a spec asks for, and those that were rendered for it and are
+// held. Where the specs are those in a cluster, what was rendered is what was applied, so
+// that only a render knows what is still to come.
+func wanted(spec *system.Spec, out system.Output) []*krm.Object {
+	var objects []*krm.Object
+	seen := map[krm.ID]bool{}
+	for i := range out.Objects {
+		objects = append(objects, out.Objects[i].Object)
+		seen[out.Objects[i].ID()] = true
 	}
-	rendered := s.rendered(gk(cephGroup, clusterKind))
-	switch {
-	case len(rendered) == 0 && !lives:
-		p.Reason, p.Message = health.NotRendered, "nothing is rendered for it yet; run poolwright render, commit and apply what it writes"
-		for _, f := range out.Findings {
-			if f.Severity == finding.Warning {
-				p.Message = f.Message // what it waits for
-				break
-			}
+	for _, o := range spec.Before {
+		if !seen[o.ID()] && !out.Released[o.ID()] {
+			objects = append(objects, o)
 		}
-	case !lives && !s.facts.Tells(cephGroup, clusterKind, s.spec.Object.Namespace) && !s.facts.Tells(definitionGroup, definitionKind, ""):
-		p.Reason, p.Message = health.NotApplied, "nothing of what is rendered is in the cluster yet, as far as the inventory tells; commit and apply it"
-	default:
+	}
+	return objects
+}
+
+// begun reports whether anything is rendered; if not, it says so.
+func (s *survey) begun(out system.Output) bool {
+	definitions := s.facts.Objects(definitionGroup, definitionKind)
+	told := s.facts.Tells(definitionGroup, definitionKind, "") || s.facts.Tells(cephGroup, clusterKind, s.spec.Object.Namespace)
+	switch {
+	case len(s.spec.Before) > 0 && !told:
+		s.report.Step("spec").Add(health.Problem{
+			Phase: health.Progressing, Reason: health.NotApplied,
+			Message: "nothing of what is rendered is in the cluster yet, as far as the inventory tells; commit and apply it",
+		})
+		return false
+	case len(s.spec.Before) > 0 || len(definitions) > 0:
 		return true
+	}
+	p := health.Problem{Phase: health.Progressing, Reason: health.NotRendered}
+	p.Message = "nothing is rendered for it yet; run poolwright render, commit and apply what it writes"
+	for _, f := range out.Findings {
+		if f.Severity == finding.Warning && len(out.Objects) == 0 {
+			p.Message = f.Message // what it waits for
+			break
+		}
 	}
 	s.report.Step("spec").Add(p)
 	return false
 }
 
-// rendered lists what lies in Git of some kinds.
+// rendered lists what is wanted of some kinds.
 func (s *survey) rendered(kinds ...krm.GroupKind) []*krm.Object {
-	return slices.DeleteFunc(slices.Clone(s.spec.Before), func(o *krm.Object) bool { return !slices.Contains(kinds, o.GroupKind()) })
+	return slices.DeleteFunc(slices.Clone(s.objects), func(o *krm.Object) bool { return !slices.Contains(kinds, o.GroupKind()) })
 }
 
 // add adds what is amiss at a level.
@@ -127,7 +145,7 @@ func (s *survey) definitions() {
 	if !s.told(step, levelDefinitions, kind) {
 		return
 	}
-	for _, name := range definitionsOf(s.cfg, s.spec.Before) {
+	for _, name := range definitionsOf(s.cfg, s.objects) {
 		step.Count()
 		st := stateOf(s.facts.Object(krm.ID{Group: kind.Group, Kind: kind.Kind, Name: name}))
 		if st.reason == health.NotApplied {
@@ -143,7 +161,7 @@ func (s *survey) operators() {
 	if !s.told(step, levelOperators, gk(appsGroup, deploymentKind)) {
 		return
 	}
-	for _, n := range operatorsOf(s.cfg, s.spec.Before) {
+	for _, n := range operatorsOf(s.cfg, s.objects) {
 		step.Count()
 		st := s.deployment(n)
 		if st.phase != health.OK && st.reason != "Terminating" {
@@ -289,7 +307,7 @@ func (s *survey) leaving() {
 			continue
 		}
 		for _, o := range s.facts.Objects(kind.Group, kind.Kind) {
-			isRendered := slices.ContainsFunc(s.spec.Before, func(b *krm.Object) bool { return b.ID() == o.ID() })
+			isRendered := slices.ContainsFunc(s.objects, func(b *krm.Object) bool { return b.ID() == o.ID() })
 			if o.Owner() != s.spec.Object.OwnerKey() || isRendered {
 				continue
 			}

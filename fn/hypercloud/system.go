@@ -61,11 +61,7 @@ func (System) Declare() system.Declaration {
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
 				Keep: keepCDI,
 			},
-			{
-				GroupKind: gk(appsGroup, deploymentKind), Version: "v1", Role: system.RoleRendered,
-				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
-				Keep: keepDeployment, Only: deploymentNames(),
-			},
+			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Only: deploymentNames()},
 			{GroupKind: gk(definitionGroup, definitionKind), Stateful: true, Only: definitionNames()},
 			// A release that goes takes what it installed along; the others leave it.
 			{GroupKind: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Role: system.RoleRendered, Stateful: true},

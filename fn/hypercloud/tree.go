@@ -15,8 +15,8 @@ import (
 // Tree implements system.Mapper. Downwards it goes from a spec over its CephCluster to
 // hosts and disks, and over its pools to their classes; from a volume over its class to
 // what that is on. From a disk, a host or a pool it goes up to the volumes.
-func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
-	f := newForest(facts)
+func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree {
+	f := newForest(facts, disks)
 	if root == (krm.ID{}) {
 		return f.everything()
 	}
@@ -47,8 +47,8 @@ type forest struct {
 	classes []*krm.Object
 }
 
-func newForest(facts *inventory.Facts) *forest {
-	f := &forest{facts: facts, ledger: disk.NewLedger(facts)}
+func newForest(facts *inventory.Facts, disks *disk.Ledger) *forest {
+	f := &forest{facts: facts, ledger: disks}
 	for _, kind := range []string{poolKind, filesystemKind, storeKind} {
 		f.stores = append(f.stores, facts.Objects(cephGroup, kind)...)
 	}
@@ -143,7 +143,7 @@ func (f *forest) ownedBy(namespace, name string) *health.Tree {
 // cluster is a CephCluster with its hosts, and their disks.
 func (f *forest) cluster(o *krm.Object) *health.Tree {
 	t := leaf(o)
-	if warning := readCluster(o).warning(); warning != "" {
+	if warning := readCluster(o).warning(); warning != "" && t.Phase == health.OK {
 		t.Note = warning
 	}
 	nodes := o.Node.Seq("spec", "storage", "nodes")
@@ -339,9 +339,9 @@ func under(t *health.Tree, more ...*health.Tree) *health.Tree {
 // leaf is an object by itself.
 func leaf(o *krm.Object) *health.Tree {
 	s := stateOf(o)
-	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: s.note}
-	if s.reason != "" && s.note == "" {
-		t.Note = s.what
+	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: s.what}
+	if s.note != "" && s.note != s.words {
+		t.Note = strings.TrimPrefix(s.what+": "+s.note, ": ")
 	}
 	return t
 }

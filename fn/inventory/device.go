@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ type BlockDevice struct {
 	Tagged          bool
 	Tag             string
 	Object          *krm.Object
+	Index           int // its place among the devices of the facts
 }
 
 func newBlockDevice(o *krm.Object) *BlockDevice {
@@ -62,9 +64,14 @@ func newBlockDevice(o *krm.Object) *BlockDevice {
 	if tag := o.Node.Get("metadata", "labels", LabelBlockDeviceTag); tag != nil {
 		d.Tagged, d.Tag = true, tag.Value()
 	}
-	for i := range spec.Seq("devlinks") {
-		group := &spec.Seq("devlinks")[i]
-		for _, link := range group.Seq("links") {
+	groups := spec.Seq("devlinks")
+	count := 0
+	for i := range groups {
+		count += len(groups[i].Seq("links"))
+	}
+	d.Links = make([]string, 0, count)
+	for i := range groups {
+		for _, link := range groups[i].Seq("links") {
 			d.Links = append(d.Links, link.Value())
 			// The path decides, not the kind it is filed under: a LUN link of Azure is
 			// a number, the same on every node.
@@ -117,24 +124,33 @@ func (d *BlockDevice) Fast() bool {
 	return d.DriveType == "SSD" || strings.HasPrefix(d.Path, "/dev/nvme")
 }
 
-// Type names the class of device within which disks mix well in one group: what
-// it is, how it turns, and its sector size.
-func (d *BlockDevice) Type() string {
-	kind := "HDD"
-	switch {
-	case d.Fast():
-		kind = "SSD"
-	case d.DriveType != "HDD":
-		kind = "Unknown"
-	}
-	return d.DeviceType + "-" + kind + "-" + sector(d.SectorSize)
+// Type is a class of devices that mix well in one group.
+type Type struct {
+	Device string // what it is: disk, partition ...
+	Drive  string // how it turns: HDD, SSD, Unknown
+	Sector string // 512 or 4Kn
 }
 
-func sector(bytes int64) string {
-	if bytes == 4096 {
-		return "4Kn"
+func (t Type) String() string { return t.Device + "-" + t.Drive + "-" + t.Sector }
+
+// Compare orders types by their names.
+func (t Type) Compare(other Type) int {
+	return cmp.Or(cmp.Compare(t.Device, other.Device), cmp.Compare(t.Drive, other.Drive), cmp.Compare(t.Sector, other.Sector))
+}
+
+// Type is the class of the device.
+func (d *BlockDevice) Type() Type {
+	t := Type{Device: d.DeviceType, Drive: "HDD", Sector: "512"}
+	switch {
+	case d.Fast():
+		t.Drive = "SSD"
+	case d.DriveType != "HDD":
+		t.Drive = "Unknown"
 	}
-	return "512"
+	if d.SectorSize == 4096 {
+		t.Sector = "4Kn"
+	}
+	return t
 }
 
 // DeviceFields lists the fields of a BlockDevice by which one can be told from another

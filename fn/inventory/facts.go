@@ -108,6 +108,9 @@ func New(objects []*krm.Object) *Facts {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	}
 	slices.SortFunc(f.Devices, byName)
+	for i, d := range f.Devices {
+		d.Index = i
+	}
 	for _, devices := range f.byHost {
 		slices.SortFunc(devices, byName)
 	}

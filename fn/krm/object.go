@@ -38,16 +38,12 @@ type Object struct {
 
 // NewObject takes the identity of an object from its content.
 func NewObject(src *document.Source, n *document.Node) *Object {
-	return &Object{
-		Ref: finding.Ref{
-			APIVersion: n.Str("apiVersion"),
-			Kind:       n.Str("kind"),
-			Namespace:  n.Str("metadata", "namespace"),
-			Name:       n.Str("metadata", "name"),
-		},
-		Source: src,
-		Node:   n,
-	}
+	return &Object{Ref: refOf(n), Source: src, Node: n}
+}
+
+func refOf(n *document.Node) finding.Ref {
+	meta := n.Get("metadata")
+	return finding.Ref{APIVersion: n.Str("apiVersion"), Kind: n.Str("kind"), Namespace: meta.Str("namespace"), Name: meta.Str("name")}
 }
 
 // Annotation returns one annotation, or "".
@@ -108,7 +104,7 @@ func (o *Object) ID() ID { return ID{o.Group(), o.Kind, o.Namespace, o.Name} }
 // Item is an object inside o: an entry of an Inventory or of a List.
 func (o *Object) Item(n *document.Node) *Object {
 	item := *o
-	item.Ref, item.Node, item.Raw = NewObject(nil, n).Ref, n, nil
+	item.Ref, item.Node, item.Raw = refOf(n), n, nil
 	return &item
 }
 

@@ -1,8 +1,10 @@
 package krm
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/poolwright/poolwright/schema/document"
@@ -163,37 +165,41 @@ func (rl *ResourceList) readConfig(c *cutter, root *document.Node, i int) error 
 	return o.readPlace()
 }
 
-// Append writes the list: what still carries the Raw it was read with as those
+// Write writes the list: what still carries the Raw it was read with as those
 // bytes, everything else as its Raw, zero-indented text then, or encoded from
-// its Node. results replace those of the input.
-func (rl *ResourceList) Append(dst []byte, results []finding.Finding) []byte {
-	dst = slices.Grow(dst, len(rl.source.Data)+len(rl.source.Data)/8)
-	dst = append(dst, "apiVersion: "+rl.apiVersion+"\nkind: "+kindResourceList+"\n"...)
+// its Node. results replace those of the input. The error is that of w.
+func (rl *ResourceList) Write(w io.Writer, results []finding.Finding) error {
+	out := bufio.NewWriterSize(w, 64<<10) // which keeps the first error, and Flush tells it
+	_, _ = out.WriteString("apiVersion: " + rl.apiVersion + "\nkind: " + kindResourceList + "\n")
+	var text []byte
 	if o := rl.FunctionConfig; o != nil {
 		if o.isAsRead(rl) {
-			dst = append(dst, o.Raw...)
+			_, _ = out.Write(o.Raw)
 		} else {
 			config := document.Object(document.F("functionConfig", *o.Node))
-			dst = document.Append(dst, &config, 0)
+			_, _ = out.Write(document.Append(nil, &config, 0))
 		}
 	}
 	if len(rl.Items) == 0 {
-		dst = append(dst, "items: []\n"...)
+		_, _ = out.WriteString("items: []\n")
 	} else {
-		dst = append(dst, "items:\n"...)
+		_, _ = out.WriteString("items:\n")
 	}
 	for _, o := range rl.Items {
 		switch {
 		case o.isAsRead(rl):
-			dst = append(dst, o.Raw...)
+			_, _ = out.Write(o.Raw)
+			continue
 		case len(o.Raw) > 0:
-			dst = appendItem(dst, o.Raw, rl.dash)
+			text = appendItem(text[:0], o.Raw, rl.dash)
 		default:
 			list := document.List(*o.Node)
-			dst = document.Append(dst, &list, rl.dash)
+			text = document.Append(text[:0], &list, rl.dash)
 		}
+		_, _ = out.Write(text)
 	}
-	return rl.appendResults(dst, results)
+	_, _ = out.Write(rl.appendResults(nil, results))
+	return out.Flush()
 }
 
 // isAsRead reports whether an object still has the text it had in the list.

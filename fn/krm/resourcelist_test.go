@@ -3,6 +3,7 @@ package krm
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func TestPassThrough(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rl := read(t, text)
-			got := string(rl.Append(nil, nil))
+			got := string(written(t, rl, nil))
 			head, rest, _ := strings.Cut(text, "items:\n")
 			items, config, _ := strings.Cut(rest, "functionConfig:\n")
 			want := head
@@ -161,7 +162,7 @@ func TestAppendChanged(t *testing.T) {
 	made := &Object{Raw: []byte("# d\nkind: D\ns: |\n  x\n\n  y\n"), Node: &node}
 	encoded := &Object{Node: &node}
 	rl.Items = []*Object{rl.Items[1], made, encoded, rl.Items[0]}
-	got := string(rl.Append(nil, []finding.Finding{
+	got := string(written(t, rl, []finding.Finding{
 		{Severity: finding.Error, Message: "bad: \"x\"", Object: finding.Ref{APIVersion: "v1", Kind: "B", Namespace: "n", Name: "b"}, Field: "spec.a[2].b",
 			Pos: document.Position{File: "a.yaml", Line: 12, Column: 3}, Rule: "enum", Current: "x", Proposed: "10"},
 		{Severity: finding.Info, Message: "all", Field: "spec.x"},
@@ -218,7 +219,7 @@ func TestAppendDeep(t *testing.T) {
 	for _, made := range []*Object{{Node: &node}, {Node: &node, Raw: []byte("kind: B\n")}} {
 		rl := read(t, head)
 		rl.Items = append(rl.Items, made)
-		if got := string(rl.Append(nil, nil)); got != head+deep+"- kind: B\n" {
+		if got := string(written(t, rl, nil)); got != head+deep+"- kind: B\n" {
 			t.Errorf("got:\n%s", got)
 		}
 	}
@@ -232,7 +233,7 @@ func TestEncodedAnew(t *testing.T) {
 		"flow":    "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {kind: C}\nitems: [{kind: A, x: 1}, {kind: B}]\n",
 		"no end":  "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  kind: C\nitems:\n- kind: A\n  x: 1\n- kind: B",
 	} {
-		got := string(read(t, text).Append(nil, nil))
+		got := string(written(t, read(t, text), nil))
 		got = strings.Replace(got, "functionConfig: {kind: C}", "functionConfig:\n  kind: C", 1)
 		got = strings.Replace(got, "- x: 1\n  kind: B\n", "- kind: B\n", 1)
 		if got != want {
@@ -289,9 +290,19 @@ func FuzzResourceList(f *testing.F) {
 	})
 }
 
+// written is the list as it is written.
+func written(t *testing.T, rl *ResourceList, results []finding.Finding) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := rl.Write(&out, results); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
 func sameItems(t *testing.T, rl *ResourceList, text string) {
 	t.Helper()
-	out := rl.Append(nil, []finding.Finding{{Message: "x"}})
+	out := written(t, rl, []finding.Finding{{Message: "x"}})
 	again, err := ReadResourceList(&document.Source{Name: "stdin", Data: out})
 	if err != nil {
 		t.Fatalf("%v in\n%q\nof\n%q", err, out, text)
@@ -333,7 +344,7 @@ func BenchmarkResourceList(b *testing.B) {
 			}
 		}
 	})
-	b.Run("read and append", func(b *testing.B) {
+	b.Run("read and write", func(b *testing.B) {
 		b.SetBytes(int64(text.Len()))
 		b.ReportAllocs()
 		for b.Loop() {
@@ -341,7 +352,9 @@ func BenchmarkResourceList(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			rl.Append(nil, nil)
+			if err := rl.Write(io.Discard, nil); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 }

@@ -8,102 +8,92 @@ import (
 )
 
 // Groups picks groups*size devices, group after group. Within a group it wants
-// one type and one size, then the smallest that are sufficient, then the order
-// of stable identities. The first group is of a type that can fill all of them,
-// if there is one, and the others follow it as long as they can. It returns nil
-// if there are too few devices.
-func Groups(candidates []*inventory.BlockDevice, groups, size int) []*inventory.BlockDevice {
+// one type and one size, then the smallest that are sufficient, then the first by
+// order, which compares by size and then by what stays the same when a node is
+// rebooted. The first group is of a type that can fill all of them, if there is one,
+// and the others follow it as long as they can. It returns nil if there are too few
+// devices.
+func Groups(candidates []*inventory.BlockDevice, groups, size int, order Order) []*inventory.BlockDevice {
 	if len(candidates) < groups*size || groups*size == 0 {
 		return nil
 	}
-	left := newShelf(candidates)
+	left := newShelf(candidates, order)
 	picked := make([]*inventory.BlockDevice, 0, groups*size)
-	prefer := func(_ string, devices int) bool { return devices >= groups*size }
-	for range groups {
-		group := left.take(size, prefer)
-		if len(picked) == 0 {
-			first := group[0].kind
-			prefer = func(kind string, _ int) bool { return kind == first }
-		}
-		for _, c := range group {
-			picked = append(picked, c.BlockDevice)
+	prefer := func(_ inventory.Type, devices int) bool { return devices >= groups*size }
+	for i := range groups {
+		picked = left.take(picked, size, prefer)
+		if i == 0 {
+			first := picked[0].Type()
+			prefer = func(t inventory.Type, _ int) bool { return t == first }
 		}
 	}
 	return picked
 }
 
-// Smallest orders devices by capacity, then identity.
-func Smallest(a, b *inventory.BlockDevice) int {
-	return compareCandidates(newCandidate(a), newCandidate(b))
-}
+// Order compares two devices, the smaller first; 0 is for a device and itself alone.
+type Order func(a, b *inventory.BlockDevice) int
 
-// candidate is a device with what it is compared by, worked out once.
-type candidate struct {
-	*inventory.BlockDevice
-	identity string
-	kind     string
-}
-
-func newCandidate(d *inventory.BlockDevice) candidate { return candidate{d, identity(d), d.Type()} }
-
-func compareCandidates(a, b candidate) int {
-	return cmp.Or(cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(a.identity, b.identity), cmp.Compare(a.Name, b.Name))
-}
-
-// shelf is devices by type, the smallest first.
+// shelf is devices by type, in the order of the types.
 type shelf struct {
-	kinds  []string // sorted
-	byKind map[string][]candidate
+	rows  []row
+	order Order
 }
 
-func newShelf(devices []*inventory.BlockDevice) *shelf {
-	s := &shelf{byKind: map[string][]candidate{}}
-	for _, d := range devices {
-		c := newCandidate(d)
-		if s.byKind[c.kind] == nil {
-			s.kinds = append(s.kinds, c.kind)
+// row is the devices of one type, the smallest first.
+type row struct {
+	of      inventory.Type
+	devices []*inventory.BlockDevice
+}
+
+func newShelf(devices []*inventory.BlockDevice, order Order) *shelf {
+	s := &shelf{order: order}
+	sorted := slices.SortedFunc(slices.Values(devices), func(a, b *inventory.BlockDevice) int {
+		return cmp.Or(a.Type().Compare(b.Type()), order(a, b))
+	})
+	for len(sorted) > 0 {
+		r := row{of: sorted[0].Type()}
+		end := slices.IndexFunc(sorted, func(d *inventory.BlockDevice) bool { return d.Type() != r.of })
+		if end < 0 {
+			end = len(sorted)
 		}
-		s.byKind[c.kind] = append(s.byKind[c.kind], c)
-	}
-	slices.Sort(s.kinds)
-	for _, list := range s.byKind {
-		slices.SortFunc(list, compareCandidates)
+		r.devices, sorted = sorted[:end:end], sorted[end:]
+		s.rows = append(s.rows, r)
 	}
 	return s
 }
 
-// take takes the window of sorted devices with the least spread of sizes, among devices
-// of one type if any type has enough; a preferred one goes first.
-func (s *shelf) take(size int, prefer func(kind string, devices int) bool) []candidate {
-	var best, bestKind = -1, ""
+// take moves to picked the window of sorted devices with the least spread of sizes,
+// among devices of one type if any type has enough; a preferred one goes first.
+func (s *shelf) take(picked []*inventory.BlockDevice, size int, prefer func(t inventory.Type, devices int) bool) []*inventory.BlockDevice {
+	best, at := -1, 0
 	var least cost
-	for _, kind := range s.kinds {
-		list := s.byKind[kind]
+	for i, r := range s.rows {
 		rank := int64(1)
-		if prefer(kind, len(list)) {
+		if prefer(r.of, len(r.devices)) {
 			rank = 0
 		}
-		if i, c := tightest(list, size, rank); i >= 0 && (best < 0 || c.compare(least) < 0) {
-			best, bestKind, least = i, kind, c
+		if from, c := tightest(r.devices, size, rank); from >= 0 && (best < 0 || c.compare(least) < 0) {
+			best, at, least = i, from, c
 		}
 	}
 	if best >= 0 {
-		list := s.byKind[bestKind]
-		group := slices.Clone(list[best : best+size])
-		s.byKind[bestKind] = slices.Delete(list, best, best+size)
-		return group
+		r := &s.rows[best]
+		picked = append(picked, r.devices[at:at+size]...)
+		r.devices = slices.Delete(r.devices, at, at+size)
+		return picked
 	}
-	var mixed []candidate
-	for _, kind := range s.kinds {
-		mixed = append(mixed, s.byKind[kind]...)
+	var mixed []*inventory.BlockDevice
+	for _, r := range s.rows {
+		mixed = append(mixed, r.devices...)
 	}
-	slices.SortFunc(mixed, compareCandidates)
-	i, _ := tightest(mixed, size, 0)
-	group := mixed[i : i+size]
-	for _, c := range group {
-		s.byKind[c.kind] = slices.DeleteFunc(s.byKind[c.kind], func(o candidate) bool { return o.BlockDevice == c.BlockDevice })
+	slices.SortFunc(mixed, s.order)
+	at, _ = tightest(mixed, size, 0)
+	group := mixed[at : at+size]
+	for i := range s.rows {
+		r := &s.rows[i]
+		r.devices = slices.DeleteFunc(r.devices, func(d *inventory.BlockDevice) bool { return slices.Contains(group, d) })
 	}
-	return group
+	return append(picked, group...)
 }
 
 // cost is what makes one window of devices worse than another: its rank, how far its
@@ -115,7 +105,7 @@ func (c cost) compare(other cost) int {
 }
 
 // tightest finds the cheapest window of a sorted list; -1 if the list is too short.
-func tightest(sorted []candidate, size int, rank int64) (at int, least cost) {
+func tightest(sorted []*inventory.BlockDevice, size int, rank int64) (at int, least cost) {
 	at = -1
 	for i := 0; i+size <= len(sorted); i++ {
 		last := sorted[i+size-1].Capacity
@@ -124,16 +114,4 @@ func tightest(sorted []candidate, size int, rank int64) (at int, least cost) {
 		}
 	}
 	return at, least
-}
-
-// identity is what stays the same when a node is rebooted and disks are renamed:
-// the serial number, else the first by-id link, else the object's name.
-func identity(d *inventory.BlockDevice) string {
-	if d.Serial != "" {
-		return d.Serial
-	}
-	if len(d.ByID) > 0 {
-		return slices.Min(d.ByID)
-	}
-	return d.Name
 }

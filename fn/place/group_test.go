@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,10 @@ func deviceNames(all []*inventory.BlockDevice) string {
 	return strings.Join(names, " ")
 }
 
+func smallest(a, b *inventory.BlockDevice) int {
+	return cmp.Or(cmp.Compare(a.Capacity, b.Capacity), cmp.Compare(a.Name, b.Name))
+}
+
 func TestGroups(t *testing.T) {
 	tests := []struct {
 		name, candidates string
@@ -58,12 +63,12 @@ func TestGroups(t *testing.T) {
 	}
 	for _, test := range tests {
 		candidates := devices(test.candidates)
-		got := deviceNames(Groups(candidates, test.groups, test.size))
+		got := deviceNames(Groups(candidates, test.groups, test.size, smallest))
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 		slices.Reverse(candidates)
-		if again := deviceNames(Groups(candidates, test.groups, test.size)); again != got {
+		if again := deviceNames(Groups(candidates, test.groups, test.size, smallest)); again != got {
 			t.Errorf("%s: %q in another order", test.name, again)
 		}
 	}
@@ -78,7 +83,7 @@ func TestGroupsAreWhole(t *testing.T) {
 		}
 		candidates := devices(strings.Join(text, " "))
 		groups, size := rapid.IntRange(1, 4).Draw(t, "groups"), rapid.IntRange(1, 4).Draw(t, "size")
-		picked := Groups(candidates, groups, size)
+		picked := Groups(candidates, groups, size, smallest)
 		if len(candidates) < groups*size {
 			if picked != nil {
 				t.Fatal("too few devices make groups")
@@ -95,23 +100,8 @@ func TestGroupsAreWhole(t *testing.T) {
 		if len(picked) != groups*size {
 			t.Fatalf("%d devices in %d groups of %d", len(picked), groups, size)
 		}
-		if again := Groups(rapid.Permutation(candidates).Draw(t, "order"), groups, size); deviceNames(again) != deviceNames(picked) {
+		if again := Groups(rapid.Permutation(candidates).Draw(t, "order"), groups, size, smallest); deviceNames(again) != deviceNames(picked) {
 			t.Fatalf("%s, in another order %s", deviceNames(picked), deviceNames(again))
 		}
 	})
-}
-
-func TestIdentity(t *testing.T) {
-	for _, test := range []struct {
-		d    inventory.BlockDevice
-		want string
-	}{
-		{inventory.BlockDevice{Name: "n", Serial: "S", ByID: []string{"/a"}}, "S"},
-		{inventory.BlockDevice{Name: "n", ByID: []string{"/b", "/a"}}, "/a"},
-		{inventory.BlockDevice{Name: "n"}, "n"},
-	} {
-		if got := identity(&test.d); got != test.want {
-			t.Errorf("%+v: %q", test.d, got)
-		}
-	}
 }

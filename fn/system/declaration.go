@@ -95,6 +95,10 @@ type Kind struct {
 	// as several systems say it; none for all of them. Of Deployments and definitions a cluster
 	// has many that are nobody's business here.
 	Only []string
+	// Labelled is the label that those of its objects have that are read; "" for all of them.
+	Labelled string
+	// Owners says that a snapshot keeps who owns its objects.
+	Owners bool
 	// Annotations of its objects are kept, too, beside those of Poolwright.
 	Annotations []string
 	// Used and Total, of what fills up, are where an object says how much of it is used, and

@@ -60,6 +60,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Reports = joined.Reports || other.Reports
 	joined.Holds = joined.Holds || other.Holds
 	joined.Only = slices.Concat(k.all[i].Only, kind.Only)
+	joined.Owners = joined.Owners || other.Owners
 	joined.Definition = joined.Definition || other.Definition
 	joined.Events = joined.Events || other.Events
 	k.all[i] = joined

@@ -64,6 +64,11 @@ func (Shared) Declare() Declaration {
 			},
 			{GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSINode"}, Version: "v1", Role: RoleFact, Plural: "csinodes", Cluster: true},
 			{
+				GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Version: "v1",
+				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
+				Keep: "status{readyReplicas conditions[type=Available]{type status reason lastTransitionTime}}",
+			},
+			{
 				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshotClass"}, Version: "v1",
 				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
 				Keep: "driver deletionPolicy parameters{clusterID}",
@@ -77,6 +82,11 @@ func (Shared) Declare() Declaration {
 				GroupKind: krm.GroupKind{Group: admissionGroup, Kind: "ValidatingWebhookConfiguration"}, Version: "v1",
 				Plural: "validatingwebhookconfigurations", Cluster: true,
 				Keep: "webhooks{name rules{resources} timeoutSeconds failurePolicy}",
+			},
+			{
+				// Of Argo CD, which tells no wave how one of its own in it is.
+				GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1",
+				Plural: "applications", Health: true,
 			},
 			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
@@ -124,7 +134,7 @@ func (FactsOnly) Status(_ *inventory.Facts, spec *Spec, _ Output) health.Status 
 }
 
 // Tree implements Mapper.
-func (FactsOnly) Tree(*inventory.Facts, krm.ID) []*health.Tree { return nil }
+func (FactsOnly) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }
 
 // nothing renders nothing.
 type nothing struct{}

@@ -116,8 +116,8 @@ type Reporter interface {
 // Mapper shows what hangs on what.
 type Mapper interface {
 	// Tree is what is below and above one object of a kind of its roots, or everything
-	// where root is zero; nil if it knows nothing of the object.
-	Tree(facts *inventory.Facts, root krm.ID) []*health.Tree
+	// where root is zero; nil if it knows nothing of the object. disks has what lives hold.
+	Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree
 }
 
 // Spec is one completed spec.

@@ -29,6 +29,9 @@ func reads(kind *system.Kind, n *document.Node) bool {
 	if kind.Tells == system.TellsEvents {
 		return inventory.IsWarning(n) && slices.Contains(kind.About, inventory.EventAbout(n).GroupKind())
 	}
+	if kind.Labelled != "" && n.Get("metadata", "labels", kind.Labelled) == nil {
+		return false
+	}
 	return kind.Reads(n.Str("metadata", "name"))
 }
 

@@ -115,7 +115,20 @@ func (s *slimmer) metadata(meta *document.Node, share string) document.Node {
 		}
 		out.SetFields(append(out.Fields(), document.F(key, kept)))
 	}
+	if owners := meta.Seq("ownerReferences"); s.kind.Owners && len(owners) > 0 {
+		out.SetFields(append(out.Fields(), document.F("ownerReferences", ownersOf(owners))))
+	}
 	return out
+}
+
+// ownersOf keeps who owns an object, by name and uid.
+func ownersOf(owners []document.Node) document.Node {
+	mask := parseMask("apiVersion kind name uid controller")
+	kept := document.List()
+	for i := range owners {
+		kept.Add(mask.apply(&owners[i]))
+	}
+	return kept
 }
 
 func (s *slimmer) keepsAnnotation(key string) bool {

@@ -104,7 +104,7 @@ func (t *taking) list(ctx context.Context, k *Kind) error {
 		}
 		return nil
 	}
-	if err := t.cluster.List(ctx, k.Resource, cluster.Selectors{Labels: selector, Fields: Fields(&k.declared)}, page, func() { k.items = nil }); err != nil {
+	if err := t.cluster.List(ctx, k.Resource, cluster.Selectors{Labels: cmp.Or(selector, k.declared.Labelled), Fields: Fields(&k.declared)}, page, func() { k.items = nil }); err != nil {
 		return err
 	}
 	k.items = sorted(&k.declared, k.items)

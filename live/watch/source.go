@@ -117,19 +117,19 @@ func (s *source) keep(object any) (any, error) {
 // listerWatcher asks the API server, and lets the watcher hear how it went.
 func (s *source) listerWatcher() cache.ListerWatcher {
 	client := s.watcher.cluster.Dynamic().Resource(s.resource.GVR())
-	fields := ""
+	fields, labels := "", ""
 	if s.fact != nil && !s.ours {
-		fields = snapshot.Fields(s.fact)
+		fields, labels = snapshot.Fields(s.fact), s.fact.Labelled
 	}
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = fields
+			o.FieldSelector, o.LabelSelector = fields, labels
 			list, err := client.List(ctx, o)
 			s.heard(ctx, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = fields
+			o.FieldSelector, o.LabelSelector = fields, labels
 			events, err := client.Watch(ctx, o)
 			s.heard(ctx, err)
 			return events, err

@@ -2,9 +2,12 @@ package document
 
 import "strings"
 
-// flow reads the value at pos in flow style, JSON among it, and stands behind it
-// then.
-func (r *reader) flow(depth int) bool {
+// flowReader is the reader inside brackets, where lines and columns do not count. Its
+// methods leave pos behind what they read, not at the next content.
+type flowReader struct{ *reader }
+
+// flow reads the value at pos in flow style, JSON among it.
+func (r flowReader) flow(depth int) bool {
 	start := r.pos
 	switch r.text[start] {
 	case '{':
@@ -28,7 +31,7 @@ func (r *reader) flow(depth int) bool {
 	return true
 }
 
-func (r *reader) flowMap(depth int) bool {
+func (r flowReader) flowMap(depth int) bool {
 	off, base := r.pos, len(r.fields)
 	if depth > maxDepth {
 		return r.stop(off, msgDepth)
@@ -68,7 +71,7 @@ func (r *reader) flowMap(depth int) bool {
 	}
 }
 
-func (r *reader) flowSeq(depth int) bool {
+func (r flowReader) flowSeq(depth int) bool {
 	off, base := r.pos, len(r.items)
 	if depth > maxDepth {
 		return r.stop(off, msgDepth)
@@ -95,7 +98,7 @@ func (r *reader) flowSeq(depth int) bool {
 }
 
 // flowComma steps over a comma, or stays at the closing bracket.
-func (r *reader) flowComma(closing byte) bool {
+func (r flowReader) flowComma(closing byte) bool {
 	switch r.text[r.pos] {
 	case ',':
 		r.pos++
@@ -107,7 +110,7 @@ func (r *reader) flowComma(closing byte) bool {
 }
 
 // flowKey reads a key and the colon that must follow it on its line.
-func (r *reader) flowKey() (f Field, ok bool) {
+func (r flowReader) flowKey() (f Field, ok bool) {
 	start := r.pos
 	f.Off = int32(start)
 	end := start
@@ -135,7 +138,7 @@ func (r *reader) flowKey() (f Field, ok bool) {
 
 // flowPlain reads a plain scalar; end is where the next token stands, if it is
 // on the same line.
-func (r *reader) flowPlain(start int) (value string, end int, ok bool) {
+func (r flowReader) flowPlain(start int) (value string, end int, ok bool) {
 	text := r.text
 	if c := text[start]; c == '?' || c == ':' {
 		return "", start, r.stop(start, "")
@@ -183,7 +186,7 @@ scan:
 
 // flowSpace moves to the next token inside a flow collection that opened at
 // open; it stops at the end of the text.
-func (r *reader) flowSpace(open int) bool {
+func (r flowReader) flowSpace(open int) bool {
 	text, i := r.text, r.pos
 	for i < len(text) {
 		switch text[i] {
@@ -194,7 +197,7 @@ func (r *reader) flowSpace(open int) bool {
 			if !isBlank(text[i-1]) {
 				return r.stop(i, "")
 			}
-			i = r.lineEnd(i)
+			i = lineEnd(r.text, i)
 			continue
 		}
 		r.pos = i

@@ -12,12 +12,12 @@ import (
 func bothRoads(t rapid.TB, data []byte) {
 	t.Helper()
 	src := &Source{Name: "f.yaml", Data: data}
-	odd, err := checkText(src)
+	marks, odd, err := checkText(src)
 	if err != nil || odd {
 		return
 	}
 	text := string(data)
-	parts := newSplitter(text)
+	parts := splitter{text: text, pos: bomLen(text), marks: marks}
 	r := reader{}
 	for {
 		p, more, err := parts.next(src)

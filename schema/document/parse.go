@@ -1,8 +1,10 @@
 package document
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -54,12 +56,12 @@ const (
 // certain. Then the general one (fallback, on yaml.v3) reads that document: it
 // decides what is an error, and resolves anchors, merge keys and tags.
 func Parse(src *Source) ([]Document, error) {
-	odd, err := checkText(src)
+	marks, odd, err := checkText(src)
 	if err != nil {
 		return nil, err
 	}
 	text := src.text()
-	parts := newSplitter(text)
+	parts := splitter{text: text, pos: bomLen(text), marks: marks}
 	r := reader{}
 	var docs []Document
 	for {
@@ -86,30 +88,41 @@ func Parse(src *Source) ([]Document, error) {
 	}
 }
 
-// checkText refuses what is not text in UTF-8. It reports as odd what only the
-// general parser can count lines in: breaks other than LF and CRLF, and byte
-// order marks inside the text.
-func checkText(src *Source) (odd bool, err error) {
+// checkText refuses what is not text in UTF-8. It gives the lines that end a document,
+// and reports as odd what only the general parser can count lines in: breaks other than
+// LF and CRLF, and byte order marks inside the text.
+func checkText(src *Source) (marks []int, odd bool, err error) {
 	data := src.Data
 	if err := checkSize(src.Name, int64(len(data))); err != nil {
-		return false, err
+		return nil, false, err
 	}
-	fail := func(i int, format string, args ...any) (bool, error) {
-		return false, &SyntaxError{src.Position(int32(i)), fmt.Sprintf(format, args...)}
+	fail := func(i int, format string, args ...any) ([]int, bool, error) {
+		return nil, false, &SyntaxError{src.Position(int32(i)), fmt.Sprintf(format, args...)}
 	}
-	for i := bomLen(data); i < len(data); {
-		// Eight bytes at once where they are printable ASCII.
+	i := bomLen(data)
+	if isMark(data, i) {
+		marks = append(marks, i)
+	}
+	for i < len(data) {
+		// Up to eight bytes at once where they are printable ASCII: the first that is
+		// not has its highest bit set here.
 		if i+8 <= len(data) {
-			w := uint64(data[i]) | uint64(data[i+1])<<8 | uint64(data[i+2])<<16 | uint64(data[i+3])<<24 |
-				uint64(data[i+4])<<32 | uint64(data[i+5])<<40 | uint64(data[i+6])<<48 | uint64(data[i+7])<<56
+			w := binary.LittleEndian.Uint64(data[i:])
 			const ones, tops = 0x0101010101010101, 0x8080808080808080
-			if (w|(w-ones*0x20)|(w+ones))&tops == 0 {
+			other := (w | (w - ones*0x20) | (w + ones)) & tops
+			if other == 0 {
 				i += 8
 				continue
 			}
+			i += bits.TrailingZeros64(other) / 8
 		}
 		switch c := data[i]; {
-		case c >= 0x20 && c < 0x7F, c == '\n', c == '\t':
+		case c == '\n':
+			i++
+			if isMark(data, i) {
+				marks = append(marks, i)
+			}
+		case c >= 0x20 && c < 0x7F, c == '\t':
 			i++
 		case c == '\r':
 			if i+1 == len(data) || data[i+1] != '\n' {
@@ -134,7 +147,7 @@ func checkText(src *Source) (odd bool, err error) {
 			i += size
 		}
 	}
-	return odd, nil
+	return marks, odd, nil
 }
 
 func checkSize(name string, size int64) error {

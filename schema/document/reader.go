@@ -102,7 +102,7 @@ func (r *reader) next() bool {
 			return r.stop(i, msgTab)
 		case '#':
 			r.comment = true
-			start = r.lineEnd(i)
+			start = lineEnd(r.text, i)
 		default:
 			r.pos, r.col = i, i-start
 			return true
@@ -110,18 +110,10 @@ func (r *reader) next() bool {
 	}
 }
 
-// lineEnd is the start of the line after i.
-func (r *reader) lineEnd(i int) int {
-	if j := strings.IndexByte(r.text[i:], '\n'); j >= 0 {
-		return i + j + 1
-	}
-	return len(r.text)
-}
-
 // endLine moves from the end of a value to the next content; only a comment may
 // stand between.
 func (r *reader) endLine() bool {
-	end, bare := r.restOfLine(r.pos)
+	end, bare := restOfLine(r.text, r.pos)
 	if !bare {
 		return r.stop(end, msgAfter)
 	}
@@ -129,40 +121,17 @@ func (r *reader) endLine() bool {
 	return r.next()
 }
 
-// restOfLine looks whether the rest of a line is blank or a comment, and gives
-// the start of the next line, or the place of what stands there instead.
-func (r *reader) restOfLine(start int) (pos int, bare bool) {
-	text, i := r.text, start
-	for i < len(text) && text[i] == ' ' {
-		i++
-	}
-	switch {
-	case i == len(text):
-		return i, true
-	case text[i] == '\n':
-		return i + 1, true
-	case text[i] == '\r':
-		return i + 2, true
-	case text[i] == '#' && i > start:
-		return r.lineEnd(i), true
-	}
-	return i, false
-}
-
-// blankAt reports whether a blank or the end stands at i.
-func (r *reader) blankAt(i int) bool { return i >= len(r.text) || isBlank(r.text[i]) }
-
 // block reads the value at pos, which is the first on its line, or follows "- ".
 // indent is the column of the collection around it, col its own.
 func (r *reader) block(indent, col, depth int) bool {
 	start := r.pos
 	switch c := r.text[start]; c {
 	case '-':
-		if r.blankAt(start + 1) {
+		if blankAt(r.text, start+1) {
 			return r.sequence(col, depth)
 		}
 	case '{', '[':
-		return r.flow(depth) && r.endLine()
+		return flowReader{r}.flow(depth) && r.endLine()
 	case '|', '>':
 		return r.blockScalar(indent)
 	case '"', '\'':
@@ -170,7 +139,7 @@ func (r *reader) block(indent, col, depth int) bool {
 		if !ok {
 			return false
 		}
-		if colon := r.colon(end); colon >= 0 {
+		if colon := colonAfter(r.text, end); colon >= 0 {
 			if !r.fitsKey(start, end, colon) {
 				return false
 			}
@@ -183,7 +152,7 @@ func (r *reader) block(indent, col, depth int) bool {
 	if !r.plainStart(start) {
 		return false
 	}
-	end := r.plainEnd(start)
+	end := plainEnd(r.text, start)
 	if end < len(r.text) && r.text[end] == ':' {
 		key := trimBlanks(r.text[start:end])
 		if !r.fitsKey(start, end, end) || key == "<<" {
@@ -192,17 +161,6 @@ func (r *reader) block(indent, col, depth int) bool {
 		return r.mapping(col, depth, Field{Key: key, Off: int32(start)}, end+1)
 	}
 	return r.plain(start, end, indent)
-}
-
-// colon gives the place of the colon that makes what ends at end a key, or -1.
-func (r *reader) colon(end int) int {
-	for end < len(r.text) && r.text[end] == ' ' {
-		end++
-	}
-	if end < len(r.text) && r.text[end] == ':' && r.blankAt(end+1) {
-		return end
-	}
-	return -1
 }
 
 // fitsKey checks what YAML asks of a key: one line, and not too long.
@@ -281,20 +239,20 @@ func (r *reader) key() (f Field, pos int, ok bool) {
 		if !ok {
 			return f, 0, false
 		}
-		colon := r.colon(end)
+		colon := colonAfter(r.text, end)
 		if colon < 0 {
 			return f, 0, r.stop(start, msgNoColon)
 		}
 		f.Key = value
 		return f, colon + 1, r.fitsKey(start, end, colon)
 	}
-	if r.text[start] == '-' && r.blankAt(start+1) {
+	if r.text[start] == '-' && blankAt(r.text, start+1) {
 		return f, 0, r.stop(start, msgIndent)
 	}
 	if !r.plainStart(start) {
 		return f, 0, false
 	}
-	end := r.plainEnd(start)
+	end := plainEnd(r.text, start)
 	if end == len(r.text) || r.text[end] != ':' {
 		return f, 0, r.stop(start, msgNoColon)
 	}
@@ -309,7 +267,7 @@ func (r *reader) key() (f Field, pos int, ok bool) {
 // the colon.
 func (r *reader) value(col, depth int) bool {
 	colonEnd := r.pos
-	i, bare := r.restOfLine(colonEnd)
+	i, bare := restOfLine(r.text, colonEnd)
 	if bare {
 		r.pos = i
 		if !r.next() {
@@ -318,7 +276,7 @@ func (r *reader) value(col, depth int) bool {
 		switch {
 		case r.col > col:
 			return r.block(col, r.col, depth)
-		case r.col == col && r.text[r.pos] == '-' && r.blankAt(r.pos+1):
+		case r.col == col && r.text[r.pos] == '-' && blankAt(r.text, r.pos+1):
 			return r.sequence(col, depth)
 		}
 		r.node = Node{Off: int32(colonEnd)}
@@ -335,18 +293,18 @@ func (r *reader) value(col, depth int) bool {
 		r.pos = end
 		return r.endLine()
 	case '{', '[':
-		return r.flow(depth) && r.endLine()
+		return flowReader{r}.flow(depth) && r.endLine()
 	case '|', '>':
 		return r.blockScalar(col)
 	case '-':
-		if r.blankAt(i + 1) {
+		if blankAt(r.text, i+1) {
 			return r.stop(i, msgInlineSeq)
 		}
 	}
 	if !r.plainStart(i) {
 		return false
 	}
-	end := r.plainEnd(i)
+	end := plainEnd(r.text, i)
 	if end < len(r.text) && r.text[end] == ':' {
 		return r.stop(end, msgColon)
 	}
@@ -362,7 +320,7 @@ func (r *reader) sequence(col, depth int) bool {
 	}
 	for {
 		dash := r.pos
-		i, bare := r.restOfLine(dash + 1)
+		i, bare := restOfLine(r.text, dash+1)
 		if bare {
 			r.pos = i
 			if !r.next() {
@@ -385,7 +343,7 @@ func (r *reader) sequence(col, depth int) bool {
 			}
 		}
 		r.items = append(r.items, r.node)
-		if r.col != col || r.text[r.pos] != '-' || !r.blankAt(r.pos+1) {
+		if r.col != col || r.text[r.pos] != '-' || !blankAt(r.text, r.pos+1) {
 			break
 		}
 	}

@@ -15,7 +15,12 @@ import (
 func onFastRoad(t rapid.TB, text string) {
 	t.Helper()
 	src := &Source{Data: []byte(text)}
-	p, _, err := newSplitter(text).next(src)
+	marks, _, err := checkText(src)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	parts := splitter{text: text, pos: bomLen(text), marks: marks}
+	p, _, err := parts.next(src)
 	if err != nil || p.directives {
 		t.Fatalf("%v in\n%s", err, text)
 	}

@@ -9,7 +9,7 @@ import (
 func (r *reader) plainStart(i int) bool {
 	switch c := r.text[i]; c {
 	case '-':
-		if !r.blankAt(i + 1) {
+		if !blankAt(r.text, i+1) {
 			return true
 		}
 		return r.stop(i, msgIndent)
@@ -18,32 +18,11 @@ func (r *reader) plainStart(i int) bool {
 	case '\t':
 		return r.stop(i, msgTab)
 	case '?', ':':
-		return !r.blankAt(i+1) || r.stop(i, "")
+		return !blankAt(r.text, i+1) || r.stop(i, "")
 	case '&', '*', '!', '|', '>', '#', '[', '{', '"', '\'':
 		return r.stop(i, "")
 	}
 	return true
-}
-
-// plainEnd gives the place where one line of a plain scalar ends: at the break,
-// at a colon that makes it a key, or at a comment.
-func (r *reader) plainEnd(i int) int {
-	text := r.text
-	for ; i < len(text); i++ {
-		switch text[i] {
-		case '\n':
-			return i
-		case ':':
-			if i+1 == len(text) || isBlank(text[i+1]) {
-				return i
-			}
-		case '#':
-			if c := text[i-1]; c == ' ' || c == '\t' {
-				return i
-			}
-		}
-	}
-	return i
 }
 
 // plain makes the plain scalar whose first line ends at end, and moves on. Lines
@@ -53,7 +32,7 @@ func (r *reader) plain(start, end, indent int) bool {
 	value := trimBlanks(text[start:end])
 	r.node = plainNode(value, start)
 	if end < len(text) && text[end] == '#' {
-		r.pos = r.lineEnd(end)
+		r.pos = lineEnd(r.text, end)
 		return r.next()
 	}
 	r.pos = min(end+1, len(text))
@@ -86,13 +65,13 @@ func (r *reader) plainLines(first string, start, indent int) bool {
 		for range r.empty {
 			buf = append(buf, '\n')
 		}
-		end := r.plainEnd(r.pos)
+		end := plainEnd(r.text, r.pos)
 		if end < len(r.text) && r.text[end] == ':' {
 			return r.stop(r.pos, msgIndent)
 		}
 		buf = append(buf, trimBlanks(r.text[r.pos:end])...)
 		if end < len(r.text) && r.text[end] == '#' {
-			r.pos = r.lineEnd(end)
+			r.pos = lineEnd(r.text, end)
 			if !r.next() {
 				return false
 			}
@@ -105,15 +84,6 @@ func (r *reader) plainLines(first string, start, indent int) bool {
 	}
 	r.node, r.buf = plainNode(string(buf), start), buf
 	return true
-}
-
-// trimBlanks cuts the blanks at the end of a line.
-func trimBlanks(line string) string {
-	end := len(line)
-	for end > 0 && isBlank(line[end-1]) {
-		end--
-	}
-	return line[:end]
 }
 
 // quoted reads the quoted scalar at start.
@@ -189,7 +159,7 @@ func (r *reader) quotedSlow(start int) (value string, end int, ok bool) {
 			if next := text[i+1]; next == '\n' || next == '\r' {
 				// The escaped break itself says nothing, each empty line behind it
 				// is a break.
-				for i = r.lineEnd(i); i < len(text) && isBlank(text[i]); i++ {
+				for i = lineEnd(r.text, i); i < len(text) && isBlank(text[i]); i++ {
 					if text[i] == '\n' {
 						buf = append(buf, '\n')
 					}
@@ -290,7 +260,7 @@ func (r *reader) blockScalar(indent int) bool {
 			break
 		}
 	}
-	i, bare := r.restOfLine(i)
+	i, bare := restOfLine(r.text, i)
 	if !bare {
 		return r.stop(i, "")
 	}
@@ -344,7 +314,7 @@ func (r *reader) blockScalar(indent int) bool {
 			buf = append(buf, '\n')
 		}
 		breaks, afterBlank = 0, blank
-		end := r.lineEnd(i)
+		end := lineEnd(r.text, i)
 		content := strings.TrimSuffix(text[i:end], "\n")
 		broken = len(content) < end-i
 		if broken {

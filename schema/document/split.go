@@ -13,13 +13,17 @@ type part struct {
 // splitter cuts a source into documents. A line that begins with --- or ... and
 // a blank ends a document wherever it stands, inside quotes too.
 type splitter struct {
-	text       string
-	pos        int
-	dash, dots int // the next line that begins so, from pos on
+	text  string
+	pos   int
+	marks []int // where these lines begin
 }
 
-func newSplitter(text string) *splitter {
-	return &splitter{text: text, pos: bomLen(text), dash: -1, dots: -1}
+// isMark reports whether a line that begins at i ends a document.
+func isMark(text []byte, i int) bool {
+	if i+3 > len(text) || text[i] != '-' && text[i] != '.' || text[i+1] != text[i] || text[i+2] != text[i] {
+		return false
+	}
+	return i+3 == len(text) || isBlank(text[i+3])
 }
 
 // next cuts off the next document; more is false at the end.
@@ -39,7 +43,7 @@ func (s *splitter) next(src *Source) (p part, more bool, err error) {
 			p.start, p.inline = s.afterMarker(p.end)
 			p.end = p.start
 			if p.inline {
-				p.end = s.lineEnd(p.start)
+				p.end = lineEnd(s.text, p.start)
 			}
 			p.end = s.marker(p.end)
 		}
@@ -55,38 +59,21 @@ func (s *splitter) next(src *Source) (p part, more bool, err error) {
 	return p, true, nil
 }
 
-// marker finds the first line from pos on that is a --- or ... line. pos is the
-// start of a line.
+// marker finds the first line from pos on that is a --- or ... line.
 func (s *splitter) marker(pos int) int {
-	if s.dash < pos {
-		s.dash = s.find("---", pos)
+	for len(s.marks) > 0 && s.marks[0] < pos {
+		s.marks = s.marks[1:]
 	}
-	if s.dots < pos {
-		s.dots = s.find("...", pos)
+	if len(s.marks) == 0 {
+		return len(s.text)
 	}
-	return min(s.dash, s.dots)
-}
-
-func (s *splitter) find(mark string, pos int) int {
-	for pos < len(s.text) {
-		if strings.HasPrefix(s.text[pos:], mark) {
-			if after := pos + len(mark); after == len(s.text) || isBlank(s.text[after]) {
-				return pos
-			}
-		}
-		i := strings.Index(s.text[pos:], "\n"+mark)
-		if i < 0 {
-			break
-		}
-		pos += i + 1
-	}
-	return len(s.text)
+	return s.marks[0]
 }
 
 // afterMarker gives the place where the text goes on after a marker: the start
 // of the next line, or, inline, what follows the marker on its own line.
 func (s *splitter) afterMarker(mark int) (pos int, inline bool) {
-	end := s.lineEnd(mark)
+	end := lineEnd(s.text, mark)
 	for i := mark + len("---"); i < end; i++ {
 		switch c := s.text[i]; {
 		case c == '#':
@@ -96,14 +83,6 @@ func (s *splitter) afterMarker(mark int) (pos int, inline bool) {
 		}
 	}
 	return end, false
-}
-
-// lineEnd is the start of the next line after pos.
-func (s *splitter) lineEnd(pos int) int {
-	if i := strings.IndexByte(s.text[pos:], '\n'); i >= 0 {
-		return pos + i + 1
-	}
-	return len(s.text)
 }
 
 // directives reports whether a text begins with directives, and whether there
@@ -121,6 +100,3 @@ func directives(text string) (first, other bool) {
 	}
 	return first, other
 }
-
-// isBlank reports whether c separates tokens.
-func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }

@@ -5,10 +5,13 @@ import (
 	"strings"
 )
 
-// Count writes a number of things: 1 node, 2 nodes.
+// Count writes a number of things: 1 node, 2 nodes, 2 classes.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

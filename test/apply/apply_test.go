@@ -33,8 +33,10 @@ func TestMain(m *testing.M) {
 // strictly, against the upstream definitions: nothing is refused, nothing warned
 // of, nothing pruned.
 func TestExamplesApply(t *testing.T) {
-	upstream := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml", "openebs-diskpool.yaml")
-	apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: openebs}\n"))[0])
+	upstream := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml", "openebs-diskpool.yaml", "csi-snapshot.yaml")
+	for _, name := range []string{"openebs", "shop"} {
+		apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"))[0])
+	}
 	for _, file := range upstream {
 		for _, o := range read(t, file) {
 			if o.Kind == "CustomResourceDefinition" {

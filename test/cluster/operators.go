@@ -60,9 +60,9 @@ func (c *Cluster) review(name string, before, after []*pool.Pool) string {
 				return disk + " not found"
 			case d.Inactive:
 				return disk + " is not in active state"
-			case had[disk]:
 			case d.Host != p.Hostname:
 				return disk + " does not belong to node " + p.Hostname
+			case had[disk]:
 			case d.Filesystem != "" && d.Filesystem != "zfs_member", d.Tagged:
 				return disk + " has a file system or a tag"
 			case claim != nil && claim.Cluster != name:
@@ -78,7 +78,7 @@ func (c *Cluster) review(name string, before, after []*pool.Pool) string {
 	}
 	now := pool.ByHost(after)
 	for _, p := range before {
-		if now[p.Hostname] != nil {
+		if now[p.Hostname] != nil || movedTo(p, after) != nil {
 			continue
 		}
 		switch i := c.Instance(name, p.Hostname); {
@@ -89,6 +89,15 @@ func (c *Cluster) review(name string, before, after []*pool.Pool) string {
 		}
 	}
 	return ""
+}
+
+// movedTo is the pool that has a disk of one that is on its host no longer, or nil.
+func movedTo(old *pool.Pool, after []*pool.Pool) *pool.Pool {
+	i := slices.IndexFunc(after, func(p *pool.Pool) bool { return shared(old.Disks(), p.Disks()) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return after[i]
 }
 
 // reviewGroups lets groups be added, and one disk of a group be replaced.
@@ -153,6 +162,7 @@ func (c *Cluster) Reconcile() {
 		}
 	}
 	for _, p := range c.Pools {
+		c.move(&p)
 		c.scale(&p)
 		for _, live := range p.Pools {
 			if i := c.Instance(p.Name, live.Hostname); i != nil && c.allBound(live) {
@@ -168,6 +178,20 @@ func (c *Cluster) Reconcile() {
 		c.release(i.Cluster, i.Pool, nil)
 		return true
 	})
+}
+
+// move takes instances to the hosts to which their pools have moved.
+func (c *Cluster) move(p *PoolCluster) {
+	wanted := pool.ByHost(p.Pools)
+	for i := range c.Instances {
+		instance := &c.Instances[i]
+		if instance.Cluster != p.Name || wanted[instance.Host] != nil {
+			continue
+		}
+		if to := movedTo(instance.Pool, p.Pools); to != nil && c.Instance(p.Name, to.Hostname) == nil {
+			instance.Host = to.Hostname
+		}
+	}
 }
 
 // scale makes or removes instances until there are as many as pools.
@@ -240,5 +264,12 @@ func (c *Cluster) Attach(volume string) {
 	if n := c.Node(d.Node); n != nil {
 		d.Attached = true
 		c.Devices = append(c.Devices, Device{Name: "bd-" + d.Name, Host: n.Hostname, Size: 100, Handle: "handle-" + d.Name})
+	}
+}
+
+// AttachTo has a cloud volume, by its handle, on another node.
+func (c *Cluster) AttachTo(handle, node string) {
+	if d := find(c.Cloud, func(d *CloudDisk) bool { return "handle-"+d.Name == handle }); d != nil {
+		d.Node = node
 	}
 }

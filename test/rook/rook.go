@@ -6,7 +6,6 @@ package rook
 
 import (
 	"strings"
-	"time"
 )
 
 // Object is a Kubernetes object.
@@ -111,7 +110,7 @@ func clusterStatus(o Object, failed Failure) Object {
 	return Object{
 		"phase": "Ready", "state": "Created", "message": "Cluster created successfully",
 		"conditions": []any{condition("Ready", true, "ClusterCreated", "Cluster created successfully")},
-		"ceph":       Object{"health": health, "details": details, "versions": versions, "lastChecked": time.Now().UTC().Format(time.RFC3339)},
+		"ceph":       Object{"health": health, "details": details, "versions": versions},
 	}
 }
 

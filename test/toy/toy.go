@@ -114,7 +114,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 }
 
 // Tree implements system.Mapper.
-func (System) Tree(facts *inventory.Facts, root krm.ID) []*health.Tree {
+func (System) Tree(facts *inventory.Facts, _ *disk.Ledger, root krm.ID) []*health.Tree {
 	var trees []*health.Tree
 	for _, o := range facts.Objects(group, "Basin") {
 		if root != (krm.ID{}) && root != o.ID() {

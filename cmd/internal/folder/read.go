@@ -174,12 +174,25 @@ func (r *reader) fileAs(file, name, path string) {
 
 // stream reads the documents of the standard input.
 func (r *reader) stream(in io.Reader) {
-	data, err := io.ReadAll(in)
+	data, err := ReadInput(in)
 	if err != nil {
 		r.fail(at("stdin"), "cannot be read: %v", err)
 		return
 	}
 	r.source(&document.Source{Name: "stdin", Data: data}, "")
+}
+
+// ReadInput reads a stream to its end. Of a file, which has a size, it needs no more
+// memory than that.
+func ReadInput(in io.Reader) ([]byte, error) {
+	var text bytes.Buffer
+	if file, ok := in.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() < math.MaxInt32 {
+			text.Grow(int(info.Size()) + bytes.MinRead)
+		}
+	}
+	_, err := text.ReadFrom(in)
+	return text.Bytes(), err
 }
 
 // source turns the documents of one file into objects.

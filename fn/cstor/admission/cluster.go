@@ -21,7 +21,7 @@ func (r *review) asItStands() {
 			had[name] = true
 		}
 	}
-	hosts, seen := map[string]bool{}, map[string]bool{}
+	hosts, seen := map[string]bool{}, make(map[string]bool, len(r.Facts.Devices))
 	for _, p := range r.wanted.Pools {
 		if p.Hostname == "" {
 			refuse("no-selector", "", "a pool has no node selector")

@@ -18,7 +18,7 @@ func (r *review) removals() {
 		if i >= 0 {
 			replicas = r.Live.Replicas(r.wanted.Namespace, instances[i].Name)
 		}
-		moved := slices.IndexFunc(instances, func(i *pool.Instance) bool { return sharesDisk(i.Pool, p) })
+		moved := slices.IndexFunc(instances, func(i *pool.Instance) bool { return i.Pool.Shares(p) })
 		lives := len(instances) > 0 || r.Live.Cluster(r.wanted.Namespace, r.wanted.Name) != nil
 		problem := Problem{Outcome: Refused, Host: p.Hostname}
 		switch {
@@ -88,9 +88,4 @@ func (s State) Leftover(cluster *pool.Cluster) []*pool.Instance {
 		}
 	}
 	return left
-}
-
-func sharesDisk(a, b *pool.Pool) bool {
-	disks := b.Disks()
-	return slices.ContainsFunc(a.Disks(), func(name string) bool { return slices.Contains(disks, name) })
 }

@@ -4,6 +4,8 @@
 package pool
 
 import (
+	"slices"
+
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -120,6 +122,12 @@ func ByHost(pools []*Pool) map[string]*Pool {
 // Same reports whether two pools have the same disks in the same groups, in any order.
 func (p *Pool) Same(other *Pool) bool {
 	return p.Data.Same(other.Data) && p.Cache.Same(other.Cache)
+}
+
+// Shares reports whether two pools have a disk in common.
+func (p *Pool) Shares(other *Pool) bool {
+	disks := other.Disks()
+	return slices.ContainsFunc(p.Disks(), func(name string) bool { return slices.Contains(disks, name) })
 }
 
 // Encode makes the object again.

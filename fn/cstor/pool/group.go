@@ -15,11 +15,7 @@ type Group []string
 
 // Disks lists the block devices of all groups, in order.
 func (g Groups) Disks() []string {
-	var names []string
-	for _, group := range g {
-		names = append(names, group...)
-	}
-	return names
+	return slices.Concat(g...)
 }
 
 // SameNames compares names in any order.

@@ -21,6 +21,11 @@ const (
 	labelVolume = "cstorvolume.openebs.io/name" // on a replica
 )
 
+// ConfigAnnotations are those of a CStorVolumeConfig that say what it is of.
+func ConfigAnnotations() []string {
+	return []string{"openebs.io/persistent-volume-claim", "openebs.io/pod-disruption-budget", "openebs.io/volume-policy", "openebs.io/volumeID"}
+}
+
 // Chain is a volume from its claim to its replicas, as far as there is anything. All
 // parts below the claim are named after the handle of the volume.
 type Chain struct {

@@ -17,13 +17,18 @@ var (
 func TestMain(m *testing.M) {
 	os.Exit(scenario.Main(m, "../../..", func(p *controlplane.ControlPlane, s scenario.Suite) {
 		plane, suite = p, s
-		suite.KeepsDefinitions = true
+		suite.KeepsDefinitions, suite.HeedsHealth = true, true
 	}))
 }
 
-func TestApplication(t *testing.T) {
+func TestApplication(t *testing.T) { scenario.Run(t, application("application")) }
+
+func TestDiskPools(t *testing.T) { scenario.RunDiskPools(t, application("pools")) }
+
+// application is the suite of an Application.
+func application(name string) scenario.Suite {
 	s := suite
-	s.Name = "application"
+	s.Name = name
 	s.New = func(t *testing.T, name string) scenario.Engine {
 		a, err := New(plane.Kubeconfig, suite.Root, name, "openebs-"+name)
 		if err != nil {
@@ -32,5 +37,5 @@ func TestApplication(t *testing.T) {
 		t.Cleanup(a.Close)
 		return a
 	}
-	scenario.Run(t, s)
+	return s
 }

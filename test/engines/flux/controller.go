@@ -81,6 +81,7 @@ type Kustomization struct {
 	Path string // in the artifact; empty for its root
 
 	name    string
+	after   []any // dependsOn
 	checks  []any // healthCheckExprs
 	cluster *scenario.Cluster
 	source  *Source
@@ -134,6 +135,9 @@ func (k *Kustomization) publish(ctx context.Context, dir string) (revision, aske
 	wanted.Object["spec"] = map[string]any{
 		"interval": "1h", "retryInterval": "1s", "timeout": "1m", "path": "./" + k.Path, "prune": true, "wait": true, "healthCheckExprs": k.checks,
 		"sourceRef": map[string]any{"kind": "GitRepository", "name": k.name},
+	}
+	if k.after != nil {
+		wanted.Object["spec"].(map[string]any)["dependsOn"] = k.after
 	}
 	status := k.object(repositoryKind)
 	status.Object["status"] = map[string]any{

@@ -26,6 +26,8 @@ func TestController(t *testing.T) {
 		return NewKustomization(cluster, source, name, checks)
 	}
 	scenario.Run(t, s)
+	s.Name, s.HeedsHealth = "controller-pools", true
+	t.Run("pools", func(t *testing.T) { scenario.RunDiskPools(t, s) })
 }
 
 // readChecks reads the health checks that we ship.

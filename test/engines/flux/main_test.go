@@ -25,9 +25,14 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-func TestLibrary(t *testing.T) {
+func TestLibrary(t *testing.T) { scenario.Run(t, library("library")) }
+
+func TestLibraryDiskPools(t *testing.T) { scenario.RunDiskPools(t, library("library-pools")) }
+
+// library is the suite of what Flux applies with.
+func library(name string) scenario.Suite {
 	s := suite
-	s.Name = "library"
+	s.Name = name
 	s.New = func(t *testing.T, name string) scenario.Engine {
 		l, err := NewLibrary(plane.Kubeconfig, name)
 		if err != nil {
@@ -35,5 +40,5 @@ func TestLibrary(t *testing.T) {
 		}
 		return l
 	}
-	scenario.Run(t, s)
+	return s
 }

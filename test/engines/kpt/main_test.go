@@ -22,9 +22,14 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-func TestPackage(t *testing.T) {
+func TestPackage(t *testing.T) { scenario.Run(t, library("package")) }
+
+func TestDiskPools(t *testing.T) { scenario.RunDiskPools(t, library("pools")) }
+
+// library is the suite of what kpt applies with.
+func library(name string) scenario.Suite {
 	s := suite
-	s.Name = "package"
+	s.Name = name
 	s.New = func(t *testing.T, name string) scenario.Engine {
 		p, err := New(plane.Kubeconfig, name, t.TempDir())
 		if err != nil {
@@ -32,7 +37,7 @@ func TestPackage(t *testing.T) {
 		}
 		return p
 	}
-	scenario.Run(t, s)
+	return s
 }
 
 func TestProgram(t *testing.T) {

@@ -17,6 +17,7 @@ var (
 	poolKind       = schema.GroupVersionKind{Group: "cstor.openebs.io", Version: "v1", Kind: "CStorPoolCluster"}
 	instanceKind   = schema.GroupVersionKind{Group: "cstor.openebs.io", Version: "v1", Kind: "CStorPoolInstance"}
 	diskKind       = schema.GroupVersionKind{Group: "openebs.io", Version: "v1alpha1", Kind: "BlockDevice"}
+	diskPoolKind   = schema.GroupVersionKind{Group: "openebs.io", Version: "v1beta3", Kind: "DiskPool"}
 	diskClaimKind  = schema.GroupVersionKind{Group: "openebs.io", Version: "v1alpha1", Kind: "BlockDeviceClaim"}
 )
 

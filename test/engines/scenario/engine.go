@@ -50,6 +50,9 @@ type Suite struct {
 	// Brief is for a slow engine whose code goes through everything elsewhere: the
 	// definitions are there already, and what is the same again is left out.
 	Brief bool
+	// HeedsHealth is for an engine that goes on only when what it applied before is healthy
+	// by the checks that we ship.
+	HeedsHealth bool
 	// WaitsForReady is for an engine that waits for every object with a condition Ready,
 	// and cannot be told that nothing waits for our records: there nobody may write
 	// their statuses.

@@ -23,7 +23,8 @@ type Git struct {
 	name      string // tells the example of one test from that of another, in the same cluster
 	Dir       string
 	Namespace string
-	specs     bool // the config is applied, too
+	example   string // the folder of examples that it copies from
+	specs     bool   // the config is applied, too
 }
 
 // stages are where the example has the inventory of its commits.
@@ -33,7 +34,7 @@ var stages = []string{"commits/1-nothing-bound", "commits/2-claims-bound", "."}
 func newGit(t *testing.T, s Suite, name, protection string) *Git {
 	t.Helper()
 	name = s.Name + "-" + name
-	g := &Git{t: t, suite: s, name: name, Dir: t.TempDir(), Namespace: "openebs-" + name}
+	g := &Git{t: t, suite: s, name: name, Dir: t.TempDir(), Namespace: "openebs-" + name, example: "cstor-cloud"}
 	g.write("storage/poolwright.yaml", fmt.Sprintf(`apiVersion: poolwright.io/v1alpha1
 kind: RenderConfig
 metadata:
@@ -95,7 +96,7 @@ func (g *Git) render(stage int) {
 // copy copies from the example, with the namespace and the volumes of this test.
 func (g *Git) copy(from, to string) {
 	g.t.Helper()
-	example := filepath.Join(g.suite.Root, "examples/cstor-cloud")
+	example := filepath.Join(g.suite.Root, "examples", g.example)
 	g.check(filepath.WalkDir(filepath.Join(example, from), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

@@ -58,7 +58,9 @@ func function(list string) error {
 		return err
 	}
 	findings := poolwright().Process(rl)
-	rl.Append(nil, findings)
+	if err := rl.Write(io.Discard, findings); err != nil {
+		return err
+	}
 	return failure(findings)
 }
 

@@ -1,0 +1,15 @@
+package flux
+
+import (
+	"testing"
+
+	"github.com/poolwright/poolwright/test/engines/scenario"
+)
+
+// TestLevels brings up a HyperCloudStorage, in which something is wrong at every level.
+func TestLevels(t *testing.T) {
+	cluster, source := startController(t)
+	s := suite
+	s.Name = "Flux"
+	scenario.Levels(t, s, NewLevels(cluster, source, readChecks(t)), true)
+}

@@ -1,0 +1,18 @@
+package kpt
+
+import (
+	"testing"
+
+	"github.com/poolwright/poolwright/test/engines/scenario"
+)
+
+// TestLevels brings up a HyperCloudStorage, in which something is wrong at every level.
+func TestLevels(t *testing.T) {
+	s := suite
+	s.Name = "kpt"
+	p, err := New(plane.Kubeconfig, "levels", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario.Levels(t, s, p, false) // kpt knows of no status but conditions
+}

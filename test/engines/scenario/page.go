@@ -1,0 +1,73 @@
+package scenario
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write into docs/hypercloud.md what was seen")
+
+// table is that of docs/hypercloud.md: what a cluster lacks when it comes up, what the state
+// says, and how far each engine went.
+type table struct {
+	file   string
+	engine string // the head of its column
+}
+
+func readTable(t *testing.T, root, engine string) *table {
+	t.Helper()
+	return &table{filepath.Join(root, "docs/hypercloud.md"), engine}
+}
+
+// hold holds that the page says of a stage what was seen.
+func (p *table) hold(t *testing.T, st hurdle, said, reached string) {
+	t.Helper()
+	went := "waits"
+	if reached > st.level {
+		went = "goes on to " + reached
+	}
+	text, err := os.ReadFile(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	var head []string
+	for i, line := range lines {
+		cells := cellsOf(line)
+		if slices.Contains(cells, p.engine) {
+			head = cells
+		}
+		if len(cells) == 0 || head == nil || len(cells) != len(head) || cells[0] != st.level || cells[1] != st.what {
+			continue
+		}
+		state, column := slices.Index(head, "State"), slices.Index(head, p.engine)
+		if *update {
+			cells[state], cells[column] = said, went
+			lines[i] = "| " + strings.Join(cells, " | ") + " |"
+			if err := os.WriteFile(p.file, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if cells[state] != said || cells[column] != went {
+			t.Errorf("%s: %s has %q and %q, and the test saw %q and %q", st.what, p.file, cells[state], cells[column], said, went)
+		}
+		return
+	}
+	t.Errorf("%s has no row for %s, %s, with a column for %s", p.file, st.level, st.what, p.engine)
+}
+
+// cellsOf are those of a row of a table in Markdown.
+func cellsOf(line string) []string {
+	if !strings.HasPrefix(line, "| ") {
+		return nil
+	}
+	cells := strings.Split(strings.Trim(line, "|"), "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
+}
