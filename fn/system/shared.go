@@ -86,7 +86,7 @@ func (Shared) Declare() Declaration {
 			{
 				// Of Argo CD, which tells no wave how one of its own in it is.
 				GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1",
-				Plural: "applications", Health: true,
+				Plural: "applications", Names: []string{"app"}, Health: true,
 			},
 			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
@@ -109,7 +109,6 @@ func (Shared) Declare() Declaration {
 			{GroupKind: krm.GroupKind{Group: "helm.toolkit.fluxcd.io", Kind: "HelmRelease"}, Version: "v2", Plural: "helmreleases", Names: []string{"hr"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "HelmRepository"}, Version: "v1", Plural: "helmrepositories", Names: []string{"helmrepo"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "OCIRepository"}, Version: "v1", Plural: "ocirepositories", Names: []string{"ocirepo"}, Static: true},
-			{GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1", Plural: "applications", Names: []string{"app"}, Static: true},
 		},
 		Domains: []string{"poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io"},
 	}
