@@ -26,7 +26,7 @@ type Argo struct {
 const (
 	argoNamespace = "argocd"
 	argoFile      = "application.yaml"
-	argoFinalizer = "resources-finalizer.argocd.argoproj.io"
+	argoFinalizer = "resources-finalizer.argocd.argoproj.io/foreground"
 )
 
 // Encode arranges the objects, and adds an Application for each chart and each level.

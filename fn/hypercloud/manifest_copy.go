@@ -170,10 +170,11 @@ func (s *storage) mayGo(o *krm.Object) bool {
 // roles, too.
 func (s *storage) consents(o *krm.Object) bool { return s.Consent.Covers(o.Kind, o.Name) }
 
-// reportMissing names the parts that are needed and nowhere to be seen.
+// reportMissing names the parts that are needed and nowhere to be seen. One whose operator
+// lives somebody else has installed.
 func (s *storage) reportMissing(v *vendored) {
 	for _, p := range s.needed() {
-		if p.chart && s.charted() {
+		if p.chart && s.charted() || s.lives(p.deployment) {
 			continue
 		}
 		var missing []string
@@ -208,8 +209,12 @@ func (p *part) objects() []krm.ID {
 	return ids
 }
 
-// present reports whether something is among the manifests or was rendered of them
-// before, or lives.
+// lives reports whether a Deployment of a name lives.
+func (s *storage) lives(deployment string) bool {
+	return slices.ContainsFunc(s.in.Facts.Objects(appsGroup, deploymentKind), func(o *krm.Object) bool { return o.Name == deployment })
+}
+
+// present reports whether something is among the manifests or was rendered of them before.
 func (s *storage) present(v *vendored, id krm.ID) bool {
 	is := func(o *krm.Object) bool { return o.GroupKind() == id.GroupKind() && o.Name == id.Name }
 	for o := range v.found {
@@ -222,7 +227,7 @@ func (s *storage) present(v *vendored, id krm.ID) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.in.Held, is) || slices.ContainsFunc(s.in.Facts.Objects(id.Group, id.Kind), is)
+	return slices.ContainsFunc(s.in.Held, is)
 }
 
 func names(objects []*krm.Object) []string {

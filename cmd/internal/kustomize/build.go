@@ -247,7 +247,10 @@ func runKustomize(disk filesys.FileSystem, dir string, options *krusty.Options) 
 		}
 	}()
 	m, err = krusty.MakeKustomizer(options).Run(disk, dir)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "already registered id"):
+		return nil, fmt.Errorf("kustomize: %w; what is rendered may be a copy of a manifest of the package: list one of the two", err)
+	case err != nil:
 		return nil, fmt.Errorf("kustomize: %w", err)
 	}
 	return m, nil
