@@ -254,6 +254,18 @@ func (l *lock) host(hostname string) *nodePool {
 // reserved returns the devices of a role that the storage set of a node holds.
 func (l *lock) reserved(node string, r role) []string { return l.sets[node].devices[r] }
 
+// reserves reports whether the storage set of any node holds a disk.
+func (l *lock) reserves(disk string) bool {
+	for _, set := range l.sets {
+		for _, names := range set.devices {
+			if slices.Contains(names, disk) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // nodeOfVolume is the node that a claim or an attachment is for, or "".
 func nodeOfVolume(o *krm.Object) string {
 	switch o.Kind {

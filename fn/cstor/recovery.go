@@ -121,12 +121,12 @@ func (r *recovery) rendersAnother(name string) bool {
 	return slices.ContainsFunc(r.disk(name).Holders(), func(h disk.Holder) bool { return h.Source == disk.Lock && !r.mine(h) })
 }
 
-// giveUp frees disks that the storage set of a node reserves. Those that are in a pool
-// stay the cluster's, whatever they were reserved for.
+// giveUp frees disks that the storage set of a node reserves. Those that are in a pool, or
+// reserved for another node, stay the cluster's.
 func (in *input) giveUp(node string, disks []string) {
 	in.lock.unreserve(node, disks)
 	for _, name := range disks {
-		if !in.lock.pooled[name] {
+		if !in.lock.pooled[name] && !in.lock.reserves(name) {
 			in.ledger.Release(in.disk(name), in.owner)
 		}
 	}
