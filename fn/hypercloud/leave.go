@@ -73,15 +73,20 @@ func (s *storage) left(names []string, by map[string][]leaving) []string {
 // allowed tells the disks of a host that a person lets go from those that are held.
 func (s *storage) allowed(here []leaving) (allowed, held []leaving) {
 	for _, l := range here {
-		host := s.Consent.Covers(clusterKind, s.Object.Name+"/"+l.host.name)
-		one := s.Consent.Covers(clusterKind, s.Object.Name+"/"+l.host.name+"/"+l.last())
-		if host || one || s.whole {
+		if s.lets(l.host, l.device) || s.whole {
 			allowed = append(allowed, l)
 		} else {
 			held = append(held, l)
 		}
 	}
 	return allowed, held
+}
+
+// lets reports whether a person lets a disk of a host go, or all of them.
+func (s *storage) lets(h *host, v *device) bool {
+	name := s.Object.Name + "/" + h.name
+	all, one := s.Consent.Covers(clusterKind, name), s.Consent.Covers(clusterKind, name+"/"+v.last())
+	return all || one // both are asked, so that neither is called in vain
 }
 
 // hold keeps disks that nobody has let go.
