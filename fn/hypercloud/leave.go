@@ -210,4 +210,22 @@ func (s *storage) leavePools() {
 				before.Ref, krm.AnnotationAllowRemoval, kind, name, guide)
 		}
 	}
+	s.reportUnlisted(wanted)
+}
+
+// reportUnlisted tells of what holds data, was rendered once, and lives, and that neither
+// the spec nor the output has any more. A snapshot does not keep enough of it to render it
+// again.
+func (s *storage) reportUnlisted(wanted map[krm.ID]bool) {
+	for _, of := range []struct{ group, kind, field string }{
+		{cephGroup, poolKind, "spec.block"}, {cephGroup, filesystemKind, "spec.filesystem"}, {cephGroup, storeKind, "spec.object"}, {cdiGroup, cdiKind, "spec.cdi"},
+	} {
+		for _, live := range s.in.Facts.Objects(of.group, of.kind) {
+			if live.Owner() != s.owner || live.Deleting() || wanted[live.ID()] || s.before(live.ID()) != nil || s.whole || s.Consent.Covers(of.kind, live.Name) {
+				continue
+			}
+			s.report(finding.Warning, "unlisted", of.field, "%s lives, and neither the spec nor what is rendered has it; it is not deleted, and nobody looks after it: write it into the spec, restore rendered/ from Git, or, to let it go, annotate the spec with %s: %s/%s; %s says how",
+				live.Ref, krm.AnnotationAllowRemoval, of.kind, live.Name, guide)
+		}
+	}
 }
