@@ -1,6 +1,7 @@
 package hypercloud
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -215,8 +216,15 @@ func at(v *device) []any {
 	return append(v.path, "name")
 }
 
+// partition is the end of a link that is one of a partition.
+var partition = regexp.MustCompile(`-part[0-9]+$`)
+
 // takeNamed takes a new disk, and reports whether it may be had.
 func (s *storage) takeNamed(h *host, v *device) bool {
+	if whole := partition.ReplaceAllString(v.Name, ""); whole != v.Name {
+		s.reportAt(finding.Error, "device-partition", at(v), "%s is a partition, and a disk is taken whole; write %s", v.Name, whole)
+		return false
+	}
 	verdict := s.in.Disks.Verdict(v.disk, disk.Want{Mine: s.mine, Node: h.node})
 	verdict = slices.DeleteFunc(verdict, func(o disk.Objection) bool {
 		// It is named, so nothing chooses it; and what is missing may not be looked at.
