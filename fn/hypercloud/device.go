@@ -99,14 +99,21 @@ func (s *storage) readHost(name string, n *d.Node, locked bool) {
 	items := n.Seq("devices")
 	for i := range items {
 		link := cmp.Or(items[i].Str("fullpath"), items[i].Str("name"))
+		if link == "" {
+			continue
+		}
+		link = s.adoptedName(h, link)
 		on := s.diskAt(h, link)
-		if link == "" || h.find(link, on) != nil {
+		if h.find(link, on) != nil {
 			continue
 		}
 		v := &device{disk: on, locked: locked, deviceConfig: deviceConfig{
 			Name: link, DeviceClass: items[i].Str("config", "deviceClass"), MetadataDevice: items[i].Str("config", "metadataDevice"), OSDsPerDevice: 1,
 			Encrypted: items[i].Str("config", "encryptedDevice") == "true",
 		}}
+		if v.MetadataDevice != "" {
+			v.MetadataDevice = s.adoptedName(h, v.MetadataDevice)
+		}
 		if n, err := strconv.Atoi(items[i].Str("config", "osdsPerDevice")); err == nil {
 			v.OSDsPerDevice = n
 		}
