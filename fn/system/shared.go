@@ -21,6 +21,15 @@ const (
 	ownGroup        = "poolwright.io"
 )
 
+// secretNames are the parameters of a class that name the Secrets of its driver. They can
+// never be changed, so that a render compares them.
+const secretNames = "csi.storage.k8s.io/provisioner-secret-name csi.storage.k8s.io/provisioner-secret-namespace " +
+	"csi.storage.k8s.io/controller-expand-secret-name csi.storage.k8s.io/controller-expand-secret-namespace " +
+	"csi.storage.k8s.io/controller-publish-secret-name csi.storage.k8s.io/controller-publish-secret-namespace " +
+	"csi.storage.k8s.io/controller-modify-secret-name csi.storage.k8s.io/controller-modify-secret-namespace " +
+	"csi.storage.k8s.io/node-stage-secret-name csi.storage.k8s.io/node-stage-secret-namespace " +
+	"csi.storage.k8s.io/node-publish-secret-name csi.storage.k8s.io/node-publish-secret-namespace"
+
 // Declare implements System. Of a kind in whose spec much has a place only fields that
 // are named are kept: what holds a secret need not be called one.
 func (Shared) Declare() Declaration {
@@ -55,7 +64,7 @@ func (Shared) Declare() Declaration {
 				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true, Static: true,
 				// Of the parameters those that the storage systems know which are served: any
 				// other may hold a password.
-				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures " + secretNames + "} reclaimPolicy volumeBindingMode allowVolumeExpansion",
 			},
 			{
 				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSIDriver"}, Version: "v1", Role: RoleFact,
@@ -84,11 +93,6 @@ func (Shared) Declare() Declaration {
 				Keep: "webhooks{name rules{resources} timeoutSeconds failurePolicy}",
 			},
 			{
-				// Of Argo CD, which tells no wave how one of its own in it is.
-				GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1",
-				Plural: "applications", Health: true,
-			},
-			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
 				Plural: "nodeinventories", Names: []string{"ni"}, Cluster: true, Reports: true,
 				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
@@ -109,7 +113,7 @@ func (Shared) Declare() Declaration {
 			{GroupKind: krm.GroupKind{Group: "helm.toolkit.fluxcd.io", Kind: "HelmRelease"}, Version: "v2", Plural: "helmreleases", Names: []string{"hr"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "HelmRepository"}, Version: "v1", Plural: "helmrepositories", Names: []string{"helmrepo"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "OCIRepository"}, Version: "v1", Plural: "ocirepositories", Names: []string{"ocirepo"}, Static: true},
-			{GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1", Plural: "applications", Names: []string{"app"}, Static: true},
+			{GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1", Plural: "applications", Names: []string{"app"}, Health: true},
 		},
 		Domains: []string{"poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io"},
 	}
