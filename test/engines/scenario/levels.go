@@ -37,7 +37,7 @@ type hurdle struct {
 // healed.
 func hurdles() []hurdle {
 	return []hurdle{
-		{"0-definitions", "the definition of CephCluster", rook.DefinitionMissing, "DefinitionsMissing", "2-operators"}, // nobody misses it before a CephCluster is applied
+		{"0-crds", "the definition of CephCluster", rook.DefinitionMissing, "DefinitionsMissing", "2-operators"}, // nobody misses it before a CephCluster is applied
 		{"2-operators", "an operator that is not available", rook.OperatorDown, "OperatorNotAvailable", "2-operators"},
 		{"3-cluster", "OSDs, of which there are none", rook.NoOSDs, "NoOSDs", "3-cluster"},
 		{"3-cluster", "an OSD that is missing", rook.OSDMissing, "OSDsMissing", "3-cluster"},
@@ -118,13 +118,13 @@ func (h *hypercloud) commit(lacking bool) {
 	h.Git.run(h.Dir, h.suite.Poolwright, "render", "package")
 	vendored := map[string][]*unstructured.Unstructured{}
 	for _, name := range []string{"rook-ceph", "cdi", "kube-system"} {
-		vendored["0-definitions"] = append(vendored["0-definitions"], &unstructured.Unstructured{Object: map[string]any{
+		vendored["0-crds"] = append(vendored["0-crds"], &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
 		}})
 	}
 	for _, o := range Upstream(h.t, "rook-ceph.yaml", "csi-ceph.yaml", "csi-snapshot.yaml", "cdi.yaml") {
 		if !lacking || o.GetName() != "cephclusters.ceph.rook.io" {
-			vendored["0-definitions"] = append(vendored["0-definitions"], o)
+			vendored["0-crds"] = append(vendored["0-crds"], o)
 		}
 	}
 	for _, d := range rook.Deployments(h.Namespace) {
@@ -218,7 +218,8 @@ func (h *hypercloud) awaitState(st hurdle, waits bool) {
 	h.awaitSaying(func() string {
 		return st.what + " is what the state says; it says " + h.said() + ", with objects up to " + h.reached()
 	}, func() bool {
-		return h.column("{.status.reason}") == st.reason && h.get() != "" && (!waits || h.reached() >= st.until)
+		at := h.reached()
+		return h.column("{.status.reason}") == st.reason && h.get() != "" && (!waits || at != "none" && at >= st.until)
 	})
 	const patience = 4 * time.Second
 	for deadline, at := time.Now().Add(patience), ""; time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
