@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-//go:embed all:cstor-local all:cstor-cloud all:cstor-volumes all:diskpools
+//go:embed all:cstor-local all:cstor-cloud all:cstor-volumes all:diskpools all:hypercloud
 var files embed.FS
 
 // Systems lists the examples, sorted.

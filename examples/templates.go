@@ -21,6 +21,7 @@ const templateSuffix = ".tmpl"
 type Values struct {
 	Folder          string // the name of the package
 	Name, Namespace string // of the spec
+	DiskNamespace   string // of the BlockDevices, for a system that lies beside them
 	Pools           int    // 0: the default
 	Nodes, Disks    any    // selector terms, nil for all
 	Capacity, RAID  string

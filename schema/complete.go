@@ -177,13 +177,18 @@ func (p *pass) judgeRule(r *rule, at *place, value cue.Value) {
 	}
 }
 
-// isBad reports whether a value, or an item of it, was found wrong.
+// isBad reports whether a value, or anything in it, was found wrong.
 func (p *pass) isBad(n *document.Node) bool {
 	if n.Off == stoodIn || p.bad[n] {
 		return true
 	}
 	for i := range n.Items() {
-		if p.bad[&n.Items()[i]] {
+		if p.isBad(&n.Items()[i]) {
+			return true
+		}
+	}
+	for i := range n.Fields() {
+		if p.isBad(&n.Fields()[i].Value) {
 			return true
 		}
 	}

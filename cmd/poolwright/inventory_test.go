@@ -17,6 +17,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
@@ -275,6 +276,9 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 	}
 	fact := *o
 	fact.Node = snapshot.Facts(cluster.Resource{}, &kind, []snapshot.Item{item})[0].Node
+	if kind.Tells == system.TellsEvents { // of several about one object a snapshot has one
+		fact.Node.Get("metadata").Set("name", document.Text(o.Name))
+	}
 	return &fact
 }
 

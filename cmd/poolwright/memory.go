@@ -20,8 +20,11 @@ func collectLate() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetMemoryLimit(firstCollection)
 	pace := debug.SetGCPercent(-1)
+	if pace < 0 {
+		return // it is put off already
+	}
+	debug.SetMemoryLimit(firstCollection)
 	runtime.AddCleanup(new(garbage), func(pace int) {
 		debug.SetGCPercent(pace)
 		debug.SetMemoryLimit(math.MaxInt64)

@@ -134,6 +134,7 @@ func (c *cluster) keep() {
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
+		c.local.freeReplaced(m)
 		c.local.keepReserved(m, c.nodes.planOnly(m))
 	}
 }

@@ -52,6 +52,19 @@ func (in *input) calledNow(name string) string {
 	return ""
 }
 
+// freeReplaced frees the disks that were reserved for a pool and are not in it: a person has
+// put others in their place. Those that live in it stay its own.
+func (l *localDisks) freeReplaced(m *member) {
+	if m.before == nil || l.cfg.external() {
+		return
+	}
+	for _, name := range slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache)) {
+		if !l.lock.pooled[name] {
+			l.ledger.Release(l.disk(name), l.owner)
+		}
+	}
+}
+
 // mayBeBack reports whether any disk may be one of the pool that is missing, since the
 // lock does not know that by its identity.
 func (l *localDisks) mayBeBack(m *member) bool {

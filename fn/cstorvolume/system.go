@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
+	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -19,7 +20,7 @@ const (
 	ownGroup      = "poolwright.io"
 	ownVersion    = "v1alpha1"
 	specKind      = "CStorVolumeClass"
-	policyKind    = "CStorVolumePolicy"
+	policyKind    = chain.PolicyKind
 	claimKind     = "PersistentVolumeClaim"
 	volumeKind    = "PersistentVolume"
 	snapshotGroup = "snapshot.storage.k8s.io"

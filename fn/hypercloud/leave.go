@@ -43,18 +43,18 @@ func (s *storage) leave(all []leaving) {
 		s.hold(here[0].host, held)
 		switch why := s.mayLeave(name, left); {
 		case s.unused:
-			s.drop(name, held)
-			s.drop(name, allowed)
+			s.drop(held)
+			s.drop(allowed)
 			s.report(finding.Info, "device-removed", "spec.storage", "%s of host %s, of which nothing lives: given up, since %s", links(here), name, here[0].why)
 		case len(allowed) == 0:
 		case !slices.ContainsFunc(allowed, func(l leaving) bool { return l.locked }):
-			s.drop(name, allowed) // it left before; the live cluster has yet to follow
+			s.drop(allowed) // it left before; the live cluster has yet to follow
 			s.purge(name, allowed)
 		case why != "":
 			s.stay(allowed, why)
 			s.report(finding.Warning, "removal-waits", "spec.storage", "%s of host %s may leave the CephCluster, and stays for now: %s", links(allowed), name, why)
 		default:
-			s.drop(name, allowed)
+			s.drop(allowed)
 			s.purge(name, allowed)
 			left = append(left, name)
 		}
@@ -121,7 +121,7 @@ func (h *host) nodeName() string {
 }
 
 // drop lets disks go.
-func (s *storage) drop(host string, all []leaving) {
+func (s *storage) drop(all []leaving) {
 	for _, l := range all {
 		s.in.Disks.Release(l.disk, s.owner)
 		if !s.unused {

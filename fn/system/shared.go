@@ -64,7 +64,8 @@ func (Shared) Declare() Declaration {
 				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true, Static: true,
 				// Of the parameters those that the storage systems know which are served: any
 				// other may hold a password.
-				Keep: "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures " + secretNames + "} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+				Keep:        "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures " + secretNames + "} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+				Annotations: []string{"storageclass.kubernetes.io/is-default-class"},
 			},
 			{
 				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "CSIDriver"}, Version: "v1", Role: RoleFact,
@@ -93,6 +94,11 @@ func (Shared) Declare() Declaration {
 				Keep: "webhooks{name rules{resources} timeoutSeconds failurePolicy}",
 			},
 			{
+				// Of Argo CD, which tells no wave how one of its own in it is.
+				GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1",
+				Plural: "applications", Names: []string{"app"}, Health: true,
+			},
+			{
 				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
 				Plural: "nodeinventories", Names: []string{"ni"}, Cluster: true, Reports: true,
 				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
@@ -113,7 +119,6 @@ func (Shared) Declare() Declaration {
 			{GroupKind: krm.GroupKind{Group: "helm.toolkit.fluxcd.io", Kind: "HelmRelease"}, Version: "v2", Plural: "helmreleases", Names: []string{"hr"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "HelmRepository"}, Version: "v1", Plural: "helmrepositories", Names: []string{"helmrepo"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "OCIRepository"}, Version: "v1", Plural: "ocirepositories", Names: []string{"ocirepo"}, Static: true},
-			{GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1", Plural: "applications", Names: []string{"app"}, Health: true},
 		},
 		Domains: []string{"poolwright.io", "pv.kubernetes.io", "volume.kubernetes.io", "volume.beta.kubernetes.io"},
 	}

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 // strictly, against the upstream definitions: nothing is refused, nothing warned
 // of, nothing pruned.
 func TestExamplesApply(t *testing.T) {
-	upstream := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml", "openebs-diskpool.yaml", "csi-snapshot.yaml")
-	for _, name := range []string{"openebs", "shop"} {
+	upstream := tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml", "openebs-diskpool.yaml", "csi-snapshot.yaml", "rook-ceph.yaml", "csi-ceph.yaml", "cdi.yaml")
+	for _, name := range []string{"openebs", "shop", "rook-ceph"} {
 		apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"))[0])
 	}
 	for _, file := range upstream {
@@ -48,7 +48,7 @@ func TestExamplesApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	applied := 0
-	for _, pattern := range []string{"../../examples/*/rendered/*/*.yaml", "../../examples/cstor-cloud/commits/*/rendered/*/*.yaml"} {
+	for _, pattern := range []string{"../../examples/*/rendered/*/*.yaml", "../../examples/*/rendered/*/*/*.yaml", "../../examples/cstor-cloud/commits/*/rendered/*/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

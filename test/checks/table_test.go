@@ -126,9 +126,13 @@ func TestRendered(t *testing.T) {
 	}
 }
 
-// static reports whether a kind has no status, so that there is nothing to tell of it.
+// static reports whether there is nothing to tell of a kind: it has no status, its operator
+// does not write one, or every engine knows it.
 func static(kind string) bool {
-	return slices.Contains([]string{"StorageClass", "VolumeSnapshotClass", "CStorVolumePolicy"}, kind)
+	return slices.Contains([]string{
+		"StorageClass", "VolumeSnapshotClass", "CStorVolumePolicy", "CustomResourceDefinition", "OperatorConfig", "Driver", "Deployment",
+		"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "PriorityClass",
+	}, kind)
 }
 
 // manifest is a rendered one.

@@ -65,7 +65,7 @@ func install() error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	for _, namespace := range []string{"openebs", "b"} {
+	for _, namespace := range []string{"openebs", "rook-ceph", "b"} {
 		body := document.Object(document.F("metadata", document.Object(document.F("name", document.Text(namespace)))))
 		if a, err := send(http.MethodPost, "/api/v1/namespaces", asJSON, &body); err != nil || a.status != http.StatusCreated {
 			return fmt.Errorf("namespace %s: %v %s", namespace, err, a.body)

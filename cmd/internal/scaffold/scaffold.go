@@ -25,6 +25,8 @@ type Choices struct {
 	Capacity        string // a quantity: the least of a disk
 	Driver          string // of CSI
 	StorageClass    string
+
+	diskNamespace string // of the BlockDevices
 }
 
 // New returns the files of a package of a system that is to lie in dir, by path.
@@ -40,12 +42,15 @@ func New(system, dir string, c Choices, inventory []string, facts []*krm.Object)
 	}
 	c.suggest(flatten(facts))
 	files, err := t.Files(examples.Values{
-		Folder: place.name, Name: c.Name, Namespace: c.Namespace, Pools: c.Pools,
+		Folder: place.name, Name: c.Name, Namespace: c.Namespace, DiskNamespace: c.diskNamespace, Pools: c.Pools,
 		Nodes: termList(c.Nodes), Disks: termList(c.Disks), Capacity: c.Capacity, RAID: c.RAID,
 		Driver: c.Driver, StorageClass: c.StorageClass, Inventory: inventory,
 	}, map[string]any{"yaml": scalar, "tree": tree})
 	if err != nil {
 		return nil, err
+	}
+	if c.Namespace == "" && t.Uses("DiskNamespace") {
+		c.Namespace = c.diskNamespace
 	}
 	place.rename(files, c.Namespace)
 	return files, nil

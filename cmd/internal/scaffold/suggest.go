@@ -29,9 +29,7 @@ func flatten(objects []*krm.Object) []*krm.Object {
 // suggests: whether a disk may be used, the render decides.
 func (c *Choices) suggest(facts []*krm.Object) {
 	disks := freeDisks(facts, c.Nodes)
-	if c.Namespace == "" {
-		c.Namespace = onlyNamespace(disks)
-	}
+	c.diskNamespace = onlyNamespace(disks)
 	if len(c.Disks) == 0 {
 		c.Disks = largestType(disks)
 	}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn/cstorvolume/preview"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+const previewLong = `Show what the operators of cStor will make of claims: the chain from the
+PersistentVolumeClaim over the volume and its replicas to the target and its budget, and
+the pools before and after. Nothing is written, and no cluster is asked.
+
+Without KIND/NAME it is every claim of every CStorVolumeClass of the package in DIR; else
+those of one class, one PersistentVolumeClaim of the package or its inventory, or that of a
+CStorVolumeConfig. What only the cluster can know stands as <what it is>. Where the
+operator chooses pools at random, the candidates are listed.
+
+What the operators will not make is an error with their reason, and what they make all
+the same is shown.`
+
+const previewExample = `  poolwright preview
+  poolwright preview storage CStorVolumeClass/db
+  poolwright preview storage PersistentVolumeClaim/shop/pg-0 -o yaml`
+
+func newPreview(s program) *cobra.Command {
+	var f format
+	cmd := &cobra.Command{
+		Use:               "preview [DIR] [KIND/NAME]",
+		Short:             "Show what the operators of cStor will make of claims",
+		Long:              previewLong,
+		Example:           previewExample,
+		Args:              atMost(2, "preview takes one DIR and one KIND/NAME"),
+		ValidArgsFunction: s.explainWords,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, subject, err := explainArgs(args)
+			if err != nil {
+				return err
+			}
+			return runPreview(s, dir, subject, f)
+		},
+	}
+	addOneOf(cmd, &f, "output", "o", "print as table, yaml (the objects) or json", "table", asYAML, asJSON)
+	return cmd
+}
+
+func runPreview(s program, dir string, subject *ref, f format) error {
+	l, err := load(s, dir, "")
+	if err != nil {
+		return err
+	}
+	result := l.render(s)
+	if finding.Failed(result.Findings) {
+		return report(s.streams, result.Findings)
+	}
+	var rendered []*krm.Object
+	for _, o := range result.Objects {
+		rendered = append(rendered, o.Object)
+	}
+	var about *preview.Subject
+	if subject != nil {
+		about = &preview.Subject{Kind: subject.kind, Namespace: subject.namespace, Name: subject.name}
+	}
+	claims, err := preview.Claims(result.Facts, rendered, about)
+	if err != nil {
+		return err
+	}
+	shown, findings := preview.Of(result.Facts, rendered, claims)
+	if err := printPreview(s.out, f, shown); err != nil {
+		return err
+	}
+	if len(claims) == 0 {
+		terminal.Printf(s.err, "%s: there is no claim to preview\n", dir)
+	}
+	for i := range findings {
+		findings[i].Pos = positionOf(rendered, findings[i].Object)
+	}
+	return report(s.streams, finding.Sort(append(result.Findings, findings...)))
+}
+
+// positionOf is where an object is written, if it is.
+func positionOf(objects []*krm.Object, ref finding.Ref) document.Position {
+	for _, o := range objects {
+		if o.Ref == ref && o.Source != nil {
+			return o.At()
+		}
+	}
+	return document.Position{}
+}
+
+func printPreview(w io.Writer, f format, p preview.Preview) error {
+	switch f {
+	case asYAML:
+		return previewYAML(w, p)
+	case asJSON:
+		return previewJSON(w, p)
+	}
+	for i, c := range p.Chains {
+		if i > 0 {
+			terminal.Println(w)
+		}
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		terminal.Printf(t, "OBJECT\tOWNER\n")
+		for _, o := range c.Objects {
+			terminal.Printf(t, "%s\t%s\n", o.Ref, dash(ownerOf(o)))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		if len(c.Candidates) > 0 {
+			terminal.Printf(w, "placement: at random, of %s\n", finding.Names(c.Candidates))
+		}
+	}
+	return previewPools(w, p.Pools)
+}
+
+// ownerOf names what owns an object.
+func ownerOf(o *krm.Object) string {
+	for _, owner := range o.Node.Seq("metadata", "ownerReferences") {
+		return owner.Str("kind") + " " + owner.Str("name")
+	}
+	return ""
+}
+
+// previewPools prints the pools before and after.
+func previewPools(w io.Writer, pools []preview.Pool) error {
+	if len(pools) == 0 {
+		return nil
+	}
+	terminal.Println(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	terminal.Printf(t, "POOL\tZONE\tNODE\tPHASE\tREPLICAS\tAFTER\tFREE\tAFTER\n")
+	for _, p := range pools {
+		after, free, left := fmt.Sprint(p.Replicas+p.Sure), "", ""
+		if p.Possible > p.Sure {
+			after += fmt.Sprintf(" to %d", p.Replicas+p.Possible)
+		}
+		if p.Free >= 0 {
+			free, left = quantity.Size(p.Free), quantity.Size(max(0, p.Free-p.SureBytes))
+			if p.MostBytes > p.SureBytes {
+				left = quantity.Size(max(0, p.Free-p.MostBytes)) + " to " + left
+			}
+		}
+		terminal.Printf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.Instance.Name, dash(p.Zone), dash(p.Node), dash(p.Phase), p.Replicas, after, dash(free), dash(left))
+	}
+	return t.Flush()
+}
+
+// previewYAML prints the objects of the chains as documents.
+func previewYAML(w io.Writer, p preview.Preview) error {
+	first := true
+	for _, c := range p.Chains {
+		for _, o := range c.Objects {
+			text := document.Append(nil, o.Node, 0)
+			if !first {
+				text = append([]byte("---\n"), text...)
+			}
+			first = false
+			if _, err := w.Write(text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// previewJSON prints everything for programs. Sizes are bytes.
+func previewJSON(w io.Writer, p preview.Preview) error {
+	type chain struct {
+		Claim      machineRef        `json:"claim"`
+		Objects    []json.RawMessage `json:"objects"`
+		Candidates []string          `json:"candidates,omitempty"`
+	}
+	type count struct {
+		Before int `json:"before"`
+		After  int `json:"after"`
+		AtMost int `json:"atMost"`
+	}
+	type space struct {
+		Before  int64 `json:"before"`
+		After   int64 `json:"after"`
+		AtLeast int64 `json:"atLeast"`
+	}
+	type pool struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+		Node      string `json:"node,omitempty"`
+		Zone      string `json:"zone,omitempty"`
+		Phase     string `json:"phase,omitempty"`
+		Replicas  count  `json:"replicas"`
+		Free      *space `json:"free,omitempty"`
+	}
+	out := struct {
+		Chains []chain `json:"chains"`
+		Pools  []pool  `json:"pools"`
+	}{[]chain{}, []pool{}}
+	for _, c := range p.Chains {
+		shown := chain{Claim: machineRef(c.Claim), Candidates: c.Candidates}
+		for _, o := range c.Objects {
+			shown.Objects = append(shown.Objects, document.AppendJSON(nil, o.Node))
+		}
+		out.Chains = append(out.Chains, shown)
+	}
+	for _, p := range p.Pools {
+		shown := pool{
+			Name: p.Instance.Name, Namespace: p.Instance.Namespace, Node: p.Node, Zone: p.Zone, Phase: p.Phase,
+			Replicas: count{p.Replicas, p.Replicas + p.Sure, p.Replicas + p.Possible},
+		}
+		if p.Free >= 0 {
+			shown.Free = &space{p.Free, max(0, p.Free-p.SureBytes), max(0, p.Free-p.MostBytes)}
+		}
+		out.Pools = append(out.Pools, shown)
+	}
+	return printAs(w, asJSON, out)
+}

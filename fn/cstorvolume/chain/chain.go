@@ -1,0 +1,285 @@
+// Package chain is what the driver and the operators of cStor 3.6 make of one claim: the
+// objects from the PersistentVolume down to the replicas, with their names, labels,
+// annotations and owners. What only a cluster can know stands as a hole, <what it is>.
+package chain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	d "github.com/poolwright/poolwright/schema/document"
+)
+
+// Volume is one volume as its class and claim want it.
+type Volume struct {
+	Name      string        // of the volume, and of most of its objects
+	Namespace string        // of the objects of cStor
+	Cluster   string        // the pool cluster
+	Version   string        // of the operators, or a hole
+	Claim     inventory.Key // that it is for
+	Class     string        // its StorageClass
+	Reclaim   string        // its reclaim policy
+	FSType    string
+	Size      string  // a quantity
+	Replicas  int     // that are wanted
+	Policy    string  // the name of its CStorVolumePolicy, "" for none
+	Settings  *d.Node // what that says, nil for nothing
+	Source    string  // <volume>@<snapshot> that it is a clone of, or ""
+	Pools     []Pool  // of the replicas that are made
+}
+
+// Pool is the pool of one replica.
+type Pool struct {
+	Name string // of the CStorPoolInstance, or a hole
+	Host string // of its node, or a hole
+	UID  string // of the CStorPoolInstance, or a hole
+}
+
+// PolicyKind is what says how volumes are made.
+const PolicyKind = "CStorVolumePolicy"
+
+// Hole stands for what only a cluster can know.
+func Hole(format string, args ...any) string { return "<" + fmt.Sprintf(format, args...) + ">" }
+
+// Labels and annotations of the chain.
+const (
+	labelVersion       = "openebs.io/version"
+	labelVolume        = "openebs.io/persistent-volume"
+	labelClaim         = "openebs.io/persistent-volume-claim"
+	labelEngine        = "openebs.io/storage-engine-type"
+	labelCASType       = "openebs.io/cas-type"
+	labelTarget        = "openebs.io/target"
+	labelTargetService = "openebs.io/target-service"
+	labelSource        = "openebs.io/source-volume"
+	labelCloned        = "openebs.io/cloned"
+	labelVolumeName    = "cstorvolume.openebs.io/name"
+	labelInstanceUID   = "cstorpoolinstance.openebs.io/uid"
+	annotationVolume   = "openebs.io/volumeID"
+	annotationPolicy   = "openebs.io/volume-policy"
+	annotationSnapshot = "openebs.io/snapshot"
+)
+
+// Quorum is how many replicas of a volume have to be healthy.
+func Quorum(replicas int) int { return replicas/2 + 1 }
+
+// HasBudget reports whether volumes of so many replicas get a PodDisruptionBudget.
+func HasBudget(replicas int) bool { return replicas >= 3 }
+
+// ReplicaName is the name of a replica on a pool.
+func ReplicaName(volume, instance string) string { return volume + "-" + instance }
+
+// TargetName is the name of the Deployment of a target.
+func TargetName(volume string) string { return volume + "-target" }
+
+// Bound is what becomes of a volume that can be made, from the PersistentVolume on.
+func (v *Volume) Bound() []*krm.Object {
+	objects := []*krm.Object{v.persistentVolume(), v.config("Bound"), v.target()}
+	for i := range v.Pools {
+		objects = append(objects, v.replica(&v.Pools[i]))
+	}
+	objects = append(objects, v.deployment(), v.service())
+	if HasBudget(v.Replicas) {
+		objects = append(objects, v.budget())
+	}
+	return objects
+}
+
+// Unplaced is what is made of a volume for whose replicas there are too few pools: all but
+// them, and it is left behind.
+func (v *Volume) Unplaced() []*krm.Object {
+	return []*krm.Object{v.config("Pending"), v.target(), v.deployment(), v.service()}
+}
+
+// Pending is all that is made of a volume that the operators refuse at once.
+func (v *Volume) Pending() []*krm.Object { return []*krm.Object{v.config("Pending")} }
+
+func (v *Volume) persistentVolume() *krm.Object {
+	return krm.Make("v1", "PersistentVolume", "", v.Name, d.F("spec", d.Object(
+		d.F("accessModes", d.List(d.Text("ReadWriteOnce"))),
+		d.F("capacity", d.Object(d.F("storage", d.Text(v.Size)))),
+		d.F("claimRef", d.Object(d.F("kind", d.Text("PersistentVolumeClaim")), d.F("namespace", d.Text(v.Claim.Namespace)), d.F("name", d.Text(v.Claim.Name)))),
+		d.F("csi", d.Object(d.F("driver", d.Text(volume.Driver)), d.F("fsType", d.Text(v.FSType)), d.F("volumeHandle", d.Text(v.Name)))),
+		d.F("persistentVolumeReclaimPolicy", d.Text(v.Reclaim)),
+		d.F("storageClassName", d.Text(v.Class)),
+	)))
+}
+
+func (v *Volume) config(phase string) *krm.Object {
+	spec := d.Object(
+		d.F("capacity", d.Object(d.F("storage", d.Text(v.Size)))),
+		d.F("provision", d.Object(
+			d.F("capacity", d.Object(d.F("storage", d.Text(v.Size)))),
+			d.F("replicaCount", d.Int(int64(v.Replicas))),
+		)),
+	)
+	status := d.Object(d.F("phase", d.Text(phase)))
+	policy := d.Object()
+	if v.Settings != nil {
+		policy = v.Settings.Copy()
+	}
+	if phase == "Bound" {
+		spec.Set("cstorVolumeRef", d.Object(d.F("kind", d.Text(volume.TargetKind)), d.F("namespace", d.Text(v.Namespace)), d.F("name", d.Text(v.Name))))
+		pools, info := d.List(), d.List()
+		for _, p := range v.Pools {
+			pools.Add(d.Text(p.Name))
+			info.Add(d.Object(d.F("poolName", d.Text(p.Name))))
+		}
+		status.Set("poolInfo", pools)
+		policy.Set("replicaPoolInfo", info)
+	}
+	spec.Set("policy", policy)
+	if v.Source != "" {
+		spec.Set("cstorVolumeSource", d.Text(v.Source))
+	}
+	o := v.make(volume.ConfigKind, v.Name, d.F("spec", spec), d.F("status", status))
+	o.SetLabel(inventory.LabelPoolCluster, v.Cluster)
+	o.SetAnnotation(annotationVolume, v.Name)
+	o.SetAnnotation(labelClaim, v.Claim.Name)
+	if v.Policy != "" {
+		o.SetAnnotation(annotationPolicy, v.Policy)
+	}
+	if v.Source != "" {
+		name, _ := v.Origin()
+		o.SetLabel(labelSource, name)
+	}
+	finalizer(o, "cvc.openebs.io/finalizer")
+	return o
+}
+
+// Origin is the volume and the snapshot that a clone is made from.
+func (v *Volume) Origin() (name, snapshot string) {
+	name, snapshot, _ = strings.Cut(v.Source, "@")
+	return name, snapshot
+}
+
+func (v *Volume) target() *krm.Object {
+	replicas, ip := d.Int(int64(v.Replicas)), v.address()
+	o := v.make(volume.TargetKind, v.Name, d.F("spec", d.Object(
+		d.F("capacity", d.Text(v.Size)),
+		d.F("consistencyFactor", d.Int(int64(Quorum(v.Replicas)))),
+		d.F("desiredReplicationFactor", replicas),
+		d.F("iqn", d.Text("iqn.2016-09.com.openebs.cstor:"+v.Name)),
+		d.F("replicationFactor", replicas),
+		d.F("targetIP", d.Text(ip)),
+		d.F("targetPort", d.Text("3260")),
+		d.F("targetPortal", d.Text(ip+":3260")),
+	)))
+	o.SetLabel(labelVolume, v.Name)
+	o.SetLabel(labelClaim, v.Claim.Name)
+	o.SetLabel(labelVersion, v.Version)
+	owned(o, volume.ConfigKind, v.Name)
+	return o
+}
+
+// address is that of the Service.
+func (v *Volume) address() string { return Hole("IP of the Service") }
+
+func (v *Volume) replica(p *Pool) *krm.Object {
+	spec := d.Object(d.F("capacity", d.Text(v.Size)), d.F("targetIP", d.Text(v.address())))
+	if workers := v.Settings.Str("replica", "zvolWorkers"); workers != "" {
+		spec.Set("zvolWorkers", d.Text(workers))
+	}
+	o := v.make(pool.ReplicaKind, ReplicaName(v.Name, p.Name), d.F("spec", spec))
+	o.SetLabel(pool.LabelInstance, p.Name)
+	o.SetLabel(labelInstanceUID, p.UID)
+	o.SetLabel(labelVolumeName, v.Name)
+	o.SetLabel(labelVolume, v.Name)
+	o.SetLabel(labelVersion, v.Version)
+	o.SetAnnotation(pool.AnnotationReplicaHost, p.Host)
+	if v.Source != "" {
+		name, snapshot := v.Origin()
+		o.SetLabel(labelCloned, "true")
+		o.SetAnnotation(labelSource, name)
+		o.SetAnnotation(annotationSnapshot, snapshot)
+	}
+	finalizer(o, "cstorvolumereplica.openebs.io/finalizer")
+	owned(o, volume.TargetKind, v.Name)
+	return o
+}
+
+// pods is what the pods of the target are found by.
+func (v *Volume) pods() []d.Field {
+	return []d.Field{
+		d.F("app", d.Text("cstor-volume-manager")), d.F(labelTarget, d.Text("cstor-target")), d.F(labelVolume, d.Text(v.Name)),
+	}
+}
+
+func (v *Volume) deployment() *krm.Object {
+	containers := d.List()
+	for _, name := range []string{"cstor-istgt", "maya-volume-exporter", "cstor-volume-mgmt"} {
+		containers.Add(d.Object(d.F("name", d.Text(name))))
+	}
+	o := krm.Make("apps/v1", "Deployment", v.Namespace, TargetName(v.Name), d.F("spec", d.Object(
+		d.F("replicas", d.Int(1)),
+		d.F("selector", d.Object(d.F("matchLabels", d.Object(v.pods()...)))),
+		d.F("strategy", d.Object(d.F("type", d.Text("Recreate")))),
+		d.F("template", d.Object(d.F("spec", d.Object(d.F("containers", containers))))),
+	)))
+	for _, f := range v.pods() {
+		o.SetLabel(f.Key, f.Value.Value())
+	}
+	o.SetLabel(labelEngine, "cstor")
+	o.SetLabel(labelCASType, "cstor")
+	o.SetLabel(labelClaim, v.Claim.Name)
+	o.SetLabel(labelVersion, v.Version)
+	owned(o, volume.TargetKind, v.Name)
+	return o
+}
+
+func (v *Volume) service() *krm.Object {
+	ports := d.List()
+	for _, port := range []int64{3260, 7777, 6060, 9500} {
+		ports.Add(d.Object(d.F("port", d.Int(port))))
+	}
+	o := krm.Make("v1", "Service", v.Namespace, v.Name, d.F("spec", d.Object(
+		d.F("clusterIP", d.Text(v.address())),
+		d.F("ports", ports),
+		d.F("selector", d.Object(v.pods()...)),
+	)))
+	o.SetLabel(labelTargetService, "cstor-target-svc")
+	o.SetLabel(labelEngine, "cstor")
+	o.SetLabel(labelCASType, "cstor")
+	o.SetLabel(labelVolume, v.Name)
+	o.SetLabel(labelVersion, v.Version)
+	owned(o, volume.ConfigKind, v.Name)
+	return o
+}
+
+// budget is the PodDisruptionBudget, which all volumes on the same pools share.
+func (v *Volume) budget() *krm.Object {
+	names := d.List()
+	for _, p := range v.Pools {
+		names.Add(d.Text(p.Name))
+	}
+	o := krm.Make("policy/v1", "PodDisruptionBudget", v.Namespace, v.Cluster+Hole("5 random characters"), d.F("spec", d.Object(
+		d.F("maxUnavailable", d.Int(1)),
+		d.F("selector", d.Object(d.F("matchExpressions", d.List(d.Object(
+			d.F("key", d.Text("openebs.io/cstor-pool-instance")), d.F("operator", d.Text("In")), d.F("values", names),
+		))))),
+	)))
+	o.SetLabel(inventory.LabelPoolCluster, v.Cluster)
+	for _, p := range v.Pools {
+		o.SetLabel("openebs.io/"+p.Name, strconv.FormatBool(true))
+	}
+	return o
+}
+
+func (v *Volume) make(kind, name string, fields ...d.Field) *krm.Object {
+	return krm.Make(pool.APIGroup+"/v1", kind, v.Namespace, name, fields...)
+}
+
+func owned(o *krm.Object, kind, name string) {
+	o.Node.Get("metadata").Set("ownerReferences", d.List(d.Object(
+		d.F("apiVersion", d.Text(pool.APIGroup+"/v1")), d.F("kind", d.Text(kind)), d.F("name", d.Text(name)),
+		d.F("uid", d.Text(Hole("uid of the %s", kind))), d.F("controller", d.Bool(true)),
+	)))
+}
+
+func finalizer(o *krm.Object, name string) {
+	o.Node.Get("metadata").Set("finalizers", d.List(d.Text(name)))
+}

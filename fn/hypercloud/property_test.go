@@ -1,0 +1,306 @@
+package hypercloud_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+var function = sync.OnceValue(func() *fn.Function { return fn.New(schema.Load(), systems.All()...) })
+
+const node = `apiVersion: v1
+kind: Node
+metadata:
+  name: n%[1]d
+  creationTimestamp: "2025-01-0%[1]dT00:00:00Z"
+  labels: {kubernetes.io/hostname: n%[1]d, openebs.io/engine: mayastor, topology.kubernetes.io/zone: z%[2]d}
+`
+
+const device = `apiVersion: openebs.io/v1alpha1
+kind: BlockDevice
+metadata:
+  name: n%[1]d-sd%[2]s
+  namespace: openebs
+  labels: {kubernetes.io/hostname: n%[1]d}
+spec:
+  path: /dev/sd%[2]s
+  capacity: {storage: %[3]d}
+  details: {deviceType: disk, driveType: SSD, serial: S%[1]d%[2]s}
+  devlinks:
+  - {kind: by-id, links: [/dev/disk/by-id/ata-%[1]d%[2]s, /dev/disk/by-id/wwn-0x5000%[1]d%[2]s]}
+  filesystem: {}
+  partitioned: "No"
+status: {claimState: Unclaimed, state: Active}
+`
+
+const poolByHand = `apiVersion: openebs.io/v1beta3
+kind: DiskPool
+metadata: {name: hand-%[1]d, namespace: mayastor, annotations: {poolwright.io/inventory: "true"}}
+spec: {node: n%[1]d, disks: [/dev/sd%[2]s]}
+`
+
+const cephByHand = `apiVersion: ceph.rook.io/v1
+kind: CephCluster
+metadata: {name: hand-%[1]d, namespace: ceph-%[1]d, annotations: {poolwright.io/inventory: "true"}}
+spec: {storage: {useAllDevices: true, nodes: [{name: n%[1]d}]}}
+`
+
+const cstor = `apiVersion: dao.mayadata.io/v1alpha1
+kind: CStorClusterConfig
+metadata: {name: prod, namespace: openebs}
+spec: {minPoolCount: 1, poolConfig: {raidType: stripe}, diskConfig: {minCount: %d, minCapacity: 10Gi, local: {}}}
+`
+
+const set = `apiVersion: poolwright.io/v1alpha1
+kind: DiskPoolSet
+metadata: {name: fast, namespace: openebs}
+spec: {poolsPerNode: %s, maxNodeCount: %d}
+`
+
+const storage = `apiVersion: hcs.tmax.io/v1alpha1
+kind: HyperCloudStorage
+metadata: {name: hcs, namespace: rook-ceph, annotations: {%s}}
+spec:
+  storage:
+    replicas: 1
+%s
+  ceph: {mons: 1, mgrs: 1}
+  block: [{name: one, allowUnsafe: true}]
+  filesystem: []
+  cdi: {}
+`
+
+// never is what no render may write.
+var never = regexp.MustCompile(`cleanupPolicy|confirmation|wipeDevicesFromOtherClusters|useAllNodes: true|useAllDevices: true|deviceFilter|devicePathFilter`)
+
+// expected are the errors that a generated package may have.
+var expected = regexp.MustCompile(`CStorClusterConfig|cannot be taken|is also (held|named) by|no disk is left`)
+
+// TestBesideOthers holds that cStor, DiskPools and Ceph on the same nodes never take a disk of
+// each other or of anybody else, that the order of the input does not matter, and that one
+// render is a fixed point.
+func TestBesideOthers(t *testing.T) {
+	together := 0
+	rapid.Check(t, func(t *rapid.T) {
+		texts := []string{
+			fmt.Sprintf(set, rapid.SampledFrom([]string{"1", "2", "all"}).Draw(t, "pools"), rapid.IntRange(1, 4).Draw(t, "nodes")),
+			fmt.Sprintf(cstor, rapid.IntRange(1, 3).Draw(t, "disks of cStor")),
+		}
+		held := map[string]bool{}
+		var named []string
+		for n := range rapid.IntRange(1, 4).Draw(t, "count") {
+			n++
+			texts = append(texts, fmt.Sprintf(node, n, n%2))
+			letters := []string{"b", "c", "d", "e", "f"}[:rapid.IntRange(0, 5).Draw(t, "disks")]
+			var devices []string
+			for _, letter := range letters {
+				texts = append(texts, fmt.Sprintf(device, n, letter, int64(rapid.IntRange(5, 40).Draw(t, "size"))<<30))
+				if rapid.IntRange(0, 3).Draw(t, "named") == 0 {
+					devices = append(devices, rapid.SampledFrom([]string{"/dev/sd" + letter, fmt.Sprintf("/dev/disk/by-id/ata-%d%s", n, letter)}).Draw(t, "path"))
+				}
+			}
+			switch rapid.IntRange(0, 9).Draw(t, "by hand") {
+			case 0:
+				texts = append(texts, fmt.Sprintf(poolByHand, n, "c"))
+				held[fmt.Sprintf("n%d-sdc", n)] = true
+			case 1:
+				texts = append(texts, fmt.Sprintf(cephByHand, n))
+				for _, letter := range letters {
+					held[fmt.Sprintf("n%d-sd%s", n, letter)] = true
+				}
+			}
+			if len(devices) > 0 {
+				named = append(named, fmt.Sprintf("    - {hostname: n%d, devices: [%s]}", n, strings.Join(devices, ", ")))
+			}
+		}
+		texts = append(texts, fmt.Sprintf(storage, "", disksText(t, named)))
+		objects := parse(t, texts...)
+		first := function().Render(fn.Package{Objects: objects})
+		if finding.Failed(first.Findings) {
+			for _, f := range first.Findings {
+				if f.Severity == finding.Error && !expected.MatchString(f.String()) {
+					t.Fatal(first.Findings)
+				}
+			}
+			return
+		}
+		shuffled := function().Render(fn.Package{Objects: rapid.Permutation(objects).Draw(t, "order")})
+		if written(shuffled) != written(first) {
+			t.Fatalf("in another order:\n%s\nwant\n%s", written(shuffled), written(first))
+		}
+		lock := parse(t, written(first))
+		if again := function().Render(fn.Package{Objects: objects, Output: lock}); written(again) != written(first) {
+			t.Fatalf("again:\n%s\nwant\n%s\n%v", written(again), written(first), again.Findings)
+		}
+		taken, kinds := map[string]string{}, map[string]bool{}
+		for _, o := range lock {
+			if text := never.FindString(written(fn.Result{Objects: []fn.Rendered{{Object: o}}})); text != "" {
+				t.Fatalf("%s has %s", o.Ref, text)
+			}
+			for _, name := range disks(o) {
+				if taken[name] != "" || held[name] {
+					t.Fatalf("%s is taken by %s and %s", name, taken[name], o.Ref)
+				}
+				taken[name], kinds[o.Kind] = o.Ref.String(), true
+			}
+		}
+		if len(kinds) == 3 {
+			together++
+		}
+	})
+	if together == 0 {
+		t.Error("cStor, DiskPools and Ceph were never together")
+	}
+}
+
+// disksText says of a spec which disks it wants.
+func disksText(t *rapid.T, named []string) string {
+	if len(named) == 0 || rapid.Bool().Draw(t, "selects") {
+		return "    deviceSelector: " + rapid.SampledFrom([]string{"{}", "{selectorTerms: [{matchFields: {spec.path: [/dev/sde, /dev/sdf]}}]}"}).Draw(t, "selector")
+	}
+	return "    nodes:\n" + strings.Join(named, "\n")
+}
+
+// TestNothingLeavesUnasked holds that a disk of the cluster leaves it only where the spec
+// allows it, of one host a render, and while Ceph is healthy; whatever else changes.
+func TestNothingLeavesUnasked(t *testing.T) {
+	left := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var facts, all, some, consent []string
+		allowed := map[string]bool{}
+		for n := 1; n <= 3; n++ {
+			facts = append(facts, fmt.Sprintf(node, n, n%2))
+			var before, after []string
+			for _, letter := range []string{"b", "c"} {
+				facts = append(facts, fmt.Sprintf(device, n, letter, 20<<30))
+				link := fmt.Sprintf("/dev/disk/by-id/wwn-0x5000%d%s", n, letter)
+				before = append(before, link)
+				if rapid.Bool().Draw(t, "stays") {
+					after = append(after, link)
+				}
+				if rapid.Bool().Draw(t, "allowed") {
+					allowed[link] = true
+					consent = append(consent, fmt.Sprintf("CephCluster/hcs/n%d/wwn-0x5000%d%s", n, n, letter))
+				}
+			}
+			all = append(all, fmt.Sprintf("    - {hostname: n%d, devices: [%s]}", n, strings.Join(before, ", ")))
+			if len(after) > 0 {
+				some = append(some, fmt.Sprintf("    - {hostname: n%d, devices: [%s]}", n, strings.Join(after, ", ")))
+			}
+		}
+		if len(some) == 0 {
+			return
+		}
+		lock := function().Render(fn.Package{Objects: parse(t, append(slices.Clone(facts), fmt.Sprintf(storage, "", "    nodes:\n"+strings.Join(all, "\n")))...)})
+		output := parse(t, written(lock))
+		health := rapid.SampledFrom([]string{"HEALTH_OK", "HEALTH_WARN", ""}).Draw(t, "health")
+		live := ""
+		for _, o := range output {
+			if o.Kind == "CephCluster" {
+				live = string(o.Raw) + "status: {ceph: {health: " + health + "}}\n"
+			}
+		}
+		annotation := ""
+		if len(consent) > 0 {
+			annotation = `poolwright.io/allow-removal: "` + strings.Join(consent, ",") + `"`
+		}
+		objects := parse(t, append(facts, fmt.Sprintf(storage, annotation, "    nodes:\n"+strings.Join(some, "\n")))...)
+		pkg := fn.Package{Objects: append(objects, fact(t, live)), Output: output}
+		next := function().Render(pkg)
+		if finding.Failed(next.Findings) {
+			t.Fatal(next.Findings)
+		}
+		text, hosts := written(next), map[string]bool{}
+		for n := 1; n <= 3; n++ {
+			for _, letter := range []string{"b", "c"} {
+				link := fmt.Sprintf("/dev/disk/by-id/wwn-0x5000%d%s", n, letter)
+				if strings.Contains(text, link) {
+					continue
+				}
+				if hosts[fmt.Sprint(n)] = true; !allowed[link] || health != "HEALTH_OK" {
+					t.Fatalf("%s left: allowed %v, health %q", link, allowed[link], health)
+				}
+			}
+		}
+		if len(hosts) > 1 {
+			t.Fatalf("disks of %d hosts left", len(hosts))
+		}
+		left += len(hosts)
+		pkg.Output = parse(t, text)
+		if again := function().Render(pkg); written(again) != text {
+			t.Fatalf("again:\n%s\nwant\n%s\n%v", written(again), text, again.Findings)
+		}
+	})
+	if left == 0 {
+		t.Error("no disk ever left")
+	}
+}
+
+// fact is a live object.
+func fact(t *rapid.T, text string) *krm.Object {
+	o := parse(t, text)[0]
+	o.SetAnnotation(krm.AnnotationInventory, "true")
+	return o
+}
+
+// disks are the block devices that an object puts data on.
+func disks(o *krm.Object) []string {
+	var names []string
+	add := func(link string) {
+		id := link[strings.LastIndexByte(link, '/')+1:]
+		id = strings.TrimPrefix(strings.TrimPrefix(id, "wwn-0x5000"), "ata-")
+		names = append(names, "n"+id[:1]+"-sd"+id[1:])
+	}
+	switch o.Kind {
+	case "DiskPool":
+		add(o.Node.Seq("spec", "disks")[0].Value())
+	case "CephCluster":
+		for _, n := range o.Node.Seq("spec", "storage", "nodes") {
+			for _, d := range n.Seq("devices") {
+				add(d.Str("name"))
+			}
+		}
+	case "CStorPoolCluster":
+		for _, p := range o.Node.Seq("spec", "pools") {
+			for _, g := range p.Seq("dataRaidGroups") {
+				for _, d := range g.Seq("blockDevices") {
+					names = append(names, d.Str("blockDeviceName"))
+				}
+			}
+		}
+	}
+	return names
+}
+
+func parse(t *rapid.T, texts ...string) []*krm.Object {
+	t.Helper()
+	var all []*krm.Object
+	for i, text := range texts {
+		objects, err := krm.Parse(&document.Source{Name: fmt.Sprintf("%d.yaml", i), Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, objects...)
+	}
+	return all
+}
+
+func written(r fn.Result) string {
+	texts := make([]string, len(r.Objects))
+	for i, o := range r.Objects {
+		texts[i] = string(o.Object.Raw)
+	}
+	return strings.Join(texts, "---\n")
+}
