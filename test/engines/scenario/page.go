@@ -18,9 +18,21 @@ type table struct {
 	engine string // the head of its column
 }
 
+// readTable leaves the test out where the page has no column for the engine.
 func readTable(t *testing.T, root, engine string) *table {
 	t.Helper()
-	return &table{filepath.Join(root, "docs/hypercloud.md"), engine}
+	p := &table{filepath.Join(root, "docs/hypercloud.md"), engine}
+	text, err := os.ReadFile(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if slices.Contains(cellsOf(strings.TrimSpace(line)), engine) {
+			return p
+		}
+	}
+	t.Skipf("skipped: the table of %s has no column for %s; add an empty one, and run this with -update", p.file, engine)
+	return nil
 }
 
 // hold holds that the page says of a stage what was seen.
