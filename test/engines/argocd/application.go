@@ -38,7 +38,7 @@ type Application struct {
 	approved  bool
 
 	mutex  gosync.Mutex // guards what follows
-	synced bool         // the last sync came through
+	synced int          // how many objects the last sync has applied; 0 if it did not come through
 }
 
 // New makes an Application that was never synced, with the health checks of the

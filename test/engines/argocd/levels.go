@@ -85,8 +85,17 @@ func (l *Levels) child(ctx context.Context, dir, level string) error {
 		if err != nil || live == nil {
 			return err
 		}
+		objects, err := scenario.Build(dir)
+		if err != nil {
+			return err
+		}
 		_, err = a.Sync(ctx, dir)
-		l.synced(a, err == nil)
+		if err != nil {
+			objects = nil
+		}
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		a.synced = len(objects)
 		return err
 	})
 	return nil
@@ -104,29 +113,23 @@ func again(ctx context.Context, work func() error) {
 	}
 }
 
-// synced notes whether the last sync of an Application came through.
-func (l *Levels) synced(a *Application, yes bool) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.synced = yes
-}
-
 // tell writes the status of an Application.
 func (l *Levels) tell(ctx context.Context, a *Application) error {
 	live, err := l.cluster.Get(ctx, applicationKind, argoNamespace, a.name)
 	if err != nil || live == nil {
 		return err
 	}
-	worst, err := a.worst()
+	a.mutex.Lock()
+	applied := a.synced
+	a.mutex.Unlock()
+	worst, objects, err := a.worst()
 	if err != nil {
 		return err
 	}
-	sync := "OutOfSync"
-	a.mutex.Lock()
-	if a.synced {
+	sync := "OutOfSync" // also while the cache has not seen all of it
+	if applied > 0 && objects >= applied {
 		sync = "Synced"
 	}
-	a.mutex.Unlock()
 	said := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
 		"health": map[string]any{"status": worst}, "sync": map[string]any{"status": sync},
 	}}}

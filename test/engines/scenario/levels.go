@@ -218,7 +218,8 @@ func (h *hypercloud) awaitState(st hurdle, waits bool) {
 	h.awaitSaying(func() string {
 		return st.what + " is what the state says; it says " + h.said() + ", with objects up to " + h.reached()
 	}, func() bool {
-		return h.column("{.status.reason}") == st.reason && h.get() != "" && (!waits || h.reached() >= st.until)
+		at := h.reached()
+		return h.column("{.status.reason}") == st.reason && h.get() != "" && (!waits || at != "none" && at >= st.until)
 	})
 	const patience = 4 * time.Second
 	for deadline, at := time.Now().Add(patience), ""; time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write into docs/hypercloud.md what was seen")
+// Update is the flag -update of every test that uses a scenario.
+var Update = flag.Bool("update", false, "write into the tables of docs what was seen")
 
 // table is that of docs/hypercloud.md: what a cluster lacks when it comes up, what the state
 // says, and how far each engine went.
@@ -18,9 +19,21 @@ type table struct {
 	engine string // the head of its column
 }
 
+// readTable leaves the test out where the page has no column for the engine.
 func readTable(t *testing.T, root, engine string) *table {
 	t.Helper()
-	return &table{filepath.Join(root, "docs/hypercloud.md"), engine}
+	p := &table{filepath.Join(root, "docs/hypercloud.md"), engine}
+	text, err := os.ReadFile(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if slices.Contains(cellsOf(strings.TrimSpace(line)), engine) {
+			return p
+		}
+	}
+	t.Skipf("skipped: the table of %s has no column for %s; add an empty one, and run this with -update", p.file, engine)
+	return nil
 }
 
 // hold holds that the page says of a stage what was seen.
@@ -56,7 +69,7 @@ func (p *table) hold(t *testing.T, st hurdle, said, reached string, waits bool) 
 			}
 			said = cells[state]
 		}
-		if *update {
+		if *Update {
 			cells[state], cells[column] = said, went
 			lines[i] = "| " + strings.Join(cells, " | ") + " |"
 			if err := os.WriteFile(p.file, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
