@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	gosync "sync"
 	"time"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/cache"
@@ -36,9 +35,6 @@ type Application struct {
 	cache     cache.ClusterCache
 	checks    checks
 	approved  bool
-
-	mutex  gosync.Mutex // guards what follows
-	synced int          // how many objects the last sync has applied; 0 if it did not come through
 }
 
 // New makes an Application that was never synced, with the health checks of the
