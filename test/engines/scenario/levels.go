@@ -98,7 +98,7 @@ func Levels(t *testing.T, s Suite, b Bringer, waits bool) {
 	}
 	t.Log("\n" + h.table())
 	cancel()
-	<-followed
+	_ = <-followed // it ends because of cancel
 }
 
 // hypercloud is a run of Levels.
