@@ -37,13 +37,20 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names, owner string
 	if l.cluster != nil {
 		l.pools = pool.ByHost(l.cluster.Pools)
 	}
+	shown := map[string]string{} // hosts, by block device of an instance
 	for _, i := range l.all {
 		l.instances[i.Hostname] = i
+		for _, name := range i.Pool.Disks() {
+			shown[name] = i.Hostname
+		}
 	}
-	// A disk that waits to take the place of another is in no pool yet.
+	// A disk that waits to take the place of another is in no pool yet. One that an instance
+	// shows is in the pool of that, wherever the disk is now.
 	for _, d := range pool.LiveOf(facts).ClaimedBy(n.namespace, n.name) {
 		if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
-			l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+			if host := shown[d.Name]; host == "" || host == d.Hostname {
+				l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+			}
 			l.claims[d.Name] = true
 		}
 	}

@@ -105,15 +105,19 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		l.addNode(node)
 		l.addPool(&nodePool{node, p})
 	}
-	l.forgetOldNames()
+	l.forgetOldNames(facts)
 	return l
 }
 
 // forgetOldNames takes out of the plan the nodes whose host has the pool of another node:
 // they are one machine under two names. What has volumes stays.
-func (l *lock) forgetOldNames() {
+func (l *lock) forgetOldNames(facts *inventory.Facts) {
 	l.nodes = slices.DeleteFunc(l.nodes, func(name string) bool {
-		p := l.host(l.hosts[name])
+		host := l.hosts[name]
+		if n := facts.Node(name); n != nil && n.Hostname != "" {
+			host = n.Hostname // the lock may have guessed it while the node was missing
+		}
+		p := l.host(host)
 		if p == nil || p.node == name || l.pool(name) != nil || len(l.volumes[name]) > 0 {
 			return false
 		}

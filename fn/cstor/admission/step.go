@@ -125,7 +125,7 @@ func (s *Step) compare(old, p *pool.Pool) {
 			if len(m.in) > 0 {
 				growth.Groups = append(growth.Groups, m.in)
 			}
-		case len(m.new) != len(m.old):
+		case len(m.new) != len(m.old) || len(m.in) != len(m.out): // a disk may be in it twice
 			reshape("group-size", "a RAID group changes its size")
 		case len(m.out) > 1:
 			reshape("replaced-twice", "more than one disk of a RAID group is replaced at once")
