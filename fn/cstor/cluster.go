@@ -95,7 +95,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]string{}},
 	}
 	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
-	in.ailing = sync.OnceValue(func() string { return in.findAiling(func(*nodePool) bool { return false }) })
+	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
 	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {

@@ -25,7 +25,7 @@ type input struct {
 	live    *livePools
 	state   admission.State // what an edit meets
 	consent consent
-	ailing  func() string // see findAiling, once
+	ailing  func() string // see findAiling, once, of the pools that stay
 }
 
 // disk is the disk of a block device; a missing one if nobody reports it.

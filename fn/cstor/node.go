@@ -164,6 +164,8 @@ func (c *nodeChoice) cannotGo(m *member) string {
 	switch from := c.live.elsewhere(m.before.Pool); {
 	case from != "":
 		return "it is on its way from host " + from + "; apply what is rendered, and take the inventory anew once it is there"
+	case c.mayFollow(m.before):
+		return "the inventory does not tell whether it follows its disks to another node; take it anew with poolwright inventory, with the kinds BlockDevice, BlockDeviceClaim, CStorPoolCluster and CStorPoolInstance"
 	case !c.live.knowsReplicas:
 		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
 	case instance == nil && c.live.cluster == nil && !c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
@@ -172,6 +174,24 @@ func (c *nodeChoice) cannotGo(m *member) string {
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
 	}
 	return ""
+}
+
+// mayFollow reports whether a pool would perhaps move with its disks if more were known,
+// and not be removed. Consent that names its node is meant for what it has in any case.
+func (c *nodeChoice) mayFollow(p *nodePool) bool {
+	if c.consent.allowsSet(p.node) {
+		return false
+	}
+	away := func(name string) bool {
+		device := c.facts.Device(c.namespace, name)
+		return device != nil && device.Hostname != p.Hostname
+	}
+	return !c.facts.Tells(deviceGroup, blockDeviceKind, c.namespace) || !c.live.knows && slices.ContainsFunc(p.Disks(), away)
+}
+
+// letsGo reports whether the pool of a node is let go, once keep has decided.
+func (c *nodeChoice) letsGo(p *nodePool) bool {
+	return !slices.ContainsFunc(c.members, func(m *member) bool { return m.before == p })
 }
 
 // holding says what would be lost with a member.

@@ -42,7 +42,8 @@ func (s *storage) keepNamed() {
 	for _, prior := range s.prior {
 		h := hostOf(s.hosts, prior.name)
 		for _, v := range prior.devices {
-			if h == nil || h.find(v.Name, v.disk) == nil && h.node != nil {
+			gone := h == nil || h.find(v.Name, v.disk) == nil && h.node != nil
+			if gone && !s.hasMoved(prior, v) {
 				all = append(all, leaving{prior, v, "it is no longer in the spec"})
 			}
 		}
@@ -129,7 +130,11 @@ func (s *storage) keepDevice(h *host, want *deviceConfig, path []any) {
 	if want.MetadataDevice != "" {
 		v.MetadataDevice = s.metadata(h, want.MetadataDevice, append(path, "metadataDevice"))
 	}
-	if before := prior.find(link, on); before != nil {
+	before := prior.find(link, on)
+	if before == nil {
+		before = s.movedHere(h, link, on)
+	}
+	if before != nil {
 		s.keepPrior(h, v, before)
 	} else if !s.takeNamed(h, v) {
 		return

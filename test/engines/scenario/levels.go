@@ -190,7 +190,7 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 		return seen(st, row, told, at, waits)
 	}
 	patience := 3 * time.Second
-	if *update {
+	if *Update {
 		patience = 8 * time.Second
 		h.awaitSaying(func() string { return st.what + ": the reason is " + st.reason + "; it is " + told }, func() bool {
 			row = look()
@@ -205,7 +205,7 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 		now := look()
 		switch {
 		case now == row:
-		case *update:
+		case *Update:
 			row, deadline = now, time.Now().Add(patience)
 		default:
 			h.t.Errorf("%s: it does not stay so: the state is %q, with objects up to %q", st.what, told, at)
@@ -219,7 +219,7 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 	if word, _, _ := strings.Cut(told, " "); h.get() != word {
 		h.t.Errorf("%s: the state is %s, and kubectl shows\n%s", st.what, word, h.table())
 	}
-	if *update {
+	if *Update {
 		h.page.write(h.t, st, row)
 	}
 	h.t.Logf("%s: %s; objects up to %q", st.what, told, at)

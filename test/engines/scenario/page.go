@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write into docs/hypercloud.md what was seen")
+// Update is the flag -update of every test that uses a scenario.
+var Update = flag.Bool("update", false, "write into the tables of docs what was seen")
 
 // table is that of docs/hypercloud.md: what a cluster lacks when it comes up, what the state
 // says, and how far each engine went.
