@@ -15,5 +15,8 @@ func TestLevels(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.Close)
-	scenario.Levels(t, s, a, true)
+	scenario.Levels(t, s, Levels{a}, true)
 }
+
+// TestHyperCloud holds that nothing of it goes by itself.
+func TestHyperCloud(t *testing.T) { scenario.RunHyperCloud(t, application("hypercloud")) }

@@ -99,6 +99,9 @@ func Levels(t *testing.T, s Suite, b Bringer, waits bool) {
 	t.Log("\n" + h.table())
 	cancel()
 	_ = <-followed // it ends because of cancel
+	for _, level := range h.levels[1:] {
+		h.clear(h.objects[level]) // namespaces and definitions stay
+	}
 }
 
 // hypercloud is a run of Levels.
@@ -120,13 +123,9 @@ func (h *hypercloud) commit(lacking bool) {
 	if lacking {
 		h.check(os.CopyFS(dir, os.DirFS(filepath.Join(h.suite.Root, "testdata/packages/hypercloud"))))
 	}
-	files, err := filepath.Glob(filepath.Join(h.suite.Root, "examples/hypercloud/operators/*.yaml"))
-	h.check(err)
-	for _, file := range files {
-		h.check(write(filepath.Join(dir, "operators", filepath.Base(file)), slices.DeleteFunc(parseFile(h.t, file), func(o *unstructured.Unstructured) bool {
-			return o.GetKind() == "CustomResourceDefinition" // there they are stand-ins
-		})))
-	}
+	h.check(write(filepath.Join(dir, "operators/operators.yaml"), slices.DeleteFunc(exampleOperators(h.t, h.suite), func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "CustomResourceDefinition" // there they are stand-ins
+	})))
 	h.check(write(filepath.Join(dir, "operators/definitions.yaml"), slices.DeleteFunc(
 		Upstream(h.t, "rook-ceph.yaml", "csi-ceph.yaml", "csi-snapshot.yaml", "cdi.yaml"), func(o *unstructured.Unstructured) bool {
 			return lacking && o.GetName() == "cephclusters.ceph.rook.io"
@@ -192,14 +191,14 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 	}
 	patience := 3 * time.Second
 	if *Update {
-		patience = 15 * time.Second
+		patience = 8 * time.Second
 		h.awaitSaying(func() string { return st.what + ": the reason is " + st.reason + "; it is " + told }, func() bool {
 			row = look()
 			return h.column("reason") == st.reason && (!waits || at >= st.until)
 		})
 	} else {
 		h.awaitSaying(func() string {
-			return fmt.Sprintf("%s: the page has %q and %q, and the state is %q, with objects up to %s", st.what, row.state, row.engine, told, at)
+			return fmt.Sprintf("%s: the page has %q and %q, and the state is %q, with objects up to %q", st.what, row.state, row.engine, told, at)
 		}, func() bool { return look() == row })
 	}
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
@@ -209,7 +208,7 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 		case *Update:
 			row, deadline = now, time.Now().Add(patience)
 		default:
-			h.t.Errorf("%s: it does not stay so: the state is %q, with objects up to %s", st.what, told, at)
+			h.t.Errorf("%s: it does not stay so: the state is %q, with objects up to %q", st.what, told, at)
 			return
 		}
 	}
@@ -223,7 +222,7 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 	if *Update {
 		h.page.write(h.t, st, row)
 	}
-	h.t.Logf("%s: %s; objects up to %s", st.what, told, at)
+	h.t.Logf("%s: %s; objects up to %q", st.what, told, at)
 }
 
 // said is the state, and why.
@@ -274,7 +273,7 @@ func (h *hypercloud) ask(args ...string) string {
 	return string(out)
 }
 
-// reached is the last level of which an object is in the cluster.
+// reached is the last level of which an object is in the cluster; "" if there is none.
 func (h *hypercloud) reached() string {
 	h.t.Helper()
 	for _, level := range slices.Backward(h.levels) {
@@ -289,5 +288,5 @@ func (h *hypercloud) reached() string {
 			}
 		}
 	}
-	return "none"
+	return ""
 }

@@ -44,7 +44,7 @@ type rowSeen struct{ state, engine string }
 func seen(st hurdle, row rowSeen, said, reached string, waits bool) rowSeen {
 	went := "waits"
 	switch {
-	case reached == "none":
+	case reached == "":
 		went = "applies nothing"
 	case reached > st.level:
 		went = "goes on to " + reached
