@@ -259,7 +259,8 @@ func slimFacts(t *testing.T, options snapshot.Options, o *krm.Object, n *int) *k
 		return &slim
 	}
 	kind, _ := poolwright().Kinds().Find(o.GroupKind())
-	if kind.Keep == "" || !kind.Reads(o.Name) || o.Owner() != "" && !strings.Contains(o.Path, "inventory/") {
+	manifest := kind.Role != system.RoleFact && o.Annotation(krm.AnnotationInventory) != "true" && !strings.Contains(o.Path, "inventory/") && o.Raw != nil
+	if kind.Keep == "" || !kind.Reads(o.Name) || manifest {
 		return o // not a kind that is read, or not a fact
 	}
 	// A person writes what no API server sends: such a file is what it is.

@@ -59,7 +59,8 @@ change is fine: 0, and 2 is bad usage alone.`
 
 const planRoles = `--against live needs two roles of deploy/rbac: poolwright-inventory, to read, and
 poolwright-plan, to get, list, patch and create the rendered kinds, as a dry run needs
-it although it stores nothing. All namespaces are looked at. %s`
+it although it stores nothing. Copies of your own manifests, Deployments and what has an
+engine apply things are only compared, as far as they may be read. All namespaces are looked at. %s`
 
 const planExample = `  # What would the edit that I just made do?
   poolwright plan

@@ -10,7 +10,6 @@ import (
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/dryrun"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -23,9 +22,9 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, want
 	if err != nil {
 		return err
 	}
-	options := dryrun.Options{Manager: f.manager, Effect: p.function.DryRunEffect}
 	kinds := p.function.Kinds()
-	for _, k := range kinds.In(system.RoleRendered, system.RoleLock) {
+	options := dryrun.Options{Manager: f.manager, Effect: p.function.DryRunEffect, Tried: kinds.Tried}
+	for _, k := range kinds.Rendered() {
 		options.Kinds = append(options.Kinds, k.GroupKind)
 	}
 	for _, o := range ours(l.Lock) {

@@ -171,24 +171,3 @@ func assessCDI(c *change.Change) {
 		}
 	}
 }
-
-// assessRest judges what belongs to the order: the levels of operators, definitions and
-// what else comes with them.
-func assessRest(c *change.Change) {
-	kind := c.Ref.GroupKind()
-	held := kind == gk("", "Namespace") || kind == gk(definitionGroup, definitionKind)
-	switch {
-	case c.Action == change.Remove && held:
-		c.Judge(change.Destructive, "", "everything in it goes along: every object that it holds or defines")
-	case c.Action == change.Remove && kind == gk(appsGroup, deploymentKind) && c.Ref.Name == toolboxName:
-		c.Judge(change.Safe, "", "only people use it")
-	case c.Action == change.Remove:
-		c.Judge(change.Disruptive, "", "what depends on it is no longer looked after; the data stays")
-	case c.Action == change.Create:
-		c.Judge(change.Safe, "", "adds what others depend on")
-	case kind == gk(appsGroup, deploymentKind) && c.Ref.Name == toolboxName:
-		for i := range c.Fields {
-			c.Judge(change.Safe, c.Fields[i].Path, "only people use it")
-		}
-	}
-}

@@ -99,14 +99,21 @@ func (s *storage) readHost(name string, n *d.Node, locked bool) {
 	items := n.Seq("devices")
 	for i := range items {
 		link := cmp.Or(items[i].Str("fullpath"), items[i].Str("name"))
+		if link == "" {
+			continue
+		}
+		link = s.adoptedName(h, link)
 		on := s.diskAt(h, link)
-		if link == "" || h.find(link, on) != nil {
+		if h.find(link, on) != nil {
 			continue
 		}
 		v := &device{disk: on, locked: locked, deviceConfig: deviceConfig{
 			Name: link, DeviceClass: items[i].Str("config", "deviceClass"), MetadataDevice: items[i].Str("config", "metadataDevice"), OSDsPerDevice: 1,
 			Encrypted: items[i].Str("config", "encryptedDevice") == "true",
 		}}
+		if v.MetadataDevice != "" {
+			v.MetadataDevice = s.adoptedName(h, v.MetadataDevice)
+		}
 		if n, err := strconv.Atoi(items[i].Str("config", "osdsPerDevice")); err == nil {
 			v.OSDsPerDevice = n
 		}
@@ -133,6 +140,42 @@ func (s *storage) diskAt(h *host, path string) *disk.Disk {
 // isOn reports whether a disk is reported of the node of a host.
 func (s *storage) isOn(there *disk.Disk, h *host) bool {
 	return h.node != nil && slices.Contains(s.in.Disks.On(h.node), there)
+}
+
+// movedTo is the node that a disk of a host is reported of now, where that is another one:
+// a node was renamed, or a disk was carried over. nil where it has not moved.
+func (s *storage) movedTo(h *host, v *device) *inventory.Node {
+	if v.disk.Missing() || v.disk.Inactive() || !strings.HasPrefix(v.Name, byID) || s.isOn(v.disk, h) {
+		return nil
+	}
+	if n := s.in.Facts.Node(v.disk.Node); n != nil && n != h.node && slices.Contains(s.in.Disks.On(n), v.disk) {
+		return n
+	}
+	return nil
+}
+
+// movedHere finds the disk of another host that has moved to a host, or nil.
+func (s *storage) movedHere(h *host, link string, on *disk.Disk) *device {
+	for _, prior := range s.prior {
+		if v := prior.find(link, on); v != nil && s.movedTo(prior, v) == h.node {
+			return v
+		}
+	}
+	return nil
+}
+
+// hasMoved reports whether a disk of a host stays in the cluster under another host.
+func (s *storage) hasMoved(prior *host, v *device) bool {
+	n := s.movedTo(prior, v)
+	if n == nil {
+		return false
+	}
+	h := hostOf(s.hosts, n.Hostname)
+	if h == nil || h.find(v.Name, v.disk) == nil {
+		return false
+	}
+	s.report(finding.Info, "device-moved", "spec.storage", "%s, a disk of host %s before, is on host %s now; it stays in the cluster as a disk of that, and Rook starts its OSD there", v.Name, prior.name, h.name)
+	return true
 }
 
 // resolve finds the link by which a disk of a host is rendered, and the disk. Where a path

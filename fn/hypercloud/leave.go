@@ -73,15 +73,20 @@ func (s *storage) left(names []string, by map[string][]leaving) []string {
 // allowed tells the disks of a host that a person lets go from those that are held.
 func (s *storage) allowed(here []leaving) (allowed, held []leaving) {
 	for _, l := range here {
-		host := s.Consent.Covers(clusterKind, s.Object.Name+"/"+l.host.name)
-		one := s.Consent.Covers(clusterKind, s.Object.Name+"/"+l.host.name+"/"+l.last())
-		if host || one || s.whole {
+		if s.lets(l.host, l.device) || s.whole {
 			allowed = append(allowed, l)
 		} else {
 			held = append(held, l)
 		}
 	}
 	return allowed, held
+}
+
+// lets reports whether a person lets a disk of a host go, or all of them.
+func (s *storage) lets(h *host, v *device) bool {
+	name := s.Object.Name + "/" + h.name
+	all, one := s.Consent.Covers(clusterKind, name), s.Consent.Covers(clusterKind, name+"/"+v.last())
+	return all || one // both are asked, so that neither is called in vain
 }
 
 // hold keeps disks that nobody has let go.
@@ -203,6 +208,24 @@ func (s *storage) leavePools() {
 		if before.Kind == kind {
 			s.report(finding.Warning, "held", field, "%s is no longer in the spec, and is held: removing it loses what is in it; to let it go, annotate the spec with %s: %s/%s; %s says how",
 				before.Ref, krm.AnnotationAllowRemoval, kind, name, guide)
+		}
+	}
+	s.reportUnlisted(wanted)
+}
+
+// reportUnlisted tells of what holds data, was rendered once, and lives, and that neither
+// the spec nor the output has any more. A snapshot does not keep enough of it to render it
+// again.
+func (s *storage) reportUnlisted(wanted map[krm.ID]bool) {
+	for _, of := range []struct{ group, kind, field string }{
+		{cephGroup, poolKind, "spec.block"}, {cephGroup, filesystemKind, "spec.filesystem"}, {cephGroup, storeKind, "spec.object"}, {cdiGroup, cdiKind, "spec.cdi"},
+	} {
+		for _, live := range s.in.Facts.Objects(of.group, of.kind) {
+			if live.Owner() != s.owner || live.Deleting() || wanted[live.ID()] || s.before(live.ID()) != nil || s.whole || s.Consent.Covers(of.kind, live.Name) {
+				continue
+			}
+			s.report(finding.Warning, "unlisted", of.field, "%s lives, and neither the spec nor what is rendered has it; it is not deleted, and nobody looks after it: write it into the spec, restore rendered/ from Git, or, to let it go, annotate the spec with %s: %s/%s; %s says how",
+				live.Ref, krm.AnnotationAllowRemoval, of.kind, live.Name, guide)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package hypercloud
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,7 +43,8 @@ func (s *storage) keepNamed() {
 	for _, prior := range s.prior {
 		h := hostOf(s.hosts, prior.name)
 		for _, v := range prior.devices {
-			if h == nil || h.find(v.Name, v.disk) == nil && h.node != nil {
+			gone := h == nil || h.find(v.Name, v.disk) == nil && h.node != nil
+			if gone && !s.hasMoved(prior, v) {
 				all = append(all, leaving{prior, v, "it is no longer in the spec"})
 			}
 		}
@@ -129,7 +131,11 @@ func (s *storage) keepDevice(h *host, want *deviceConfig, path []any) {
 	if want.MetadataDevice != "" {
 		v.MetadataDevice = s.metadata(h, want.MetadataDevice, append(path, "metadataDevice"))
 	}
-	if before := prior.find(link, on); before != nil {
+	before := prior.find(link, on)
+	if before == nil {
+		before = s.movedHere(h, link, on)
+	}
+	if before != nil {
 		s.keepPrior(h, v, before)
 	} else if !s.takeNamed(h, v) {
 		return
@@ -210,8 +216,15 @@ func at(v *device) []any {
 	return append(v.path, "name")
 }
 
+// partition is the end of a link that is one of a partition.
+var partition = regexp.MustCompile(`-part[0-9]+$`)
+
 // takeNamed takes a new disk, and reports whether it may be had.
 func (s *storage) takeNamed(h *host, v *device) bool {
+	if whole := partition.ReplaceAllString(v.Name, ""); whole != v.Name {
+		s.reportAt(finding.Error, "device-partition", at(v), "%s is a partition, and a disk is taken whole; write %s", v.Name, whole)
+		return false
+	}
 	verdict := s.in.Disks.Verdict(v.disk, disk.Want{Mine: s.mine, Node: h.node})
 	verdict = slices.DeleteFunc(verdict, func(o disk.Objection) bool {
 		// It is named, so nothing chooses it; and what is missing may not be looked at.

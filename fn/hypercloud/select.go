@@ -19,10 +19,14 @@ func (s *storage) keepSelected() {
 			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.in.Facts.Nodes), "node"))
 		return
 	}
-	var all []leaving
+	var all, moved []leaving
 	for _, prior := range s.prior {
 		h := &host{name: prior.name, node: prior.node}
 		for _, v := range prior.devices {
+			if n := s.movedTo(prior, v); n != nil && !s.lets(prior, v) && s.refuseNode(n) == "" {
+				moved = append(moved, leaving{host: prior, device: v})
+				continue
+			}
 			why := s.unselected(h, v)
 			if why == "" {
 				h.devices = append(h.devices, v)
@@ -37,19 +41,32 @@ func (s *storage) keepSelected() {
 			s.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: h.node.Name}, h.node.Name, place.Kept, "it has disks of the cluster")
 		}
 	}
+	for _, l := range moved {
+		n := s.movedTo(l.host, l.device)
+		h := hostOf(s.hosts, n.Hostname)
+		if h == nil {
+			h = &host{name: n.Hostname, node: n}
+			s.hosts = append(s.hosts, h)
+			s.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: n.Name}, n.Name, place.Kept, "it has disks of the cluster")
+		}
+		if h.find(l.Name, l.disk) == nil {
+			h.devices = append(h.devices, l.device)
+			s.choosing(diskRef(l.device, h), n.Name, place.Kept, "it is a disk of the cluster already")
+			s.checkOthers(h, l.device)
+		}
+		s.hasMoved(l.host, l.device)
+	}
 	s.leave(all)
 }
 
 // unselected says why a disk of the cluster would not be chosen now, or "".
 func (s *storage) unselected(h *host, v *device) string {
-	consent := s.Consent.Covers(clusterKind, s.Object.Name+"/"+h.name)
-	one := s.Consent.Covers(clusterKind, s.Object.Name+"/"+h.name+"/"+v.last())
 	switch {
 	case h.node == nil:
 		return "its node is missing from the inventory"
 	case !s.selects(h.node):
 		return "its node is no longer selected by nodeSelector"
-	case consent || one:
+	case s.lets(h, v):
 		return "its removal is allowed"
 	case v.disk.Missing() || !s.isOn(v.disk, h):
 		return "it is missing from the inventory"

@@ -90,6 +90,7 @@ func (s *storage) keep() {
 	}
 	s.whole = s.Consent.Covers(clusterKind, s.Object.Name)
 	s.readPrior()
+	s.checkAdopted()
 	s.checkCluster()
 	s.checkNames()
 	if len(s.cfg.Spec.Storage.Nodes) > 0 {

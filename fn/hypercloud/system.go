@@ -61,14 +61,14 @@ func (System) Declare() system.Declaration {
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
 				Keep: keepCDI,
 			},
-			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Only: deploymentNames()},
+			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Untried: true, Only: deploymentNames()},
 			{GroupKind: gk(definitionGroup, definitionKind), Stateful: true, Only: definitionNames()},
-			// A release that goes takes what it installed along; the others leave it.
-			{GroupKind: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Role: system.RoleRendered, Stateful: true},
-			{GroupKind: gk("source.toolkit.fluxcd.io", "HelmRepository"), Role: system.RoleRendered},
-			{GroupKind: gk("source.toolkit.fluxcd.io", "OCIRepository"), Role: system.RoleRendered},
-			{GroupKind: gk("kustomize.toolkit.fluxcd.io", "Kustomization"), Role: system.RoleRendered},
-			{GroupKind: gk("argoproj.io", "Application"), Role: system.RoleRendered},
+			// Whoever may write these may have their engine apply anything. A release that goes takes what it installed along; the others leave it.
+			{GroupKind: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Role: system.RoleRendered, Untried: true, Stateful: true},
+			{GroupKind: gk("source.toolkit.fluxcd.io", "HelmRepository"), Role: system.RoleRendered, Untried: true},
+			{GroupKind: gk("source.toolkit.fluxcd.io", "OCIRepository"), Role: system.RoleRendered, Untried: true},
+			{GroupKind: gk("kustomize.toolkit.fluxcd.io", "Kustomization"), Role: system.RoleRendered, Untried: true},
+			{GroupKind: gk("argoproj.io", "Application"), Role: system.RoleRendered, Untried: true},
 		},
 		Facts: []krm.GroupKind{
 			{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, gk(storageGroup, classKind), gk(cephGroup, clusterKind), gk(cephGroup, poolKind),

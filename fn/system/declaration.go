@@ -84,6 +84,10 @@ type Kind struct {
 	// no longer wanted; "" for consent that names it.
 	Release string
 
+	// Untried, of what is rendered, says that a plan compares it without a dry run, for which
+	// one needs rights with which anything can be done to the cluster.
+	Untried bool
+
 	Plural  string   // as an API server has it: blockdevices
 	Names   []string // by which people call it beside its name and plural, lower case; the first is that of help and completion
 	Cluster bool     // its objects are in no namespace

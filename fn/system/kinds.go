@@ -63,6 +63,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Owners = joined.Owners || other.Owners
 	joined.Definition = joined.Definition || other.Definition
 	joined.Events = joined.Events || other.Events
+	joined.Untried = joined.Untried || other.Untried
 	k.all[i] = joined
 }
 
@@ -81,6 +82,16 @@ func (k *Kinds) Find(kind krm.GroupKind) (Kind, bool) {
 // In lists the kinds of some roles.
 func (k *Kinds) In(roles ...Role) []Kind {
 	return k.where(func(kind *Kind) bool { return slices.Contains(roles, kind.Role) })
+}
+
+// Rendered lists the kinds of what is rendered.
+func (k *Kinds) Rendered() []Kind { return k.In(RoleRendered, RoleLock) }
+
+// Tried reports whether a plan tries objects of a kind in a dry run. What people's own
+// manifests bring may be of any kind, and is not.
+func (k *Kinds) Tried(kind krm.GroupKind) bool {
+	found, known := k.Find(kind)
+	return known && (found.Role == RoleRendered || found.Role == RoleLock) && !found.Untried
 }
 
 // Own lists Poolwright's own kinds: those of specs, and of the lock. They have a status

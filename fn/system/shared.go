@@ -21,6 +21,15 @@ const (
 	ownGroup        = "poolwright.io"
 )
 
+// secretNames are the parameters of a class that name the Secrets of its driver. They can
+// never be changed, so that a render compares them.
+const secretNames = "csi.storage.k8s.io/provisioner-secret-name csi.storage.k8s.io/provisioner-secret-namespace " +
+	"csi.storage.k8s.io/controller-expand-secret-name csi.storage.k8s.io/controller-expand-secret-namespace " +
+	"csi.storage.k8s.io/controller-publish-secret-name csi.storage.k8s.io/controller-publish-secret-namespace " +
+	"csi.storage.k8s.io/controller-modify-secret-name csi.storage.k8s.io/controller-modify-secret-namespace " +
+	"csi.storage.k8s.io/node-stage-secret-name csi.storage.k8s.io/node-stage-secret-namespace " +
+	"csi.storage.k8s.io/node-publish-secret-name csi.storage.k8s.io/node-publish-secret-namespace"
+
 // Declare implements System. Of a kind in whose spec much has a place only fields that
 // are named are kept: what holds a secret need not be called one.
 func (Shared) Declare() Declaration {
@@ -55,7 +64,7 @@ func (Shared) Declare() Declaration {
 				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true, Static: true,
 				// Of the parameters those that the storage systems know which are served: any
 				// other may hold a password.
-				Keep:        "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+				Keep:        "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures " + secretNames + "} reclaimPolicy volumeBindingMode allowVolumeExpansion",
 				Annotations: []string{"storageclass.kubernetes.io/is-default-class"},
 			},
 			{

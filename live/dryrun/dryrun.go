@@ -36,6 +36,9 @@ type Options struct {
 	// would do to the cluster all the same, "" for nothing; nil is never anything.
 	// What has an effect is not asked for.
 	Effect func(live, wanted *krm.Object) string
+	// Tried reports whether objects of a kind are tried; nil is always. The others are
+	// compared here, as far as they may be read.
+	Tried func(krm.GroupKind) bool
 	// Progress is told how many of the objects were asked for. It may be called by
 	// several goroutines at once, and may be nil.
 	Progress func(done, total int)
@@ -63,7 +66,7 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cluster: c, served: served, options: o, owners: map[string]bool{}, live: map[krm.ID]*liveObject{}}
+	r := &run{cluster: c, served: served, options: o, owners: map[string]bool{}, live: map[krm.ID]*liveObject{}, unread: map[krm.GroupKind]bool{}}
 	for _, owner := range o.Owners {
 		r.owners[owner] = true
 	}
@@ -82,7 +85,12 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 	}
 	ordered := slices.SortedFunc(maps.Keys(kinds), krm.GroupKind.Compare)
 	for _, kind := range ordered {
-		if err := r.list(ctx, kind); err != nil {
+		err := r.list(ctx, kind)
+		switch {
+		case err == nil:
+		case cluster.IsDenied(err) && r.untried(kind) && !slices.Contains(o.Kinds, kind):
+			r.unread[kind] = true
+		default:
 			return nil, withRole(err)
 		}
 	}
@@ -100,6 +108,7 @@ type run struct {
 	options Options
 	owners  map[string]bool
 	live    map[krm.ID]*liveObject // those that carry our label
+	unread  map[krm.GroupKind]bool // that nobody let us list, of people's own manifests
 }
 
 // list finds the live objects of a kind that are ours.
@@ -120,6 +129,11 @@ func (r *run) list(ctx context.Context, kind krm.GroupKind) error {
 	return err
 }
 
+// untried reports whether objects of a kind are only compared.
+func (r *run) untried(kind krm.GroupKind) bool {
+	return r.options.Tried != nil && !r.options.Tried(kind)
+}
+
 // answer is what became of one object.
 type answer struct {
 	live    *liveObject // nil if it is not there
@@ -127,6 +141,8 @@ type answer struct {
 	effect  string      // what asking would have done, so that it was not asked
 	absent  string      // what is not there yet, so that it could not be asked
 	refused error
+	untried bool     // it is only compared
+	unread  bool     // there was no permission to compare it
 	dying   bool     // it is being deleted, so that asking tells nothing
 	warned  []string // by the API server
 }
@@ -181,6 +197,9 @@ func (r *run) try(ctx context.Context, w *krm.Object) (answer, error) {
 	if _, version, grouped := strings.Cut(w.APIVersion, "/"); grouped {
 		resource.Version = version
 	}
+	if a.unread = r.unread[w.GroupKind()]; a.unread {
+		return a, nil
+	}
 	if a.live = r.live[w.ID()]; a.live == nil {
 		switch live, err := r.cluster.Get(ctx, resource, w.Namespace, w.Name); {
 		case err == nil:
@@ -203,6 +222,12 @@ func (r *run) try(ctx context.Context, w *krm.Object) (answer, error) {
 			a.applied = krm.NewObject(nil, merged(a.live.Node, manager, sent))
 			return a, nil
 		}
+	}
+	if a.untried = r.untried(w.GroupKind()); a.untried {
+		if a.live != nil {
+			a.applied = krm.NewObject(nil, merged(a.live.Node, manager, sent))
+		}
+		return a, nil
 	}
 	applied, warned, err := r.cluster.DryRunApply(ctx, resource, w.Namespace, w.Name, manager, sent)
 	a.warned = warned

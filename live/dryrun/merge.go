@@ -1,14 +1,16 @@
 package dryrun
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/schema/document"
 )
 
 // merged is what an apply in the name of a manager would make of a live object, as
-// far as that can be told without asking: maps are merged, lists replaced, and what
-// the manager applied before and now leaves out goes.
+// far as that can be told without asking: maps are merged, and so are the items of lists
+// that all have a name, as containers have; other lists are replaced, and what the manager
+// applied before and now leaves out of a map goes.
 func merged(live *document.Node, manager string, manifest *document.Node) *document.Node {
 	out := overlaid(live, manifest)
 	entries := live.Seq("metadata", "managedFields")
@@ -25,6 +27,9 @@ func merged(live *document.Node, manager string, manifest *document.Node) *docum
 // overlaid is an object with the values of a manifest. Neither is changed by what
 // dropped takes out of it.
 func overlaid(object, manifest *document.Node) document.Node {
+	if named(object) && named(manifest) {
+		return overlaidItems(object, manifest)
+	}
 	if object.Kind() != document.Map || manifest.Kind() != document.Map {
 		return *manifest
 	}
@@ -59,4 +64,23 @@ func fieldsOf(set *document.Node) document.Node {
 // subresource.
 func isApply(entry *document.Node) bool {
 	return entry.Str("operation") == "Apply" && entry.Str("subresource") == ""
+}
+
+// named reports whether all items of a list have a name.
+func named(list *document.Node) bool {
+	items := list.Items()
+	return len(items) > 0 && !slices.ContainsFunc(items, func(item document.Node) bool { return item.Str("name") == "" })
+}
+
+// overlaidItems is a list of named items with what is known of each from another list.
+func overlaidItems(list, manifest *document.Node) document.Node {
+	var items []document.Node
+	for _, item := range manifest.Items() {
+		was := slices.IndexFunc(list.Items(), func(other document.Node) bool { return other.Str("name") == item.Str("name") })
+		if was >= 0 {
+			item = overlaid(&list.Items()[was], &item)
+		}
+		items = append(items, item)
+	}
+	return document.List(items...)
 }

@@ -2,6 +2,8 @@ package dryrun
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
@@ -11,6 +13,7 @@ import (
 // result sorts the answers into what is there and what would be.
 func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
 	result := &Result{Served: r.served}
+	var untried, unread []*krm.Object
 	absent, warned := map[string][]*krm.Object{}, map[string][]*krm.Object{}
 	for i, w := range wanted {
 		a := &answers[i]
@@ -19,6 +22,9 @@ func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
 			warned[text] = append(warned[text], w)
 		}
 		switch {
+		case a.unread:
+			unread = append(unread, w)
+			continue
 		case a.dying:
 			result.tell(w, finding.Error, "being-deleted", dying(a.live))
 			continue
@@ -36,6 +42,9 @@ func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
 			result.Old = append(result.Old, strip(&a.live.Object))
 			result.New = append(result.New, strip(a.applied))
 		}
+		if a.untried {
+			untried = append(untried, w)
+		}
 		if a.effect != "" {
 			result.tell(w, finding.Warning, "not-tried", "is compared here and not tried with the API server: "+a.effect)
 		}
@@ -49,6 +58,16 @@ func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
 	}
 	for text, objects := range warned {
 		result.tell(objects[0], finding.Warning, "api-warning", "the API server warns: "+text+more(objects))
+	}
+	if len(untried) > 0 {
+		result.tell(untried[0], finding.Info, "only-compared", "is compared here and not tried with the API server, which takes rights that nobody should have for a plan: what it would default or refuse is not known"+more(untried))
+	}
+	if len(unread) > 0 {
+		kinds := map[string]bool{}
+		for _, w := range unread {
+			kinds[w.Kind] = true
+		}
+		result.tell(unread[0], finding.Warning, "not-compared", "is not compared with the cluster"+more(unread)+": there is no permission to list "+finding.Names(slices.Sorted(maps.Keys(kinds)))+"; ask for it, or compare with kubectl diff")
 	}
 	for _, l := range r.live {
 		switch owner := l.Owner(); {

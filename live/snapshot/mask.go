@@ -92,7 +92,7 @@ func (m mask) apply(n *document.Node) document.Node {
 		for i := range n.Fields() {
 			f := &n.Fields()[i]
 			inner, kept := m.field(f.Key)
-			if !kept || f.Value.Kind() == document.Null || isNoise(f.Key) {
+			if !kept || f.Value.Kind() == document.Null || isNoise(f.Key) && !m.spells(f.Key) {
 				continue
 			}
 			// An empty value may mean something, one of which nothing was kept does not.
@@ -134,6 +134,12 @@ func namesOf(n *document.Node) document.Node {
 
 func isEmpty(n *document.Node) bool {
 	return n.Kind() != document.Scalar && len(n.Fields()) == 0 && len(n.Items()) == 0
+}
+
+// spells reports whether a field is asked for by its very name: that of a Secret is no
+// secret where somebody has looked.
+func (m mask) spells(key string) bool {
+	return slices.ContainsFunc(m.fields, func(f field) bool { return f.key == key })
 }
 
 func (m mask) field(key string) (mask, bool) {

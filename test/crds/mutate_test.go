@@ -38,7 +38,7 @@ func TestMutated(t *testing.T) {
 		}
 		read := &docs[0].Node
 		_, findings := schemas.Complete(nil, e.Ref, read)
-		a, err := send(http.MethodPost, resource(kinds[e.Kind], "openebs")+"?dryRun=All&fieldValidation=Strict", asJSON, &n)
+		a, err := send(http.MethodPost, resource(kinds[e.Kind], e.Ref.Namespace)+"?dryRun=All&fieldValidation=Strict", asJSON, &n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,6 +64,8 @@ func difference(n *document.Node, findings []finding.Finding) string {
 			return "a number as text"
 		case f.Severity == finding.Error && strings.Contains(f.Field, "matchFields"):
 			return "a list in map form"
+		case f.Severity == finding.Error && (strings.HasPrefix(f.Field, "spec.delivery") || strings.Contains(f.Field, ".devices[")):
+			return "a text in the place of a mapping"
 		}
 	}
 	switch {

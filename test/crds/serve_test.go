@@ -23,6 +23,9 @@ var notServed = map[string]string{
 	"diskConfig.minCount":                "computed from raidType",
 	"diskConfig.groupSize":               "computed from raidType and minCount",
 	"poolConfig.writeCache.count":        "computed from its raidType",
+	"block":                              "a list of one entry, whose fields have defaults of their own",
+	"filesystem":                         "a list of one entry, whose fields have defaults of their own",
+	"delivery.type":                      "said by a text in the place of the mapping",
 	"poolConfig.writeCache.capacity":     "there with externalProvisioner only",
 	"poolConfig.poolExpansion.threshold": "has an old name, and would look as if both were given",
 }

@@ -3,7 +3,6 @@ package mayastor
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,8 +19,6 @@ import (
 	"github.com/poolwright/poolwright/test/engines/scenario"
 	"github.com/poolwright/poolwright/test/tool"
 )
-
-var update = flag.Bool("update", false, "write the table of docs/diskpool.md")
 
 // One for the whole test binary, see TestMain.
 var (
@@ -106,7 +103,7 @@ func TestStates(t *testing.T) {
 	switch {
 	case !found || !ends:
 		t.Fatalf("%s has no place for the table", file)
-	case *update:
+	case *scenario.Update:
 		if err := os.WriteFile(file, []byte(before+begin+table.String()+end+after), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -103,14 +103,19 @@ func clusterStatus(o Object, failed Failure) Object {
 	case HealthWarning:
 		raise("HEALTH_WARN", "POOL_NO_REDUNDANCY", "1 pool(s) have no replicas configured")
 	}
+	said := Object{"health": health}
+	if len(details) > 0 {
+		said["details"] = details
+	}
 	versions := Object{"mon": Object{release: int64(3)}}
+	said["versions"] = versions
 	if count > 0 {
 		versions["osd"] = Object{release: count}
 	}
 	return Object{
 		"phase": "Ready", "state": "Created", "message": "Cluster created successfully",
 		"conditions": []any{condition("Ready", true, "ClusterCreated", "Cluster created successfully")},
-		"ceph":       Object{"health": health, "details": details, "versions": versions},
+		"ceph":       said,
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	gosync "sync"
 	"time"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/cache"
@@ -36,9 +35,6 @@ type Application struct {
 	cache     cache.ClusterCache
 	checks    checks
 	approved  bool
-
-	mutex  gosync.Mutex // guards what follows
-	synced bool         // the last sync came through
 }
 
 // New makes an Application that was never synced, with the health checks of the

@@ -59,22 +59,3 @@ func (a *Application) Unhealthy() ([]string, error) {
 	}
 	return unhealthy, nil
 }
-
-// worst is the health of the Application, as Argo CD derives it from those of its objects.
-func (a *Application) worst() (string, error) {
-	live, err := a.cache.GetManagedLiveObjs(nil, a.manages)
-	if err != nil {
-		return "", err
-	}
-	worst := health.HealthStatusHealthy
-	for _, o := range live {
-		h, err := health.GetResourceHealth(o, a.checks)
-		if err != nil {
-			return "", err
-		}
-		if h != nil && health.IsWorse(worst, h.Status) {
-			worst = h.Status
-		}
-	}
-	return string(worst), nil
-}

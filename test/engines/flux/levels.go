@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/poolwright/poolwright/test/engines/scenario"
@@ -45,13 +46,16 @@ func (l *Levels) Follow(ctx context.Context, dir string, levels []string) error 
 func (l *Levels) publish(ctx context.Context, dir string, levels []string) error {
 	var errs []error
 	for i, level := range levels {
-		k := NewKustomization(l.cluster, l.source, "hcs-"+level, l.checks)
-		k.Path = "levels/" + level
+		k := NewKustomization(l.cluster, l.source, nameOf(level), l.checks)
+		k.Path = level
 		if i > 0 {
-			k.after = []any{map[string]any{"name": "hcs-" + levels[i-1]}}
+			k.after = []any{map[string]any{"name": nameOf(levels[i-1])}}
 		}
 		_, _, err := k.publish(ctx, dir)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
+
+// nameOf is the name of the Kustomization of a folder.
+func nameOf(level string) string { return "hcs-" + path.Base(level) }

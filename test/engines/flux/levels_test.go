@@ -13,3 +13,6 @@ func TestLevels(t *testing.T) {
 	s.Name = "Flux"
 	scenario.Levels(t, s, NewLevels(cluster, source, readChecks(t)), true)
 }
+
+// TestLibraryHyperCloud holds that nothing of it goes by itself.
+func TestLibraryHyperCloud(t *testing.T) { scenario.RunHyperCloud(t, library("library-hypercloud")) }

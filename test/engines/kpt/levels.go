@@ -10,7 +10,7 @@ import (
 // until it is through: what is not as it should be in time ends a run of kpt.
 func (p *Package) Follow(ctx context.Context, dir string, _ []string) error {
 	for {
-		_, err := p.apply(ctx, filepath.Join(dir, "levels"))
+		_, err := p.apply(ctx, filepath.Join(dir, "rendered"))
 		if ctx.Err() != nil {
 			return err
 		}

@@ -16,3 +16,6 @@ func TestLevels(t *testing.T) {
 	}
 	scenario.Levels(t, s, p, false) // kpt knows of no status but conditions
 }
+
+// TestHyperCloud holds that nothing of it goes by itself.
+func TestHyperCloud(t *testing.T) { scenario.RunHyperCloud(t, library("hypercloud")) }

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,18 +12,22 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/test/rook"
 	"github.com/poolwright/poolwright/test/tool"
 )
 
-// Bringer is an engine that goes on by itself: it applies a folder, level by level, and
-// whatever the folder becomes.
+// Bringer is an engine that goes on by itself: it applies what is rendered in a package,
+// and whatever that becomes.
 type Bringer interface {
-	// Follow works until the context ends. levels are folders in dir, in order, each with
-	// a kustomization.
+	// Follow works until the context ends. dir is the package, and levels are its folders
+	// of the levels, in order.
 	Follow(ctx context.Context, dir string, levels []string) error
 }
+
+// rendered is where the levels are in the package.
+const rendered = "rendered/hypercloudstorage.rook-ceph.hcs"
 
 // hurdle is something that is missing until it is healed.
 type hurdle struct {
@@ -73,115 +78,78 @@ func Levels(t *testing.T, s Suite, b Bringer, waits bool) {
 	go h.operators.run(ctx)
 	h.writeStatuses()
 	followed := make(chan error, 1)
-	go func() { followed <- b.Follow(ctx, g.Dir, h.levels) }()
+	go func() { followed <- b.Follow(ctx, filepath.Join(g.Dir, "package"), h.folders()) }()
 
 	for _, st := range hurdles() {
-		h.awaitState(st, waits)
-		at := h.reached()
-		if waits && at != st.until {
-			t.Errorf("%s: the engine went on to %s", st.what, at)
-		}
-		h.page.hold(t, st, h.said(), at, waits)
-		t.Logf("%s: %s; objects up to %s", st.what, h.said(), at)
+		h.pass(st, waits)
 		if st.failure == rook.DefinitionMissing {
 			h.commit(false)
 		}
 		h.operators.heal(st.failure)
 	}
 	h.await("the state is OK", func() bool { return h.get() == "OK" })
-	for _, o := range h.all() {
-		live, err := cluster.Get(t.Context(), o.GroupVersionKind(), o.GetNamespace(), o.GetName())
-		if err != nil || live == nil {
-			t.Errorf("%s was skipped (%v)", ID(o), err)
+	for _, level := range h.levels {
+		for _, o := range h.objects[level] {
+			live, err := cluster.Get(t.Context(), o.GroupVersionKind(), o.GetNamespace(), o.GetName())
+			if err != nil || live == nil {
+				t.Errorf("%s was skipped (%v)", ID(o), err)
+			}
 		}
 	}
 	t.Log("\n" + h.table())
 	cancel()
-	<-followed
+	_ = <-followed // it ends because of cancel
+	for _, level := range h.levels[1:] {
+		h.clear(h.objects[level]) // namespaces and definitions stay
+	}
 }
 
 // hypercloud is a run of Levels.
 type hypercloud struct {
 	*run
-	levels    []string // folders
+	levels    []string                                // names of folders
+	objects   map[string][]*unstructured.Unstructured // of each level
 	operators *operators
 	kubectl   string
 	page      *table
 }
 
-// commit writes the package, renders it, and lays out what is to be applied: a folder a
-// level, with what people have vendored of Rook, CDI and snapshots among it.
+// commit writes the package, with what people have put there of Rook, CDI and snapshots:
+// the operators of the example, and the definitions that upstream publishes. What was
+// rendered is rendered again.
 func (h *hypercloud) commit(lacking bool) {
 	h.t.Helper()
-	h.check(os.RemoveAll(filepath.Join(h.Dir, "package")))
-	h.check(os.CopyFS(filepath.Join(h.Dir, "package"), os.DirFS(filepath.Join(h.suite.Root, "testdata/packages/hypercloud"))))
+	dir := filepath.Join(h.Dir, "package")
+	if lacking {
+		h.check(os.CopyFS(dir, os.DirFS(filepath.Join(h.suite.Root, "testdata/packages/hypercloud"))))
+	}
+	h.check(write(filepath.Join(dir, "operators/operators.yaml"), slices.DeleteFunc(exampleOperators(h.t, h.suite), func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "CustomResourceDefinition" // there they are stand-ins
+	})))
+	h.check(write(filepath.Join(dir, "operators/definitions.yaml"), slices.DeleteFunc(
+		Upstream(h.t, "rook-ceph.yaml", "csi-ceph.yaml", "csi-snapshot.yaml", "cdi.yaml"), func(o *unstructured.Unstructured) bool {
+			return lacking && o.GetName() == "cephclusters.ceph.rook.io"
+		})))
 	h.Git.run(h.Dir, h.suite.Poolwright, "render", "package")
-	vendored := map[string][]*unstructured.Unstructured{}
-	for _, name := range []string{"rook-ceph", "cdi", "kube-system"} {
-		vendored["0-crds"] = append(vendored["0-crds"], &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
-		}})
-	}
-	for _, o := range Upstream(h.t, "rook-ceph.yaml", "csi-ceph.yaml", "csi-snapshot.yaml", "cdi.yaml") {
-		if !lacking || o.GetName() != "cephclusters.ceph.rook.io" {
-			vendored["0-crds"] = append(vendored["0-crds"], o)
-		}
-	}
-	for _, d := range rook.Deployments(h.Namespace) {
-		o := &unstructured.Unstructured{Object: d}
-		labels := map[string]any{"app": o.GetName()}
-		o.Object["spec"] = map[string]any{
-			"selector": map[string]any{"matchLabels": labels},
-			"template": map[string]any{
-				"metadata": map[string]any{"labels": labels},
-				"spec":     map[string]any{"containers": []any{map[string]any{"name": "operator", "image": "example.com/operator:v1"}}},
-			},
-		}
-		vendored["2-operators"] = append(vendored["2-operators"], o)
-	}
-	rendered := filepath.Join(h.Dir, "package/rendered/hypercloudstorage.rook-ceph.hcs")
-	folders, err := os.ReadDir(rendered)
+	folders, err := os.ReadDir(filepath.Join(dir, rendered))
 	h.check(err)
+	h.levels, h.objects = nil, map[string][]*unstructured.Unstructured{}
 	for _, f := range folders {
-		if f.IsDir() && vendored[f.Name()] == nil {
-			vendored[f.Name()] = nil
-		}
-	}
-	h.levels = nil
-	for level := range vendored {
-		h.levels = append(h.levels, level)
-	}
-	slices.Sort(h.levels)
-	var top []string
-	for _, level := range h.levels {
-		var names []string
-		files, err := filepath.Glob(filepath.Join(rendered, level, "*.yaml"))
-		h.check(err)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
+		if f.IsDir() {
+			h.levels = append(h.levels, f.Name())
+			h.objects[f.Name()], err = Build(filepath.Join(dir, rendered, f.Name()))
 			h.check(err)
-			h.write(filepath.Join("levels", level, filepath.Base(file)), string(text))
-			names = append(names, filepath.Base(file))
 		}
-		if len(vendored[level]) > 0 {
-			h.check(write(filepath.Join(h.Dir, "levels", level, "vendored.yaml"), vendored[level]))
-			names = append(names, "vendored.yaml")
-		}
-		h.write(filepath.Join("levels", level, "kustomization.yaml"), kustomization(names))
-		top = append(top, "levels/"+level)
 	}
-	h.write("kustomization.yaml", kustomization(top))
 }
 
-func kustomization(resources []string) string {
-	return `apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-metadata:
-  name: all
-  annotations: {config.kubernetes.io/local-config: "true"}
-sortOptions: {order: fifo}
-resources:
-- ` + strings.Join(resources, "\n- ") + "\n"
+// folders are those of the levels, in the package.
+func (h *hypercloud) folders() []string {
+	var all []string
+	for _, level := range h.levels {
+		all = append(all, filepath.Join(rendered, level))
+	}
+	return all
 }
 
 // machines puts the nodes into the cluster, and as an administrator does the definition of
@@ -211,27 +179,69 @@ func (h *hypercloud) machines() {
 	}
 }
 
-// awaitState waits until the state says what is missing and the engine is where it has to
-// wait, and gives it time to go on all the same.
-func (h *hypercloud) awaitState(st hurdle, waits bool) {
+// pass waits until the state and the engine are as the page says, and holds that they stay
+// so for a while.
+func (h *hypercloud) pass(st hurdle, waits bool) {
 	h.t.Helper()
-	h.awaitSaying(func() string {
-		return st.what + " is what the state says; it says " + h.said() + ", with objects up to " + h.reached()
-	}, func() bool {
-		return h.column("{.status.reason}") == st.reason && h.get() != "" && (!waits || h.reached() >= st.until)
-	})
-	const patience = 4 * time.Second
-	for deadline, at := time.Now().Add(patience), ""; time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if now := h.reached() + ": " + h.said(); now != at {
-			at, deadline = now, time.Now().Add(patience)
+	row := h.page.row(h.t, st)
+	told, at := "", ""
+	look := func() rowSeen {
+		told, at = h.said(), h.reached()
+		return seen(st, row, told, at, waits)
+	}
+	patience := 3 * time.Second
+	if *Update {
+		patience = 8 * time.Second
+		h.awaitSaying(func() string { return st.what + ": the reason is " + st.reason + "; it is " + told }, func() bool {
+			row = look()
+			return h.column("reason") == st.reason && (!waits || at >= st.until)
+		})
+	} else {
+		h.awaitSaying(func() string {
+			return fmt.Sprintf("%s: the page has %q and %q, and the state is %q, with objects up to %q", st.what, row.state, row.engine, told, at)
+		}, func() bool { return look() == row })
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		now := look()
+		switch {
+		case now == row:
+		case *Update:
+			row, deadline = now, time.Now().Add(patience)
+		default:
+			h.t.Errorf("%s: it does not stay so: the state is %q, with objects up to %q", st.what, told, at)
+			return
 		}
 	}
+	if waits && at != st.until {
+		h.t.Errorf("%s: the engine went on to %s", st.what, at)
+	}
+	// What a person sees.
+	if word, _, _ := strings.Cut(told, " "); h.get() != word {
+		h.t.Errorf("%s: the state is %s, and kubectl shows\n%s", st.what, word, h.table())
+	}
+	if *Update {
+		h.page.write(h.t, st, row)
+	}
+	h.t.Logf("%s: %s; objects up to %q", st.what, told, at)
 }
 
 // said is the state, and why.
 func (h *hypercloud) said() string {
-	return h.column("{.status.state} {.status.reason}: {.status.message}")
+	return h.column("state") + " " + h.column("reason") + ": " + h.column("message")
 }
+
+// column is a field of the status.
+func (h *hypercloud) column(field string) string {
+	h.t.Helper()
+	live, err := h.cluster.Get(h.t.Context(), hypercloudKind, h.Namespace, "hcs")
+	h.check(err)
+	if live == nil {
+		return ""
+	}
+	return str(live, "status", field)
+}
+
+var hypercloudKind = schema.GroupVersionKind{Group: "hcs.tmax.io", Version: "v1alpha1", Kind: "HyperCloudStorage"}
 
 // get is the column STATE of kubectl get hypercloudstorage.
 func (h *hypercloud) get() string {
@@ -253,11 +263,6 @@ func (h *hypercloud) table() string {
 	return h.ask("get", "hypercloudstorage", "--namespace", h.Namespace)
 }
 
-func (h *hypercloud) column(path string) string {
-	h.t.Helper()
-	return h.ask("get", "hypercloudstorage", "hcs", "--namespace", h.Namespace, "--output", "jsonpath="+path)
-}
-
 func (h *hypercloud) ask(args ...string) string {
 	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), h.kubectl, append(args, "--kubeconfig", h.suite.Plane.Kubeconfig, "--cache-dir", filepath.Join(h.suite.Plane.Dir, "kubectl"))...)
@@ -268,36 +273,20 @@ func (h *hypercloud) ask(args ...string) string {
 	return string(out)
 }
 
-// all are the objects of all levels.
-func (h *hypercloud) all() []*unstructured.Unstructured {
-	h.t.Helper()
-	var objects []*unstructured.Unstructured
-	for _, level := range h.levels {
-		built, err := Build(filepath.Join(h.Dir, "levels", level))
-		h.check(err)
-		objects = append(objects, built...)
-	}
-	return objects
-}
-
-// reached is the last level of which an object is in the cluster.
+// reached is the last level of which an object is in the cluster; "" if there is none.
 func (h *hypercloud) reached() string {
 	h.t.Helper()
-	last := "none"
-	for _, level := range h.levels {
-		objects, err := Build(filepath.Join(h.Dir, "levels", level))
-		h.check(err)
-		for _, o := range objects {
+	for _, level := range slices.Backward(h.levels) {
+		for _, o := range h.objects[level] {
 			if o.GetKind() == "Namespace" {
-				continue // some were there
+				continue // one was there
 			}
 			live, err := h.cluster.Get(h.t.Context(), o.GroupVersionKind(), o.GetNamespace(), o.GetName())
 			h.check(err)
 			if live != nil {
-				last = level
-				break
+				return level
 			}
 		}
 	}
-	return last
+	return ""
 }
