@@ -2,6 +2,7 @@ package kpt
 
 import (
 	"testing"
+	"time"
 
 	"github.com/poolwright/poolwright/test/engines/scenario"
 )
@@ -14,6 +15,8 @@ func TestLevels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The tools of Ceph come together with the pools, and hold up what comes after both.
+	p.timeout = 20 * time.Second
 	scenario.Levels(t, s, p, false) // kpt knows of no status but conditions
 }
 

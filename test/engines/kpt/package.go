@@ -25,6 +25,7 @@ type Package struct {
 	factory util.Factory
 	info    inventory.Info
 	client  inventory.Client
+	timeout time.Duration // --reconcile-timeout
 }
 
 // New makes a package that was never applied (kpt live init). What the library
@@ -50,7 +51,7 @@ func New(kubeconfig, name, cache string) (*Package, error) {
 			"name": "inventory-" + name, "namespace": "default", "labels": map[string]any{common.InventoryLabel: name},
 		},
 	}}
-	return &Package{factory: factory, info: inventory.WrapInventoryInfoObj(record), client: client}, nil
+	return &Package{factory: factory, info: inventory.WrapInventoryInfoObj(record), client: client, timeout: patience}, nil
 }
 
 // patience is for how long kpt waits, far above what it takes on a busy machine.
@@ -88,7 +89,7 @@ func (p *Package) apply(ctx context.Context, dir string) (scenario.Report, error
 	}
 	return follow(applier.Run(ctx, p.info, objects, apply.ApplierOptions{
 		ServerSideOptions: common.ServerSideOptions{ServerSideApply: true, ForceConflicts: true, FieldManager: "kpt"},
-		ReconcileTimeout:  patience,
+		ReconcileTimeout:  p.timeout,
 		PruneTimeout:      patience,
 		// --inventory-policy adopt: what was detached comes back.
 		InventoryPolicy: inventory.PolicyAdoptIfNoInventory,

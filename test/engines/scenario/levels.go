@@ -183,7 +183,7 @@ func (h *hypercloud) machines() {
 // so for a while.
 func (h *hypercloud) pass(st hurdle, waits bool) {
 	h.t.Helper()
-	row := h.page.row(h.t, st)
+	began, row := time.Now(), h.page.row(h.t, st)
 	told, at := "", ""
 	look := func() rowSeen {
 		told, at = h.said(), h.reached()
@@ -222,7 +222,7 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 	if *Update {
 		h.page.write(h.t, st, row)
 	}
-	h.t.Logf("%s: %s; objects up to %q", st.what, told, at)
+	h.t.Logf("%s, after %s: %s; objects up to %q", st.what, time.Since(began).Round(time.Second), told, at)
 }
 
 // said is the state, and why.
