@@ -98,7 +98,7 @@ func Levels(t *testing.T, s Suite, b Bringer, waits bool) {
 	}
 	t.Log("\n" + h.table())
 	cancel()
-	_ = <-followed // it ends because of cancel
+	t.Log("the engine was ended:", <-followed)
 	for _, level := range h.levels[1:] {
 		h.clear(h.objects[level]) // namespaces and definitions stay
 	}
