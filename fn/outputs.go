@@ -39,12 +39,12 @@ func gripOf(owner string, h disk.Hold) grip {
 // it, so that no later render finds it free first.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	given := map[grip]bool{}
-	held := pkg.held(left, facts)
+	held, manifests := pkg.held(left, facts), pkg.manifests()
 	for {
 		ledger := pkg.function.ledger(pkg.classified, facts, given)
 		outputs := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
-			Manifests: pkg.manifests(), Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
+			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
 		}, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
 			return outputs // nothing is written

@@ -4,17 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/systems"
-	"github.com/poolwright/poolwright/schema"
-	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/test/generated"
 )
 
 const (
@@ -87,22 +84,16 @@ func TestRender(t *testing.T) {
 	pinned := 0
 	rapid.Check(t, func(t *rapid.T) {
 		texts, all := drawn(t)
-		objects := parse(t, texts...)
-		first := function().Render(fn.Package{Objects: objects})
-		shuffled := function().Render(fn.Package{Objects: rapid.Permutation(objects).Draw(t, "order")})
-		if written(shuffled) != written(first) || finding.Failed(shuffled.Findings) != finding.Failed(first.Findings) {
-			t.Fatalf("in another order:\n%s\nwant\n%s", written(shuffled), written(first))
-		}
+		objects := generated.Parse(t, texts...)
+		first := generated.Function().Render(fn.Package{Objects: objects})
+		generated.Unordered(t, objects, first)
 		if finding.Failed(first.Findings) {
 			if !strings.Contains(fmt.Sprint(first.Findings), "each on another pool") {
 				t.Fatal(first.Findings)
 			}
 			return
 		}
-		lock := parse(t, written(first))
-		if again := function().Render(fn.Package{Objects: objects, Output: lock}); written(again) != written(first) {
-			t.Fatalf("again:\n%s\nwant\n%s\n%v", written(again), written(first), again.Findings)
-		}
+		lock := generated.Settled(t, objects, first)
 		for _, o := range lock {
 			if o.Kind == "CStorVolumePolicy" && o.Node.Get("spec", "replicaPoolInfo") != nil {
 				checkPins(t, o, lock, all)
@@ -114,14 +105,14 @@ func TestRender(t *testing.T) {
 		texts2, _ := drawn(t)
 		facts := slices.DeleteFunc(texts2, func(text string) bool { return strings.Contains(text, specWord) })
 		specs := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return !strings.Contains(text, specWord) })
-		later := function().Render(fn.Package{Objects: parse(t, append(specs, facts...)...), Output: lock})
+		later := generated.Function().Render(fn.Package{Objects: generated.Parse(t, append(specs, facts...)...), Output: lock})
 		if finding.Failed(later.Findings) {
 			if !strings.Contains(fmt.Sprint(later.Findings), "each on another pool") {
 				t.Fatalf("with other pools: %v", later.Findings)
 			}
 			return
 		}
-		now := written(later)
+		now := generated.Written(later)
 		for _, o := range lock {
 			if !strings.Contains(now, string(o.Raw)) {
 				t.Fatalf("with other pools:\n%s\nwas\n%s", now, o.Raw)
@@ -156,27 +147,4 @@ func checkPins(t *rapid.T, policy *krm.Object, lock []*krm.Object, all pools) {
 			t.Fatalf("%d pools for %s replicas", len(chosen), o.Node.Str("parameters", "replicaCount"))
 		}
 	}
-}
-
-var function = sync.OnceValue(func() *fn.Function { return fn.New(schema.Load(), systems.All()...) })
-
-func parse(t *rapid.T, texts ...string) []*krm.Object {
-	t.Helper()
-	var all []*krm.Object
-	for i, text := range texts {
-		objects, err := krm.Parse(&document.Source{Name: fmt.Sprintf("%d.yaml", i), Data: []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, objects...)
-	}
-	return all
-}
-
-func written(r fn.Result) string {
-	texts := make([]string, len(r.Objects))
-	for i, o := range r.Objects {
-		texts[i] = string(o.Object.Raw)
-	}
-	return strings.Join(texts, "---\n")
 }

@@ -180,14 +180,7 @@ func (l *Ledger) On(n *inventory.Node) []*Disk {
 	if l.byNode == nil {
 		l.byNode = map[string][]*Disk{}
 		for _, d := range l.disks {
-			node := d.Node
-			if d.Device != nil {
-				node = ""
-				if nodes := l.facts.Host(d.Device.Hostname); len(nodes) == 1 {
-					node = nodes[0].Name
-				}
-			}
-			if node != "" {
+			if node := l.NodeOf(d); node != "" {
 				l.byNode[node] = append(l.byNode[node], d)
 			}
 		}
@@ -196,6 +189,17 @@ func (l *Ledger) On(n *inventory.Node) []*Disk {
 		}
 	}
 	return l.byNode[n.Name]
+}
+
+// NodeOf is the name of the node that a disk is on, "" where that is not known.
+func (l *Ledger) NodeOf(d *Disk) string {
+	if d.Device == nil {
+		return d.Node
+	}
+	if nodes := l.facts.Host(d.Device.Hostname); len(nodes) == 1 {
+		return nodes[0].Name
+	}
+	return ""
 }
 
 // Add records what an object holds.

@@ -23,7 +23,7 @@ func (System) Assess(facts *inventory.Facts, ledger *disk.Ledger, c *change.Chan
 func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 	switch c.Action {
 	case change.Create:
-		if doubt := diskOf(facts, ledger, c.New).NotEmpty(); doubt != "" {
+		if doubt := diskOf(ledger, c.New).NotEmpty(); doubt != "" {
 			c.Judge(change.Destructive, "", "the disk's content is destroyed when the pool is made, and "+doubt)
 			return
 		}
@@ -56,10 +56,10 @@ func isOfOthers(shape string) bool {
 }
 
 // diskOf finds the disk that a pool is on, or nil.
-func diskOf(facts *inventory.Facts, ledger *disk.Ledger, o *krm.Object) *disk.Disk {
+func diskOf(ledger *disk.Ledger, o *krm.Object) *disk.Disk {
 	for _, hold := range (System{}).Holds(o) {
 		for _, there := range ledger.Named(hold) {
-			if !there.Missing() && nodeOf(facts, there) == o.Node.Str("spec", "node") {
+			if !there.Missing() && ledger.NodeOf(there) == o.Node.Str("spec", "node") {
 				return there
 			}
 		}

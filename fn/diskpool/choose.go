@@ -12,7 +12,6 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
-	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
@@ -163,32 +162,10 @@ func (s *set) refuse(n *inventory.Node, there *disk.Disk) (c candidate, reason s
 	return c, ""
 }
 
-// selectsDisk holds a disk against the selector. One that only a node agent reports is
-// looked at as the BlockDevice that it would be.
+// selectsDisk holds a disk against the selector.
 func (s *set) selectsDisk(there *disk.Disk) bool {
 	terms := s.cfg.Spec.DiskSelector.SelectorTerms
-	if len(terms) == 0 {
-		return true
-	}
-	if there.Device != nil {
-		return selector.MatchesAny(terms, there.Device.Object)
-	}
-	drive := "SSD"
-	if there.Entry.Rotational {
-		drive = "HDD"
-	}
-	reported := document.Object(
-		document.F("path", document.Text(there.Path)),
-		document.F("capacity", document.Object(document.F("storage", document.Int(there.Size())))),
-		document.F("details", document.Object(
-			document.F("deviceType", document.Text("disk")),
-			document.F("driveType", document.Text(drive)),
-			document.F("model", document.Text(there.Entry.Model)),
-			document.F("serial", document.Text(there.Serial)),
-		)),
-		document.F("nodeAttributes", document.Object(document.F("nodeName", document.Text(there.Node)))),
-	)
-	return selector.MatchesAny(terms, krm.Make(group+"/v1alpha1", inventory.DeviceKind().Kind, "", "", document.F("spec", reported)))
+	return len(terms) == 0 || selector.MatchesAny(terms, there.Report())
 }
 
 // use marks the disk of a pool, under all its names.
@@ -210,7 +187,7 @@ func (s *set) use(p *pool) {
 // disk is looked at when it is its turn.
 func (s *set) candidates(n *inventory.Node) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
-		for _, there := range s.disks[n.Name] {
+		for _, there := range s.in.Disks.On(n) {
 			if s.used[there] {
 				continue
 			}
@@ -296,7 +273,7 @@ func (s *set) chooseNodes(allowed map[string]string) {
 // nearest says why the disks of a node are refused.
 func (s *set) nearest(n *inventory.Node) string {
 	var refusals []place.Refusal
-	for _, there := range s.disks[n.Name] {
+	for _, there := range s.in.Disks.On(n) {
 		if _, reason := s.refuse(n, there); reason != "" {
 			refusals = append(refusals, place.Refusal{Reason: reason, Size: there.Size()})
 		}
@@ -324,7 +301,7 @@ func (s *set) whyNone(allowed map[string]string) string {
 // explainRest says of the disks that are in no pool why.
 func (s *set) explainRest(allowed map[string]string) {
 	for _, n := range s.in.Facts.Nodes {
-		for _, there := range s.disks[n.Name] {
+		for _, there := range s.in.Disks.On(n) {
 			if s.used[there] || s.givenUp[there] {
 				continue
 			}

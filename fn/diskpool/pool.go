@@ -99,7 +99,7 @@ func (s *set) find(p *pool) *disk.Disk {
 	}
 	candidates = slices.Concat(candidates, s.in.Disks.Named(hold))
 	for _, there := range candidates {
-		if !there.Missing() && !there.Inactive() && s.nodeOf(there) == p.node {
+		if !there.Missing() && !there.Inactive() && s.in.Disks.NodeOf(there) == p.node {
 			return there
 		}
 	}
@@ -150,7 +150,7 @@ func (p *pool) inForm(f *form) (apiVersion string, spec d.Node) {
 // object is the pool as it is rendered.
 func (s *set) object(p *pool) *krm.Object {
 	apiVersion, spec := p.inForm(&s.form)
-	o := krm.Make(apiVersion, poolKind, s.Object.Namespace, p.name, d.F("spec", plain(spec)))
+	o := krm.Make(apiVersion, poolKind, s.Object.Namespace, p.name, d.F("spec", spec.Made()))
 	if p.mark != "" {
 		o.SetAnnotation(annotationDisk, p.mark)
 	}
@@ -161,18 +161,6 @@ func (s *set) object(p *pool) *krm.Object {
 		o.SetAnnotation(annotationReplaces, p.replaces)
 	}
 	return o
-}
-
-// plain copies a tree without the places where it stood.
-func plain(n d.Node) d.Node {
-	n = n.Copy().At(d.NoOffset)
-	for i := range n.Fields() {
-		n.Fields()[i].Off, n.Fields()[i].Value = d.NoOffset, plain(n.Fields()[i].Value)
-	}
-	for i := range n.Items() {
-		n.Items()[i] = plain(n.Items()[i])
-	}
-	return n
 }
 
 // newPool is a pool on a disk of a node.

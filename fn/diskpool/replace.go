@@ -100,7 +100,7 @@ func (s *set) checkReplaced(name string) {
 		return
 	}
 	for _, n := range s.in.Facts.Nodes {
-		for _, there := range s.disks[n.Name] {
+		for _, there := range s.in.Disks.On(n) {
 			link, _ := linkOf(there, s.cfg.Spec.AllowByPath)
 			if poolName(s.Object.Name, n.Name, stableID(there, n.Name, link)) == name {
 				return

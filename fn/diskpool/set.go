@@ -18,9 +18,9 @@ import (
 
 // Start implements system.Renderer.
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
-	r := &rendering{disks: disksByNode(in)}
+	r := &rendering{}
 	for _, spec := range specs {
-		s := &set{Spec: spec, in: in, disks: r.disks, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]bool{}}
+		s := &set{Spec: spec, in: in, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]bool{}}
 		s.replace = replaced(spec.Object)
 		var err error
 		if s.cfg, err = readConfig(spec); err != nil {
@@ -31,10 +31,7 @@ func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	return r
 }
 
-type rendering struct {
-	sets  []*set
-	disks map[string][]*disk.Disk
-}
+type rendering struct{ sets []*set }
 
 // Keep implements system.Rendering.
 func (r *rendering) Keep() {
@@ -65,7 +62,6 @@ func (r *rendering) Choose() []system.Output {
 type set struct {
 	*system.Spec
 	in       system.Input
-	disks    map[string][]*disk.Disk // by node, the smallest first
 	owner    string
 	cfg      config
 	form     form
@@ -100,33 +96,6 @@ func replaced(o *krm.Object) []string {
 	}
 	return names
 }
-
-// disksByNode sorts what is reported by the one node that it is on.
-func disksByNode(in system.Input) map[string][]*disk.Disk {
-	by := map[string][]*disk.Disk{}
-	for _, there := range in.Disks.Disks() {
-		if node := nodeOf(in.Facts, there); node != "" {
-			by[node] = append(by[node], there)
-		}
-	}
-	for _, disks := range by {
-		slices.SortFunc(disks, disk.Rank)
-	}
-	return by
-}
-
-// nodeOf is the name of the node that a disk is on, "" where that is not known.
-func nodeOf(facts *inventory.Facts, there *disk.Disk) string {
-	if there.Device == nil {
-		return there.Node
-	}
-	if nodes := facts.Host(there.Device.Hostname); len(nodes) == 1 {
-		return nodes[0].Name
-	}
-	return ""
-}
-
-func (s *set) nodeOf(there *disk.Disk) string { return nodeOf(s.in.Facts, there) }
 
 // readRelease finds out which fields a pool has.
 func (s *set) readRelease() {

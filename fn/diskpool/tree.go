@@ -215,7 +215,7 @@ func (f *forest) node(name string) *health.Tree {
 }
 
 // disk finds the disk that a pool is on, or nil.
-func (f *forest) disk(o *krm.Object) *disk.Disk { return diskOf(f.facts, f.ledger, o) }
+func (f *forest) disk(o *krm.Object) *disk.Disk { return diskOf(f.ledger, o) }
 
 // uriOf is the disk as a pool names it.
 func uriOf(o *krm.Object) string {

@@ -139,7 +139,7 @@ func (s *storage) diskAt(h *host, path string) *disk.Disk {
 
 // isOn reports whether a disk is reported of the node of a host.
 func (s *storage) isOn(there *disk.Disk, h *host) bool {
-	return h.node != nil && slices.Contains(s.in.Disks.On(h.node), there)
+	return h.node != nil && s.in.Disks.NodeOf(there) == h.node.Name
 }
 
 // movedTo is the node that a disk of a host is reported of now, where that is another one:
@@ -148,7 +148,7 @@ func (s *storage) movedTo(h *host, v *device) *inventory.Node {
 	if v.disk.Missing() || v.disk.Inactive() || !strings.HasPrefix(v.Name, byID) || s.isOn(v.disk, h) {
 		return nil
 	}
-	if n := s.in.Facts.Node(v.disk.Node); n != nil && n != h.node && slices.Contains(s.in.Disks.On(n), v.disk) {
+	if n := s.in.Facts.Node(v.disk.Node); n != nil && n != h.node && s.in.Disks.NodeOf(v.disk) == n.Name {
 		return n
 	}
 	return nil

@@ -190,7 +190,7 @@ func levelOf(kind krm.GroupKind) level {
 // copyOf is a manifest as it is rendered: what it says, without what tools and a person
 // say of the file that it lies in.
 func copyOf(o *krm.Object) *krm.Object {
-	node := clone(*o.Node)
+	node := o.Node.Made()
 	if meta := node.Get("metadata"); meta != nil {
 		if annotations := meta.Get("annotations"); annotations != nil {
 			annotations.SetFields(slices.DeleteFunc(annotations.Fields(), func(f document.Field) bool {
@@ -202,19 +202,6 @@ func copyOf(o *krm.Object) *krm.Object {
 		}
 	}
 	return krm.NewObject(nil, &node)
-}
-
-// clone copies a tree as it is, without the places where it stood.
-func clone(n document.Node) document.Node {
-	n = n.Copy().At(document.NoOffset)
-	for i := range n.Fields() {
-		f := &n.Fields()[i]
-		f.Off, f.Value = document.NoOffset, clone(f.Value)
-	}
-	for i := range n.Items() {
-		n.Items()[i] = clone(n.Items()[i])
-	}
-	return n
 }
 
 // fileName is the file that a manifest is rendered to, in the folder of its level.

@@ -5,62 +5,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/systems"
-	"github.com/poolwright/poolwright/schema"
-	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/test/generated"
 )
-
-var function = sync.OnceValue(func() *fn.Function { return fn.New(schema.Load(), systems.All()...) })
-
-const node = `apiVersion: v1
-kind: Node
-metadata:
-  name: n%[1]d
-  creationTimestamp: "2025-01-0%[1]dT00:00:00Z"
-  labels: {kubernetes.io/hostname: n%[1]d, openebs.io/engine: mayastor, topology.kubernetes.io/zone: z%[2]d}
-`
-
-const device = `apiVersion: openebs.io/v1alpha1
-kind: BlockDevice
-metadata:
-  name: n%[1]d-sd%[2]s
-  namespace: openebs
-  labels: {kubernetes.io/hostname: n%[1]d}
-spec:
-  path: /dev/sd%[2]s
-  capacity: {storage: %[3]d}
-  details: {deviceType: disk, driveType: SSD, serial: S%[1]d%[2]s}
-  devlinks:
-  - {kind: by-id, links: [/dev/disk/by-id/ata-%[1]d%[2]s, /dev/disk/by-id/wwn-0x5000%[1]d%[2]s]}
-  filesystem: {}
-  partitioned: "No"
-status: {claimState: Unclaimed, state: Active}
-`
-
-const poolByHand = `apiVersion: openebs.io/v1beta3
-kind: DiskPool
-metadata: {name: hand-%[1]d, namespace: mayastor, annotations: {poolwright.io/inventory: "true"}}
-spec: {node: n%[1]d, disks: [/dev/sd%[2]s]}
-`
 
 const cephByHand = `apiVersion: ceph.rook.io/v1
 kind: CephCluster
 metadata: {name: hand-%[1]d, namespace: ceph-%[1]d, annotations: {poolwright.io/inventory: "true"}}
 spec: {storage: {useAllDevices: true, nodes: [{name: n%[1]d}]}}
-`
-
-const cstor = `apiVersion: dao.mayadata.io/v1alpha1
-kind: CStorClusterConfig
-metadata: {name: prod, namespace: openebs}
-spec: {minPoolCount: 1, poolConfig: {raidType: stripe}, diskConfig: {minCount: %d, minCapacity: 10Gi, local: {}}}
 `
 
 const set = `apiVersion: poolwright.io/v1alpha1
@@ -96,24 +54,24 @@ func TestBesideOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := []string{
 			fmt.Sprintf(set, rapid.SampledFrom([]string{"1", "2", "all"}).Draw(t, "pools"), rapid.IntRange(1, 4).Draw(t, "nodes")),
-			fmt.Sprintf(cstor, rapid.IntRange(1, 3).Draw(t, "disks of cStor")),
+			generated.CStor(rapid.IntRange(1, 3).Draw(t, "disks of cStor")),
 		}
 		held := map[string]bool{}
 		var named []string
 		for n := range rapid.IntRange(1, 4).Draw(t, "count") {
 			n++
-			texts = append(texts, fmt.Sprintf(node, n, n%2))
+			texts = append(texts, generated.Node(n, n%2))
 			letters := []string{"b", "c", "d", "e", "f"}[:rapid.IntRange(0, 5).Draw(t, "disks")]
 			var devices []string
 			for _, letter := range letters {
-				texts = append(texts, fmt.Sprintf(device, n, letter, int64(rapid.IntRange(5, 40).Draw(t, "size"))<<30))
+				texts = append(texts, generated.Device(n, letter, int64(rapid.IntRange(5, 40).Draw(t, "size"))<<30))
 				if rapid.IntRange(0, 3).Draw(t, "named") == 0 {
 					devices = append(devices, rapid.SampledFrom([]string{"/dev/sd" + letter, fmt.Sprintf("/dev/disk/by-id/ata-%d%s", n, letter)}).Draw(t, "path"))
 				}
 			}
 			switch rapid.IntRange(0, 9).Draw(t, "by hand") {
 			case 0:
-				texts = append(texts, fmt.Sprintf(poolByHand, n, "c"))
+				texts = append(texts, generated.PoolByHand(n, "c"))
 				held[fmt.Sprintf("n%d-sdc", n)] = true
 			case 1:
 				texts = append(texts, fmt.Sprintf(cephByHand, n))
@@ -126,8 +84,8 @@ func TestBesideOthers(t *testing.T) {
 			}
 		}
 		texts = append(texts, fmt.Sprintf(storage, "", disksText(t, named)))
-		objects := parse(t, texts...)
-		first := function().Render(fn.Package{Objects: objects})
+		objects := generated.Parse(t, texts...)
+		first := generated.Function().Render(fn.Package{Objects: objects})
 		if finding.Failed(first.Findings) {
 			for _, f := range first.Findings {
 				if f.Severity == finding.Error && !expected.MatchString(f.String()) {
@@ -136,17 +94,11 @@ func TestBesideOthers(t *testing.T) {
 			}
 			return
 		}
-		shuffled := function().Render(fn.Package{Objects: rapid.Permutation(objects).Draw(t, "order")})
-		if written(shuffled) != written(first) {
-			t.Fatalf("in another order:\n%s\nwant\n%s", written(shuffled), written(first))
-		}
-		lock := parse(t, written(first))
-		if again := function().Render(fn.Package{Objects: objects, Output: lock}); written(again) != written(first) {
-			t.Fatalf("again:\n%s\nwant\n%s\n%v", written(again), written(first), again.Findings)
-		}
+		generated.Unordered(t, objects, first)
+		lock := generated.Settled(t, objects, first)
 		taken, kinds := map[string]string{}, map[string]bool{}
 		for _, o := range lock {
-			if text := never.FindString(written(fn.Result{Objects: []fn.Rendered{{Object: o}}})); text != "" {
+			if text := never.FindString(generated.Written(fn.Result{Objects: []fn.Rendered{{Object: o}}})); text != "" {
 				t.Fatalf("%s has %s", o.Ref, text)
 			}
 			for _, name := range disks(o) {
@@ -181,10 +133,10 @@ func TestNothingLeavesUnasked(t *testing.T) {
 		var facts, all, some, consent []string
 		allowed := map[string]bool{}
 		for n := 1; n <= 3; n++ {
-			facts = append(facts, fmt.Sprintf(node, n, n%2))
+			facts = append(facts, generated.Node(n, n%2))
 			var before, after []string
 			for _, letter := range []string{"b", "c"} {
-				facts = append(facts, fmt.Sprintf(device, n, letter, 20<<30))
+				facts = append(facts, generated.Device(n, letter, 20<<30))
 				link := fmt.Sprintf("/dev/disk/by-id/wwn-0x5000%d%s", n, letter)
 				before = append(before, link)
 				if rapid.Bool().Draw(t, "stays") {
@@ -203,8 +155,8 @@ func TestNothingLeavesUnasked(t *testing.T) {
 		if len(some) == 0 {
 			return
 		}
-		lock := function().Render(fn.Package{Objects: parse(t, append(slices.Clone(facts), fmt.Sprintf(storage, "", "    nodes:\n"+strings.Join(all, "\n")))...)})
-		output := parse(t, written(lock))
+		lock := generated.Function().Render(fn.Package{Objects: generated.Parse(t, append(slices.Clone(facts), fmt.Sprintf(storage, "", "    nodes:\n"+strings.Join(all, "\n")))...)})
+		output := generated.Parse(t, generated.Written(lock))
 		health := rapid.SampledFrom([]string{"HEALTH_OK", "HEALTH_WARN", ""}).Draw(t, "health")
 		live := ""
 		for _, o := range output {
@@ -216,13 +168,13 @@ func TestNothingLeavesUnasked(t *testing.T) {
 		if len(consent) > 0 {
 			annotation = `poolwright.io/allow-removal: "` + strings.Join(consent, ",") + `"`
 		}
-		objects := parse(t, append(facts, fmt.Sprintf(storage, annotation, "    nodes:\n"+strings.Join(some, "\n")))...)
+		objects := generated.Parse(t, append(facts, fmt.Sprintf(storage, annotation, "    nodes:\n"+strings.Join(some, "\n")))...)
 		pkg := fn.Package{Objects: append(objects, fact(t, live)), Output: output}
-		next := function().Render(pkg)
+		next := generated.Function().Render(pkg)
 		if finding.Failed(next.Findings) {
 			t.Fatal(next.Findings)
 		}
-		text, hosts := written(next), map[string]bool{}
+		text, hosts := generated.Written(next), map[string]bool{}
 		for n := 1; n <= 3; n++ {
 			for _, letter := range []string{"b", "c"} {
 				link := fmt.Sprintf("/dev/disk/by-id/wwn-0x5000%d%s", n, letter)
@@ -238,9 +190,9 @@ func TestNothingLeavesUnasked(t *testing.T) {
 			t.Fatalf("disks of %d hosts left", len(hosts))
 		}
 		left += len(hosts)
-		pkg.Output = parse(t, text)
-		if again := function().Render(pkg); written(again) != text {
-			t.Fatalf("again:\n%s\nwant\n%s\n%v", written(again), text, again.Findings)
+		pkg.Output = generated.Parse(t, text)
+		if again := generated.Function().Render(pkg); generated.Written(again) != text {
+			t.Fatalf("again:\n%s\nwant\n%s\n%v", generated.Written(again), text, again.Findings)
 		}
 	})
 	if left == 0 {
@@ -250,7 +202,7 @@ func TestNothingLeavesUnasked(t *testing.T) {
 
 // fact is a live object.
 func fact(t *rapid.T, text string) *krm.Object {
-	o := parse(t, text)[0]
+	o := generated.Parse(t, text)[0]
 	o.SetAnnotation(krm.AnnotationInventory, "true")
 	return o
 }
@@ -282,25 +234,4 @@ func disks(o *krm.Object) []string {
 		}
 	}
 	return names
-}
-
-func parse(t *rapid.T, texts ...string) []*krm.Object {
-	t.Helper()
-	var all []*krm.Object
-	for i, text := range texts {
-		objects, err := krm.Parse(&document.Source{Name: fmt.Sprintf("%d.yaml", i), Data: []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, objects...)
-	}
-	return all
-}
-
-func written(r fn.Result) string {
-	texts := make([]string, len(r.Objects))
-	for i, o := range r.Objects {
-		texts[i] = string(o.Object.Raw)
-	}
-	return strings.Join(texts, "---\n")
 }

@@ -88,6 +88,19 @@ func (n Node) Copy() Node {
 	return n
 }
 
+// Made is a deep copy of n, as if it had been made and not read: it stands nowhere.
+func (n Node) Made() Node {
+	n = n.Copy().At(NoOffset)
+	for i := range n.Fields() {
+		f := &n.Fields()[i]
+		f.Off, f.Value = NoOffset, f.Value.Made()
+	}
+	for i := range n.Items() {
+		n.Items()[i] = n.Items()[i].Made()
+	}
+	return n
+}
+
 func plain(s string, off int32) Node {
 	n := Node{Off: off}
 	n.SetValue(s)

@@ -1,0 +1,112 @@
+// Package generated is what the tests on generated packages of several systems share: the
+// function with all of them, nodes and disks as text, and reading and writing.
+package generated
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Function is the one with every system, made once.
+var Function = sync.OnceValue(func() *fn.Function { return fn.New(schema.Load(), systems.All()...) })
+
+// Node is node n<n> in a zone, with the label that Mayastor asks for.
+func Node(n, zone int) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Node
+metadata:
+  name: n%[1]d
+  creationTimestamp: "2025-01-0%[1]dT00:00:00Z"
+  labels: {kubernetes.io/hostname: n%[1]d, openebs.io/engine: mayastor, topology.kubernetes.io/zone: z%[2]d}
+`, n, zone)
+}
+
+// Device is BlockDevice n<n>-sd<letter>, an empty disk of a size in bytes.
+func Device(n int, letter string, size int64) string {
+	return fmt.Sprintf(`apiVersion: openebs.io/v1alpha1
+kind: BlockDevice
+metadata:
+  name: n%[1]d-sd%[2]s
+  namespace: openebs
+  labels: {kubernetes.io/hostname: n%[1]d}
+spec:
+  path: /dev/sd%[2]s
+  capacity: {storage: %[3]d}
+  details: {deviceType: disk, driveType: SSD, serial: S%[1]d%[2]s}
+  devlinks:
+  - {kind: by-id, links: [/dev/disk/by-id/ata-%[1]d%[2]s, /dev/disk/by-id/wwn-0x5000%[1]d%[2]s]}
+  filesystem: {}
+  partitioned: "No"
+status: {claimState: Unclaimed, state: Active}
+`, n, letter, size)
+}
+
+// PoolByHand is a live DiskPool of a person on disk sd<letter> of node n<n>.
+func PoolByHand(n int, letter string) string {
+	return fmt.Sprintf(`apiVersion: openebs.io/v1beta3
+kind: DiskPool
+metadata: {name: hand-%[1]d, namespace: mayastor, annotations: {poolwright.io/inventory: "true"}}
+spec: {node: n%[1]d, disks: [/dev/sd%[2]s]}
+`, n, letter)
+}
+
+// CStor is a cluster of stripes of some disks.
+func CStor(disks int) string {
+	return fmt.Sprintf(`apiVersion: dao.mayadata.io/v1alpha1
+kind: CStorClusterConfig
+metadata: {name: prod, namespace: openebs}
+spec: {minPoolCount: 1, poolConfig: {raidType: stripe}, diskConfig: {minCount: %d, minCapacity: 10Gi, local: {}}}
+`, disks)
+}
+
+// Parse reads the documents, each text a file of its own.
+func Parse(t *rapid.T, texts ...string) []*krm.Object {
+	t.Helper()
+	var all []*krm.Object
+	for i, text := range texts {
+		objects, err := krm.Parse(&document.Source{Name: fmt.Sprintf("%d.yaml", i), Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, objects...)
+	}
+	return all
+}
+
+// Written is what a render writes.
+func Written(r fn.Result) string {
+	texts := make([]string, len(r.Objects))
+	for i, o := range r.Objects {
+		texts[i] = string(o.Object.Raw)
+	}
+	return strings.Join(texts, "---\n")
+}
+
+// Unordered holds that the order of the objects does not matter.
+func Unordered(t *rapid.T, objects []*krm.Object, first fn.Result) {
+	t.Helper()
+	shuffled := Function().Render(fn.Package{Objects: rapid.Permutation(objects).Draw(t, "order")})
+	if Written(shuffled) != Written(first) || finding.Failed(shuffled.Findings) != finding.Failed(first.Findings) {
+		t.Fatalf("in another order:\n%s\nwant\n%s", Written(shuffled), Written(first))
+	}
+}
+
+// Settled holds that a render with the lock of the first, which it returns, changes nothing.
+func Settled(t *rapid.T, objects []*krm.Object, first fn.Result) (lock []*krm.Object) {
+	t.Helper()
+	lock = Parse(t, Written(first))
+	if again := Function().Render(fn.Package{Objects: objects, Output: lock}); Written(again) != Written(first) {
+		t.Fatalf("again:\n%s\nwant\n%s\n%v", Written(again), Written(first), again.Findings)
+	}
+	return lock
+}
