@@ -34,8 +34,7 @@ demo: build ## Explain an example, and render it, in a temporary folder
 
 .PHONY: test
 test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
-	go test -timeout 30m ./...
-	@set -e; for module in $(TEST_MODULES); do echo "tests of $$module"; (cd $$module && go test -timeout 20m ./...); done
+	test/modules.sh . $(TEST_MODULES)
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time
