@@ -39,25 +39,19 @@ func newForest(facts *inventory.Facts) *forest {
 		users: map[inventory.Key][]*pool.Instance{}, plans: map[inventory.Key][]plannedPool{},
 	}
 	clusters := map[inventory.Key]bool{}
+	for _, cluster := range f.pools.Named() {
+		clusters[cluster] = true
+	}
 	for _, c := range f.pools.Clusters {
-		clusters[key(c.Object)] = true
 		f.addPlanned(c)
 	}
 	for _, i := range f.pools.All() {
-		if cluster := i.Cluster(); cluster != (inventory.Key{}) {
-			clusters[cluster] = true
-		}
 		for _, name := range i.Pool.Disks() {
 			disk := inventory.Key{Namespace: i.Object.Namespace, Name: name}
 			f.users[disk] = append(f.users[disk], i)
 		}
 	}
-	f.volumes = volume.NewIndex(facts, slices.Collect(maps.Keys(clusters)), func(instance inventory.Key) inventory.Key {
-		if i := f.pools.Instance(instance); i != nil {
-			return i.Cluster()
-		}
-		return inventory.Key{}
-	})
+	f.volumes = volume.IndexOf(facts)
 	for _, v := range f.volumes.Sorted {
 		if v.Cluster != (inventory.Key{}) {
 			clusters[v.Cluster] = true

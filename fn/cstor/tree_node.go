@@ -11,31 +11,18 @@ import (
 // host says where something is that is on a host, and what is amiss there if the
 // facts tell of nodes.
 func (f *forest) host(hostname string) (where, down string) {
-	nodes := f.facts.Host(hostname)
-	switch {
-	case len(nodes) == 0 && len(f.facts.Nodes) > 0:
-		down = "its node is missing"
-	case len(nodes) != 1:
-	case isDown(nodes[0]):
-		down = "its node is not ready"
-		fallthrough
-	default:
-		return "on node " + nodes[0].Name, down
+	where = "on host " + hostname
+	if nodes := f.facts.Host(hostname); len(nodes) == 1 {
+		where = "on node " + nodes[0].Name
 	}
-	return "on host " + hostname, down
-}
-
-// isDown reports that a node is said not to be ready. A snapshot need not tell.
-func isDown(n *inventory.Node) bool {
-	status := condition(n.Object, "Ready").Str("status")
-	return status != "" && status != "True"
+	return where, f.pools.HostDown(hostname)
 }
 
 // node is a node with its pools and what they serve, then its other disks.
 func (f *forest) node(n *inventory.Node) *health.Tree {
 	t := &health.Tree{Object: n.Object.Ref}
 	switch ready := condition(n.Object, "Ready"); {
-	case isDown(n):
+	case n.Down():
 		t.Phase, t.State, t.Note = health.Error, "NotReady", ready.Str("reason")
 	case ready != nil:
 		t.Phase, t.State = health.OK, "Ready"

@@ -187,7 +187,8 @@ func (f *forest) replica(o *krm.Object) *health.Tree {
 }
 
 func (f *forest) replicaAlone(o *krm.Object) *health.Tree {
-	return &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: volume.ReplicaPhase(o)}
+	v := f.volumes.OfReplica(o)
+	return &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: v.ReplicaPhase(o), Note: v.Down(o)}
 }
 
 // hit is a volume upwards, with what the loss of some replicas means to it.

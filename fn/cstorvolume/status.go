@@ -17,7 +17,7 @@ import (
 // Status implements system.Reporter: what is rendered, then the claims, then the volumes
 // of the class, also of those who claim from it themselves.
 func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Output) health.Status {
-	s := state{facts: facts, spec: spec, volumes: volumesOf(facts)}
+	s := state{facts: facts, spec: spec, volumes: volume.IndexOf(facts)}
 	var r health.Report
 	s.checkObjects(r.Step("object"), out.Findings)
 	claims := r.Step("claim")
@@ -45,15 +45,6 @@ type state struct {
 	spec           *system.Spec
 	volumes        *volume.Index
 	claims, served int
-}
-
-type volumesKey struct{}
-
-// volumesOf is the volumes of cStor among the facts, put together once.
-func volumesOf(facts *inventory.Facts) *volume.Index {
-	return inventory.Once(facts, volumesKey{}, func(facts *inventory.Facts) *volume.Index {
-		return volume.NewIndex(facts, nil, func(inventory.Key) inventory.Key { return inventory.Key{} })
-	})
 }
 
 // checkObjects reports what of the class is not rendered or not there.
@@ -152,6 +143,12 @@ func checkVolume(step *health.Step, v *volume.Chain) {
 		default:
 			p.Outage = v.Healthy(nil) < v.Quorum()
 			p.Reason, p.What = "VolumeIll", "not well: "+phase
+			if phase == "Healthy" {
+				p.What = "short of replicas, though its target says Healthy"
+			}
+			if down := v.DownPools(); len(down) > 0 {
+				p.Note += "; " + finding.Names(down)
+			}
 		}
 	}
 	step.Add(p)

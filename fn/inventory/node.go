@@ -30,6 +30,16 @@ func (t Taint) String() string {
 	return s + ":" + t.Effect
 }
 
+// Down reports that the node is said not to be ready. A snapshot need not tell.
+func (n *Node) Down() bool {
+	for _, c := range n.Object.Node.Seq("status", "conditions") {
+		if c.Str("type") == "Ready" {
+			return c.Str("status") != "" && c.Str("status") != "True"
+		}
+	}
+	return false
+}
+
 func newNode(o *krm.Object) *Node {
 	n := &Node{
 		Name:     o.Name,

@@ -1,10 +1,16 @@
 package pool
 
-import "github.com/poolwright/poolwright/fn/inventory"
+import (
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+)
 
 // Live is what the facts show of all cStor pools.
 type Live struct {
 	Clusters  []*Cluster // by namespace and name
+	facts     *inventory.Facts
 	all       []*Instance
 	clusters  map[inventory.Key]*Cluster
 	instance  map[inventory.Key]*Instance
@@ -21,6 +27,7 @@ func LiveOf(facts *inventory.Facts) *Live { return inventory.Once(facts, liveKey
 // readLive decodes the pools among the facts.
 func readLive(facts *inventory.Facts) *Live {
 	l := &Live{
+		facts:     facts,
 		clusters:  map[inventory.Key]*Cluster{},
 		instance:  map[inventory.Key]*Instance{},
 		instances: map[inventory.Key][]*Instance{},
@@ -74,4 +81,52 @@ func (l *Live) Replicas(namespace, instance string) int {
 // ClaimedBy lists the block devices that are claimed for a cluster, by name.
 func (l *Live) ClaimedBy(namespace, cluster string) []*inventory.BlockDevice {
 	return l.claimed[inventory.Key{Namespace: namespace, Name: cluster}]
+}
+
+// Named lists the clusters that are there, or that instances name, by namespace and name.
+func (l *Live) Named() []inventory.Key {
+	var keys []inventory.Key
+	for key := range l.clusters {
+		keys = append(keys, key)
+	}
+	for key := range l.instances {
+		if l.clusters[key] == nil && key != (inventory.Key{}) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, inventory.Key.Compare)
+	return keys
+}
+
+// Down says why a pool serves no volume, as a clause, or "" where it may. Who writes the
+// phase of a replica runs with its pool: with that gone, the phase stays as it was. A
+// degraded pool serves, and facts that tell of no instance or no node say nothing.
+func (l *Live) Down(instance inventory.Key) string {
+	i := l.instance[instance]
+	if i == nil {
+		if l.facts.Tells(APIGroup, InstanceKind, instance.Namespace) {
+			return "its pool " + instance.Name + " is gone"
+		}
+		return ""
+	}
+	switch strings.ToUpper(i.Phase) {
+	case "", "ONLINE", "DEGRADED":
+	default:
+		return "its pool " + i.Name + " is " + i.Phase
+	}
+	if down := l.HostDown(i.Hostname); down != "" {
+		return "its pool " + i.Name + " is down: " + down
+	}
+	return ""
+}
+
+// HostDown says why nothing runs on a host, as a clause, or "" where it may.
+func (l *Live) HostDown(hostname string) string {
+	switch nodes := l.facts.Host(hostname); {
+	case len(nodes) == 0 && len(l.facts.Nodes) > 0:
+		return "its node is missing"
+	case len(nodes) == 1 && nodes[0].Down():
+		return "its node is not ready"
+	}
+	return ""
 }

@@ -34,6 +34,8 @@ type Chain struct {
 	Claim, Volume   *krm.Object // nil where they are not there
 	Config, Target  *krm.Object
 	Replicas        []*krm.Object
+
+	pools *pool.Live
 }
 
 // User names the claim of the volume, or else the volume.
@@ -62,7 +64,7 @@ func (c *Chain) Factor() int {
 func (c *Chain) Healthy(without []string) int {
 	n := 0
 	for _, r := range c.Replicas {
-		if ReplicaPhase(r) == health.OK && !slices.Contains(without, InstanceOf(r)) {
+		if c.ReplicaPhase(r) == health.OK && !slices.Contains(without, InstanceOf(r)) {
 			n++
 		}
 	}
@@ -79,7 +81,8 @@ func (c *Chain) Quorum() int {
 }
 
 // Phase judges the CStorVolume. One that is degraded, or that has lost replicas and has
-// not noticed, comes right by itself while a replica is being rebuilt.
+// not noticed, comes right by itself while a replica is being rebuilt, unless pools that are
+// down leave it too few.
 func (c *Chain) Phase() health.Phase {
 	switch phase := c.target("status", "phase").Str(); phase {
 	case "", "Init", "Pending":
@@ -88,8 +91,11 @@ func (c *Chain) Phase() health.Phase {
 		if phase == "Healthy" && c.Healthy(nil) >= c.Factor() {
 			return health.OK
 		}
+		if len(c.DownPools()) > 0 && c.Healthy(nil) < c.Quorum() {
+			return health.Error
+		}
 		for _, r := range c.Replicas {
-			if ReplicaPhase(r) == health.Progressing {
+			if c.ReplicaPhase(r) == health.Progressing {
 				return health.Progressing
 			}
 		}
@@ -105,8 +111,12 @@ func (c *Chain) target(path ...string) *document.Node {
 	return c.Target.Node.Get(path...)
 }
 
-// ReplicaPhase judges a CStorVolumeReplica.
-func ReplicaPhase(replica *krm.Object) health.Phase {
+// ReplicaPhase judges a CStorVolumeReplica of the volume. On a pool that is down it is, too,
+// whatever it said last.
+func (c *Chain) ReplicaPhase(replica *krm.Object) health.Phase {
+	if c.Down(replica) != "" {
+		return health.Error
+	}
 	switch replica.Node.Str("status", "phase") {
 	case "Healthy":
 		return health.OK
@@ -114,6 +124,22 @@ func ReplicaPhase(replica *krm.Object) health.Phase {
 		return health.Progressing
 	}
 	return health.Error
+}
+
+// Down says why the pool of a replica serves nothing, as a clause, or "" where it may.
+func (c *Chain) Down(replica *krm.Object) string {
+	return c.pools.Down(inventory.Key{Namespace: replica.Namespace, Name: InstanceOf(replica)})
+}
+
+// DownPools says of each replica whose pool serves nothing why that is, as clauses.
+func (c *Chain) DownPools() []string {
+	var down []string
+	for _, r := range c.Replicas {
+		if why := c.Down(r); why != "" {
+			down = append(down, why)
+		}
+	}
+	return down
 }
 
 // InstanceOf names the pool instance that a replica is on.

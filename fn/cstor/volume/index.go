@@ -15,22 +15,28 @@ type Index struct {
 	Sorted  []*Chain      // by namespace and name of the claim
 	Waiting []*krm.Object // claims of cStor's classes without a volume
 
+	pools    *pool.Live
 	byHandle map[string]*Chain
 	on       map[inventory.Key][]*krm.Object // replicas by pool instance
 	classes  map[string]inventory.Key        // pool clusters by storage class
 }
 
-// NewIndex puts the parts of each volume together. clusters are the pool clusters that
-// are known, clusterOf is that of a pool instance; both are zero where there is none.
-func NewIndex(facts *inventory.Facts, clusters []inventory.Key, clusterOf func(instance inventory.Key) inventory.Key) *Index {
+type indexKey struct{}
+
+// IndexOf is the volumes of cStor among some facts, put together once. Nobody changes it.
+func IndexOf(facts *inventory.Facts) *Index { return inventory.Once(facts, indexKey{}, newIndex) }
+
+// newIndex puts the parts of each volume together.
+func newIndex(facts *inventory.Facts) *Index {
 	x := &Index{
+		pools:    pool.LiveOf(facts),
 		byHandle: map[string]*Chain{},
 		on:       map[inventory.Key][]*krm.Object{},
 		classes:  map[string]inventory.Key{},
 	}
-	x.addClasses(facts, clusters)
+	x.addClasses(facts)
 	x.addConfigs(facts)
-	x.addReplicas(facts, clusterOf)
+	x.addReplicas(facts)
 	x.addVolumes(facts)
 	x.Sorted = slices.SortedFunc(maps.Values(x.byHandle), func(a, b *Chain) int {
 		return cmp.Or(a.User().Compare(b.User()), cmp.Compare(a.Name, b.Name))
@@ -60,13 +66,13 @@ func (x *Index) ClusterOfClass(class string) inventory.Key { return x.classes[cl
 
 // addClasses finds the pool clusters of the storage classes. A class names only the
 // cluster; its namespace is known where there is just one of that name.
-func (x *Index) addClasses(facts *inventory.Facts, clusters []inventory.Key) {
+func (x *Index) addClasses(facts *inventory.Facts) {
 	for _, o := range facts.Objects("storage.k8s.io", "StorageClass") {
 		if o.Node.Str("provisioner") != Driver {
 			continue
 		}
 		var named []inventory.Key
-		for _, cluster := range clusters {
+		for _, cluster := range x.pools.Named() {
 			if cluster.Name == o.Node.Str("parameters", "cstorPoolCluster") {
 				named = append(named, cluster)
 			}
@@ -88,7 +94,7 @@ func (x *Index) addClasses(facts *inventory.Facts, clusters []inventory.Key) {
 func (x *Index) chain(namespace, handle string) *Chain {
 	c := x.byHandle[handle]
 	if c == nil {
-		c = &Chain{Name: handle}
+		c = &Chain{Name: handle, pools: x.pools}
 		x.byHandle[handle] = c
 	}
 	c.Namespace = cmp.Or(c.Namespace, namespace)
@@ -108,14 +114,14 @@ func (x *Index) addConfigs(facts *inventory.Facts) {
 	}
 }
 
-func (x *Index) addReplicas(facts *inventory.Facts, clusterOf func(inventory.Key) inventory.Key) {
+func (x *Index) addReplicas(facts *inventory.Facts) {
 	for _, o := range facts.Objects(pool.APIGroup, pool.ReplicaKind) {
 		c := x.chain(o.Namespace, o.Label(labelVolume))
 		c.Replicas = append(c.Replicas, o)
 		instance := inventory.Key{Namespace: o.Namespace, Name: InstanceOf(o)}
 		x.on[instance] = append(x.on[instance], o)
-		if c.Cluster == (inventory.Key{}) {
-			c.Cluster = clusterOf(instance)
+		if i := x.pools.Instance(instance); i != nil && c.Cluster == (inventory.Key{}) {
+			c.Cluster = i.Cluster()
 		}
 	}
 }
