@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/class"
-	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -20,28 +18,15 @@ type output struct {
 	spec   *system.Spec
 }
 
-// grip is a disk that the lock of a spec holds: a block device, or a disk by its identity.
-type grip struct {
-	owner    string
-	device   inventory.Key
-	identity string
-}
-
-func gripOf(owner string, h disk.Hold) grip {
-	if h.Device.Name != "" {
-		return grip{owner: owner, device: h.Device}
-	}
-	return grip{owner: owner, identity: h.Identity.String()}
-}
-
 // outputs has every system keep what is there, and then each choose in turn. A disk of the
 // lock that a spec turns out not to choose again is free for all: they start anew without
 // it, so that no later render finds it free first.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
 	given := map[grip]bool{}
 	held, manifests := pkg.held(left, facts), pkg.manifests()
+	holdings := pkg.function.holdings(pkg.classified, facts)
 	for {
-		ledger := pkg.function.ledger(pkg.classified, facts, given)
+		ledger := openLedger(facts, holdings, given)
 		outputs := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
 			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
@@ -49,7 +34,7 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
 			return outputs // nothing is written
 		}
-		more := pkg.function.abandoned(ledger, outputs, given)
+		more := pkg.function.abandoned(ledger, holdings, outputs, given)
 		if len(more) == 0 {
 			return outputs
 		}
@@ -93,69 +78,4 @@ func followed(outputs []output, left []*system.Spec) []system.Followed {
 		all = append(all, system.Followed{Spec: spec, Output: out})
 	}
 	return all
-}
-
-// abandoned lists the disks that the lock of a spec holds, and that are in what is rendered
-// under no name any more.
-func (f *Function) abandoned(ledger *disk.Ledger, outputs []output, given map[grip]bool) map[grip]bool {
-	more := map[grip]bool{}
-	for _, o := range outputs {
-		owner := o.spec.Object.OwnerKey()
-		kept := map[*disk.Disk]bool{}
-		for _, rendered := range o.Objects {
-			for _, h := range f.holds(rendered.Object) {
-				for _, d := range ledger.Named(h) {
-					kept[d] = true
-					for _, other := range d.Others() {
-						kept[other] = true
-					}
-				}
-			}
-		}
-		left := func(d *disk.Disk) bool { return !kept[d] }
-		for _, before := range o.spec.Before {
-			for _, h := range f.holds(before) {
-				if !given[gripOf(owner, h)] && slices.ContainsFunc(ledger.Named(h), left) {
-					more[gripOf(owner, h)] = true
-				}
-			}
-		}
-	}
-	return more
-}
-
-// ledger is the account of disks before anybody chooses: who holds them by what lives, what
-// was rendered before, but for what was given up, and what people wrote.
-func (f *Function) ledger(pkg *classified, facts *inventory.Facts, given map[grip]bool) *disk.Ledger {
-	ledger := disk.NewLedger(facts)
-	for _, owner := range pkg.owners {
-		for _, o := range pkg.lock[owner] {
-			for _, h := range f.holds(o) {
-				if given[gripOf(owner, h)] {
-					ledger.Named(h) // what it is known by stays known
-					continue
-				}
-				ledger.Add(disk.Holder{Object: f.specRef(owner), Owner: owner, Source: disk.Lock}, []disk.Hold{h})
-			}
-		}
-	}
-	for _, kind := range f.holding() {
-		for _, o := range facts.Objects(kind.Group, kind.Kind) {
-			ledger.Add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: disk.Live}, f.holds(o))
-		}
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(pkg.others), krm.ID.Compare) {
-		o := pkg.others[id]
-		ledger.Add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: disk.Manifest}, f.holds(o))
-	}
-	return ledger
-}
-
-// holds lists the disks that an object holds, as the systems know it.
-func (f *Function) holds(o *krm.Object) []disk.Hold {
-	var holds []disk.Hold
-	for _, h := range f.holders[o.GroupKind()] {
-		holds = append(holds, h.Holds(o)...)
-	}
-	return holds
 }

@@ -21,7 +21,7 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 	if facts == nil {
 		facts = inventory.New(nil)
 	}
-	a := assessor{function: f, facts: facts, disks: f.ledger(classify(p, f.kinds, nil), facts, nil)}
+	a := assessor{function: f, facts: facts, disks: openLedger(facts, f.holdings(classify(p, f.kinds, nil), facts), nil)}
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
 		var live *krm.Object
 		if c.New != nil && !c.GitOnly() {

@@ -5,19 +5,45 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // Holds implements system.Holder.
 func (System) Holds(o *krm.Object) []disk.Hold {
 	if o.Kind == storageSetKind {
-		_, set := readStorageSet(o)
-		return set.holds(o.Namespace)
+		return setHolds(o)
 	}
 	var holds []disk.Hold
 	for _, name := range disksOf(o) {
 		holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: name}})
 	}
 	return holds
+}
+
+// setHolds lists the disks of a CStorClusterStorageSet, each with what it is for.
+func setHolds(o *krm.Object) []disk.Hold {
+	devices := o.Node.Seq("spec", "blockDevices")
+	holds := make([]disk.Hold, 0, len(devices))
+	for _, r := range []role{data, cache, spare} {
+		for i := range devices {
+			if d := &devices[i]; d.Str("role") == string(r) {
+				holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: d.Str("name")}, Identity: identityOf(d), Role: string(r)})
+			}
+		}
+	}
+	return holds
+}
+
+// identityOf is what a storage set remembers a disk by.
+func identityOf(d *document.Node) disk.Identity {
+	id := disk.Identity{WWN: disk.WWN(d.Str("wwn")), Serial: d.Str("serial")}
+	if links := d.Seq("links"); len(links) > 0 {
+		id.Links = make([]string, len(links))
+		for i := range links {
+			id.Links[i] = links[i].Value()
+		}
+	}
+	return id
 }
 
 // disksOf lists the block devices that a CStorPoolCluster, one of its instances or a

@@ -131,25 +131,10 @@ func readStorageSet(o *krm.Object) (node string, s storageSet) {
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))
-		id := disk.Identity{WWN: disk.WWN(d.Str("wwn")), Serial: d.Str("serial")}
-		for _, link := range d.Seq("links") {
-			id.Links = append(id.Links, link.Value())
-		}
-		s.known[d.Str("name")] = id
+		s.known[d.Str("name")] = identityOf(&d)
 		s.reasons[d.Str("name")] = d.Str("reason")
 	}
 	return o.Node.Str("spec", "node", "name"), s
-}
-
-// holds lists the disks of a set, each with what it is for.
-func (s storageSet) holds(namespace string) []disk.Hold {
-	var holds []disk.Hold
-	for _, r := range []role{data, cache, spare} {
-		for _, name := range s.devices[r] {
-			holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: namespace, Name: name}, Identity: s.known[name], Role: string(r)})
-		}
-	}
-	return holds
 }
 
 func (l *lock) addNode(name string) {

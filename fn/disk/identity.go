@@ -20,11 +20,14 @@ type Identity struct {
 // eui.0025...), for comparison.
 func WWN(text string) string {
 	text = strings.ToLower(strings.TrimSpace(text))
-	for _, prefix := range []string{"wwn-", "nvme-", "naa.", "eui.", "0x"} {
+	for _, prefix := range [...]string{"wwn-", "nvme-", "naa.", "eui."} {
 		text = strings.TrimPrefix(text, prefix)
 	}
-	if text == "" {
+	switch digits, prefixed := strings.CutPrefix(text, "0x"); {
+	case digits == "":
 		return ""
+	case prefixed:
+		return text
 	}
 	return "0x" + text
 }
@@ -47,9 +50,13 @@ func wwnOf(links []string) string {
 
 // wholeLinks are the links by which a whole disk is known wherever it is, sorted.
 func wholeLinks(links []string) []string {
+	names := func(link string) bool { return strings.Contains(link, "/by-id/") && wholeDisk(link) == link }
+	if slices.IsSorted(links) && !slices.ContainsFunc(links, func(link string) bool { return !names(link) }) {
+		return slices.Clip(links)
+	}
 	var whole []string
 	for _, link := range links {
-		if strings.Contains(link, "/by-id/") && wholeDisk(link) == link {
+		if names(link) {
 			whole = append(whole, link)
 		}
 	}

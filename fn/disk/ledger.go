@@ -107,6 +107,9 @@ func (l *Ledger) classes(id Identity) []*class {
 
 // know adds to what a disk is known by.
 func (l *Ledger) know(d *Disk, id Identity) {
+	if id.WWN == d.WWN && id.Serial == d.Serial && slices.Equal(id.Links, d.Links) {
+		return // as most locks say of most disks
+	}
 	l.join(d, id)
 	d.class.more = append(d.class.more, id)
 }
@@ -227,10 +230,10 @@ func (l *Ledger) Named(hold Hold) []*Disk {
 	case hold.Device.Name != "":
 		d := l.Device(hold.Device.Namespace, hold.Device.Name)
 		if !hold.Identity.empty() {
+			l.know(d, hold.Identity)
 			if d.Missing() && d.empty() {
 				d.Identity = hold.Identity
 			}
-			l.know(d, hold.Identity)
 		}
 		return []*Disk{d}
 	}
