@@ -1,7 +1,6 @@
 package fn
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -25,7 +24,6 @@ type reconciler struct {
 	facts    *inventory.Facts
 	wanted   map[krm.ID]wanted
 	findings []finding.Finding
-	text     []byte // of the object that is written
 }
 
 type wanted struct {
@@ -66,10 +64,6 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 		default:
 			r.checkCollision(spec.Object, o.Object)
 			w.changed = true
-		}
-		if w.changed {
-			r.text = document.Append(r.text[:0], o.Node, 0)
-			o.Raw = bytes.Clone(r.text)
 		}
 		r.wanted[id] = w
 	}
@@ -202,14 +196,15 @@ func (r *reconciler) lapse(owner string, id krm.ID, objects []*krm.Object) {
 	r.findings = append(r.findings, f)
 }
 
-// check holds what is newly written against its definition, as input is. What stands for
-// a manifest of a person may be of any kind.
-func (r *reconciler) check(schemas *schema.Schemas) {
+// encode writes and checks what is new or changed.
+func (r *reconciler) encode(schemas *schema.Schemas) {
+	var written []wanted
 	for _, w := range r.wanted {
-		if w.changed && !w.copied {
-			r.findings = append(r.findings, schemas.Check(w.Object.Ref, w.Object.Node)...)
+		if w.changed {
+			written = append(written, w)
 		}
 	}
+	r.findings = append(r.findings, encode(schemas, written)...)
 }
 
 // rendered lists everything that is wanted, in the order of the output.

@@ -125,7 +125,7 @@ func (pkg *prepared) render() Result {
 		r.reconcile(spec, out, &o.system.Declaration)
 	}
 	r.checkOrphans()
-	r.check(pkg.function.schemas)
+	r.encode(pkg.function.schemas)
 	result.Findings = finding.Sort(append(result.Findings, r.findings...))
 	if !finding.Failed(result.Findings) {
 		result.Objects = r.rendered()
