@@ -75,8 +75,8 @@ func NewState(facts *inventory.Facts, live *pool.Live) State {
 // edit that changes nothing has none.
 func (s State) Review(old, wanted *pool.Cluster) []Problem {
 	step := NewStep(old, wanted)
-	if step.Empty() {
-		return nil
+	if step.Empty() && len(old.Pools) == len(wanted.Pools) && len(old.Disks()) == len(wanted.Disks()) {
+		return nil // a host or a disk that is there twice is no step, and is refused
 	}
 	r := review{State: s, Step: step, old: old, wanted: wanted}
 	r.asItStands()

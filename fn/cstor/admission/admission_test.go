@@ -223,6 +223,8 @@ func TestUpdate(t *testing.T) {
 		{"a disk of a stripe replaced", "", "n1 stripe a1,b1", "n1 stripe a1,c1", "refused stripe-disk: pool on n1"},
 		{"a group shrinks", "", "n1 raidz a1,b1,c1,d1,e1", "n1 raidz a1,b1,c1", "refused group-size: pool on n1: a RAID group changes its size"},
 		{"a group widens", "", "n1 mirror a1,b1", "n1 mirror a1,b1,c1,d1", "refused group-size: pool on n1"},
+		{"a pool twice", "", "n1 mirror a1,b1", "n1 mirror a1,b1; n1 mirror a1,b1", "refused disk-twice: block device a1"},
+		{"a disk in a second group", "", "n1 mirror a1,b1", "n1 mirror a1,b1 b1,c1", "refused disk-twice: block device b1"},
 		{"a disk twice in a group", "", "n1 mirror a1,b1", "n1 mirror a1,a1", "refused group-size: pool on n1"},
 		{"two disks of a group", "", "n1 raidz a1,b1,c1", "n1 raidz a1,d1,e1", "refused replaced-twice: pool on n1: more than one disk of a RAID group is replaced at once"},
 

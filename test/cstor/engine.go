@@ -1,0 +1,212 @@
+package cstor
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Engine applies manifests as a GitOps engine does, and prunes what is no longer there,
+// unless it is protected. Where a person has to confirm that, he does.
+type Engine struct {
+	api     *API
+	webhook webhook
+	watch   *Watch
+	applied map[string]string // sync options, by kind and name
+}
+
+// Refusal is an object that was not applied, and why.
+type Refusal struct {
+	Object string
+	Err    error
+}
+
+func (r Refusal) String() string { return r.Object + ": " + r.Err.Error() }
+
+// Apply applies manifests, each a YAML document, in their order.
+func (e *Engine) Apply(manifests [][]byte) ([]Refusal, error) {
+	var refused []Refusal
+	now := map[string]string{}
+	for _, text := range manifests {
+		var h header
+		if err := yaml.Unmarshal(text, &h); err != nil {
+			return nil, err
+		}
+		if h.Annotations["config.kubernetes.io/local-config"] == "true" {
+			continue
+		}
+		id := h.Kind + "/" + h.Name
+		now[id] = h.Annotations["argocd.argoproj.io/sync-options"]
+		known, err := e.apply(h.Kind, text)
+		if err != nil {
+			refused = append(refused, Refusal{id, err})
+		}
+		if !known {
+			delete(now, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(e.applied)) {
+		if _, still := now[id]; still || strings.Contains(e.applied[id], "Prune=false") {
+			continue
+		}
+		if err := e.prune(id); err != nil {
+			refused = append(refused, Refusal{id, err})
+			now[id] = e.applied[id]
+		}
+	}
+	e.applied = now
+	e.watch.check("after an apply")
+	return refused, nil
+}
+
+func (e *Engine) apply(kind string, text []byte) (known bool, err error) {
+	switch kind {
+	case "CStorPoolCluster":
+		return true, decoded(text, e.applyPools)
+	case "CStorVolumeConfig":
+		return true, decoded(text, e.applyVolume)
+	case "PersistentVolumeClaim":
+		return true, decoded(text, e.applyClaim)
+	case "VolumeAttachment":
+		return true, decoded(text, e.applyAttachment)
+	}
+	return false, nil
+}
+
+func decoded[T any](text []byte, apply func(*T) error) error {
+	o := new(T)
+	if err := yaml.UnmarshalStrict(text, o); err != nil {
+		return err
+	}
+	return apply(o)
+}
+
+// merge is what a server-side apply does to labels and annotations.
+func merge(to, from *header) {
+	maps.Copy(to.Labels, from.Labels)
+	maps.Copy(to.Annotations, from.Annotations)
+}
+
+// create gives an object that was applied what the API server does.
+func (e *Engine) create(h *header) {
+	for _, m := range []*map[string]string{&h.Labels, &h.Annotations} {
+		if *m == nil {
+			*m = map[string]string{}
+		}
+	}
+	e.api.born(h)
+}
+
+func (e *Engine) applyPools(wanted *PoolCluster) error {
+	old := e.api.PoolClusters[wanted.Name]
+	if old == nil {
+		if err := e.webhook.reviewPools(nil, wanted); err != nil {
+			return err
+		}
+		wanted.Finalizers = []string{poolFinalizer}
+		wanted.VersionDetails = versionDetails{version, versionStatus{version}}
+		e.create(&wanted.header)
+		e.api.PoolClusters[wanted.Name] = wanted
+		return nil
+	}
+	if reflect.DeepEqual(clone(old.Spec), clone(wanted.Spec)) { // an engine sees no drift, and applies nothing
+		merge(&old.header, &wanted.header)
+		return nil
+	}
+	if err := e.webhook.reviewPools(old, wanted); err != nil {
+		return err
+	}
+	edit := newTransition(&old.Spec, &wanted.Spec)
+	if why := edit.illegal(e.api, old); why != "" {
+		e.watch.report("CStorPoolCluster %s: %s", old.Name, why)
+	}
+	merge(&old.header, &wanted.header)
+	old.Spec = wanted.Spec
+	return nil
+}
+
+// applyVolume applies a part of a CStorVolumeConfig: the operator's own fields stay.
+func (e *Engine) applyVolume(wanted *VolumeConfig) error {
+	old := e.api.VolumeConfigs[wanted.Name]
+	if old == nil {
+		e.watch.report("CStorVolumeConfig %s is applied, and its volume is gone", wanted.Name)
+		return nil
+	}
+	edited := clone(*old)
+	merge(&edited.header, &wanted.header)
+	if len(wanted.Spec.Policy.ReplicaPoolInfo) == 0 {
+		e.watch.report("CStorVolumeConfig %s is applied without pools, which deletes its replicas", wanted.Name)
+	}
+	for _, name := range wanted.Spec.pools() {
+		if i := e.api.Instances[name]; i == nil || i.cluster() != old.Labels[labelCluster] {
+			e.watch.report("CStorVolumeConfig %s names pool %s, which is none of its cluster", wanted.Name, name)
+		}
+	}
+	edited.Spec.Policy.ReplicaPoolInfo = wanted.Spec.Policy.ReplicaPoolInfo
+	if err := e.webhook.reviewVolume(old, &edited); err != nil {
+		return err
+	}
+	e.api.VolumeConfigs[wanted.Name] = &edited
+	return nil
+}
+
+func (e *Engine) applyClaim(wanted *VolumeClaim) error {
+	key := wanted.Namespace + "/" + wanted.Name
+	old := e.api.VolumeClaims[key]
+	if old == nil {
+		wanted.Status.Phase = "Pending"
+		e.create(&wanted.header)
+		e.api.VolumeClaims[key] = wanted
+		return nil
+	}
+	if err := e.api.resize(old, wanted); err != nil {
+		return err
+	}
+	merge(&old.header, &wanted.header)
+	old.Spec.Resources = wanted.Spec.Resources
+	return nil
+}
+
+func (e *Engine) applyAttachment(wanted *VolumeAttachment) error {
+	if old := e.api.Attachments[wanted.Name]; old != nil {
+		if old.Spec != wanted.Spec {
+			return fmt.Errorf("volumeattachment %s: spec is immutable", wanted.Name)
+		}
+		merge(&old.header, &wanted.header)
+		return nil
+	}
+	e.create(&wanted.header)
+	e.api.Attachments[wanted.Name] = wanted
+	return nil
+}
+
+// prune deletes what is not among the manifests any more.
+func (e *Engine) prune(id string) error {
+	kind, name, _ := strings.Cut(id, "/")
+	switch kind {
+	case "CStorPoolCluster":
+		c := e.api.PoolClusters[name]
+		if c == nil {
+			return nil
+		}
+		if err := e.webhook.reviewDeletion(c); err != nil {
+			return err
+		}
+		remove(e.api, e.api.PoolClusters, name)
+	case "CStorVolumeConfig":
+		e.watch.report("CStorVolumeConfig %s is pruned, which deletes the volume", name)
+	case "PersistentVolumeClaim":
+		for key, claim := range e.api.VolumeClaims {
+			if claim.Name == name && claim.Namespace != "shop" {
+				delete(e.api.VolumeClaims, key)
+			}
+		}
+	case "VolumeAttachment":
+		delete(e.api.Attachments, name)
+	}
+	return nil
+}
