@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -78,8 +79,8 @@ func runPreview(s program, dir string, subject *ref, f format) error {
 	if err := printPreview(s.out, f, shown); err != nil {
 		return err
 	}
-	if len(claims) == 0 {
-		terminal.Printf(s.err, "%s: there is no claim to preview\n", dir)
+	if len(shown.Chains) == 0 {
+		terminal.Printf(s.err, "%s: there is no claim of cStor to preview\n", dir)
 	}
 	for i := range findings {
 		findings[i].Pos = positionOf(rendered, findings[i].Object)
@@ -116,8 +117,11 @@ func printPreview(w io.Writer, f format, p preview.Preview) error {
 		if err := t.Flush(); err != nil {
 			return err
 		}
-		if len(c.Candidates) > 0 {
-			terminal.Printf(w, "placement: at random, of %s\n", finding.Names(c.Candidates))
+		switch {
+		case len(c.Candidates) > 0:
+			terminal.Printf(w, "placement: %s, of %s\n", c.Placement, strings.Join(c.Candidates, ", "))
+		case c.Placement != "":
+			terminal.Printf(w, "placement: %s\n", c.Placement)
 		}
 	}
 	return previewPools(w, p.Pools)
@@ -150,7 +154,7 @@ func previewPools(w io.Writer, pools []preview.Pool) error {
 				left = quantity.Size(max(0, p.Free-p.MostBytes)) + " to " + left
 			}
 		}
-		terminal.Printf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.Instance.Name, dash(p.Zone), dash(p.Node), dash(p.Phase), p.Replicas, after, dash(free), dash(left))
+		terminal.Printf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.Name, dash(p.Zone), dash(p.Node), dash(p.Phase), p.Replicas, after, dash(free), dash(left))
 	}
 	return t.Flush()
 }
@@ -176,8 +180,9 @@ func previewYAML(w io.Writer, p preview.Preview) error {
 // previewJSON prints everything for programs. Sizes are bytes.
 func previewJSON(w io.Writer, p preview.Preview) error {
 	type chain struct {
-		Claim      machineRef        `json:"claim"`
+		Claim      *machineRef       `json:"claim,omitempty"` // not for a CStorVolumeConfig that no claim asked for
 		Objects    []json.RawMessage `json:"objects"`
+		Placement  string            `json:"placement,omitempty"`
 		Candidates []string          `json:"candidates,omitempty"`
 	}
 	type count struct {
@@ -204,7 +209,11 @@ func previewJSON(w io.Writer, p preview.Preview) error {
 		Pools  []pool  `json:"pools"`
 	}{[]chain{}, []pool{}}
 	for _, c := range p.Chains {
-		shown := chain{Claim: machineRef(c.Claim), Candidates: c.Candidates}
+		shown := chain{Placement: c.Placement, Candidates: c.Candidates}
+		if c.Claim.Name != "" {
+			claim := machineRef(c.Claim)
+			shown.Claim = &claim
+		}
 		for _, o := range c.Objects {
 			shown.Objects = append(shown.Objects, document.AppendJSON(nil, o.Node))
 		}
@@ -212,7 +221,7 @@ func previewJSON(w io.Writer, p preview.Preview) error {
 	}
 	for _, p := range p.Pools {
 		shown := pool{
-			Name: p.Instance.Name, Namespace: p.Instance.Namespace, Node: p.Node, Zone: p.Zone, Phase: p.Phase,
+			Name: p.Name, Namespace: p.Object.Namespace, Node: p.Node, Zone: p.Zone, Phase: p.Phase,
 			Replicas: count{p.Replicas, p.Replicas + p.Sure, p.Replicas + p.Possible},
 		}
 		if p.Free >= 0 {

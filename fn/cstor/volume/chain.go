@@ -142,5 +142,8 @@ func (c *Chain) DownPools() []string {
 	return down
 }
 
+// Of names the volume that a replica is of.
+func Of(replica *krm.Object) string { return replica.Label(labelVolume) }
+
 // InstanceOf names the pool instance that a replica is on.
 func InstanceOf(replica *krm.Object) string { return replica.Label(pool.LabelInstance) }

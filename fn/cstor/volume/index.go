@@ -56,7 +56,7 @@ func (x *Index) Of(volume *krm.Object) *Chain {
 }
 
 // OfReplica returns the volume that a replica is of.
-func (x *Index) OfReplica(replica *krm.Object) *Chain { return x.byHandle[replica.Label(labelVolume)] }
+func (x *Index) OfReplica(replica *krm.Object) *Chain { return x.byHandle[Of(replica)] }
 
 // ReplicasOn lists the replicas on a pool instance.
 func (x *Index) ReplicasOn(instance inventory.Key) []*krm.Object { return x.on[instance] }
@@ -116,7 +116,7 @@ func (x *Index) addConfigs(facts *inventory.Facts) {
 
 func (x *Index) addReplicas(facts *inventory.Facts) {
 	for _, o := range facts.Objects(pool.APIGroup, pool.ReplicaKind) {
-		c := x.chain(o.Namespace, o.Label(labelVolume))
+		c := x.chain(o.Namespace, Of(o))
 		c.Replicas = append(c.Replicas, o)
 		instance := inventory.Key{Namespace: o.Namespace, Name: InstanceOf(o)}
 		x.on[instance] = append(x.on[instance], o)

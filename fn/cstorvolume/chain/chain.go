@@ -4,6 +4,7 @@
 package chain
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,8 +22,8 @@ type Volume struct {
 	Namespace string        // of the objects of cStor
 	Cluster   string        // the pool cluster
 	Version   string        // of the operators, or a hole
-	Claim     inventory.Key // that it is for
-	Class     string        // its StorageClass
+	Claim     inventory.Key // that it is for, as far as that is known
+	Class     string        // its StorageClass; "" where no claim asks for the volume, so that it has no PersistentVolume
 	Reclaim   string        // its reclaim policy
 	FSType    string
 	Size      string  // a quantity
@@ -30,7 +31,9 @@ type Volume struct {
 	Policy    string  // the name of its CStorVolumePolicy, "" for none
 	Settings  *d.Node // what that says, nil for nothing
 	Source    string  // <volume>@<snapshot> that it is a clone of, or ""
-	Pools     []Pool  // of the replicas that are made
+	Phase     string  // of its CStorVolumeConfig while that is not Bound; "" for Pending
+	Pools     []Pool  // of its replicas
+	Budget    string  // the PodDisruptionBudget of these pools, "" where there is none yet
 }
 
 // Pool is the pool of one replica.
@@ -46,8 +49,23 @@ const PolicyKind = "CStorVolumePolicy"
 // Hole stands for what only a cluster can know.
 func Hole(format string, args ...any) string { return "<" + fmt.Sprintf(format, args...) + ">" }
 
+// Stage is how far the operators get with a volume.
+type Stage int
+
+// The stages.
+const (
+	Refused  Stage = iota // its CStorVolumeConfig, and nothing that hangs on it
+	Unplaced              // the target with its Deployment and Service, but no replicas that it lacks; they are left behind
+	Unbound               // everything, and its CStorVolumeConfig stays as it is
+	Bound
+)
+
+// PhaseBound is that of a CStorVolumeConfig whose volume is made.
+const PhaseBound = "Bound"
+
 // Labels and annotations of the chain.
 const (
+	labelTemplateHash  = "cstor.openebs.io/template-hash"
 	labelVersion       = "openebs.io/version"
 	labelVolume        = "openebs.io/persistent-volume"
 	labelClaim         = "openebs.io/persistent-volume-claim"
@@ -57,6 +75,7 @@ const (
 	labelTargetService = "openebs.io/target-service"
 	labelSource        = "openebs.io/source-volume"
 	labelCloned        = "openebs.io/cloned"
+	labelBudget        = "openebs.io/pod-disruption-budget"
 	labelVolumeName    = "cstorvolume.openebs.io/name"
 	labelInstanceUID   = "cstorpoolinstance.openebs.io/uid"
 	annotationVolume   = "openebs.io/volumeID"
@@ -70,33 +89,38 @@ func Quorum(replicas int) int { return replicas/2 + 1 }
 // HasBudget reports whether volumes of so many replicas get a PodDisruptionBudget.
 func HasBudget(replicas int) bool { return replicas >= 3 }
 
+// BudgetKey is the label of the pods of pools by which a PodDisruptionBudget selects them.
+const BudgetKey = "openebs.io/cstor-pool-instance"
+
+// BudgetLabel is on the PodDisruptionBudget of a pool instance, with the value "true".
+func BudgetLabel(instance string) string { return "openebs.io/" + instance }
+
 // ReplicaName is the name of a replica on a pool.
 func ReplicaName(volume, instance string) string { return volume + "-" + instance }
 
 // TargetName is the name of the Deployment of a target.
 func TargetName(volume string) string { return volume + "-target" }
 
-// Bound is what becomes of a volume that can be made, from the PersistentVolume on.
-func (v *Volume) Bound() []*krm.Object {
-	objects := []*krm.Object{v.persistentVolume(), v.config("Bound"), v.target()}
+// Objects is what becomes of a volume, in the order in which its parts hang on each other.
+func (v *Volume) Objects(stage Stage) []*krm.Object {
+	var objects []*krm.Object
+	if v.Class != "" && stage >= Unbound {
+		objects = append(objects, v.persistentVolume())
+	}
+	objects = append(objects, v.config(stage))
+	if stage == Refused {
+		return objects
+	}
+	objects = append(objects, v.target())
 	for i := range v.Pools {
 		objects = append(objects, v.replica(&v.Pools[i]))
 	}
 	objects = append(objects, v.deployment(), v.service())
-	if HasBudget(v.Replicas) {
+	if stage >= Unbound && HasBudget(v.Replicas) {
 		objects = append(objects, v.budget())
 	}
 	return objects
 }
-
-// Unplaced is what is made of a volume for whose replicas there are too few pools: all but
-// them, and it is left behind.
-func (v *Volume) Unplaced() []*krm.Object {
-	return []*krm.Object{v.config("Pending"), v.target(), v.deployment(), v.service()}
-}
-
-// Pending is all that is made of a volume that the operators refuse at once.
-func (v *Volume) Pending() []*krm.Object { return []*krm.Object{v.config("Pending")} }
 
 func (v *Volume) persistentVolume() *krm.Object {
 	return krm.Make("v1", "PersistentVolume", "", v.Name, d.F("spec", d.Object(
@@ -109,7 +133,11 @@ func (v *Volume) persistentVolume() *krm.Object {
 	)))
 }
 
-func (v *Volume) config(phase string) *krm.Object {
+func (v *Volume) config(stage Stage) *krm.Object {
+	phase := cmp.Or(v.Phase, "Pending")
+	if stage == Bound {
+		phase = PhaseBound
+	}
 	spec := d.Object(
 		d.F("capacity", d.Object(d.F("storage", d.Text(v.Size)))),
 		d.F("provision", d.Object(
@@ -118,11 +146,8 @@ func (v *Volume) config(phase string) *krm.Object {
 		)),
 	)
 	status := d.Object(d.F("phase", d.Text(phase)))
-	policy := d.Object()
-	if v.Settings != nil {
-		policy = v.Settings.Copy()
-	}
-	if phase == "Bound" {
+	policy := mapOf(v.Settings)
+	if stage == Bound {
 		spec.Set("cstorVolumeRef", d.Object(d.F("kind", d.Text(volume.TargetKind)), d.F("namespace", d.Text(v.Namespace)), d.F("name", d.Text(v.Name))))
 		pools, info := d.List(), d.List()
 		for _, p := range v.Pools {
@@ -131,6 +156,7 @@ func (v *Volume) config(phase string) *krm.Object {
 		}
 		status.Set("poolInfo", pools)
 		policy.Set("replicaPoolInfo", info)
+		completeTarget(&policy)
 	}
 	spec.Set("policy", policy)
 	if v.Source != "" {
@@ -147,8 +173,34 @@ func (v *Volume) config(phase string) *krm.Object {
 		name, _ := v.Origin()
 		o.SetLabel(labelSource, name)
 	}
+	if stage == Bound {
+		o.SetLabel(labelTemplateHash, Hole("hash of its policy"))
+		if HasBudget(v.Replicas) {
+			o.SetLabel(labelBudget, v.budgetName())
+		}
+	}
 	finalizer(o, "cvc.openebs.io/finalizer")
 	return o
+}
+
+// mapOf copies a map; what is none, or not there, is an empty one.
+func mapOf(n *d.Node) d.Node {
+	if n.Kind() != d.Map {
+		return d.Object()
+	}
+	return n.Copy()
+}
+
+// completeTarget fills in what the operator takes where a policy says nothing.
+func completeTarget(policy *d.Node) {
+	target := mapOf(policy.Get("target"))
+	if target.Get("queueDepth") == nil {
+		target.Set("queueDepth", d.Text("32"))
+	}
+	if target.Get("luWorkers") == nil {
+		target.Set("luWorkers", d.Int(6))
+	}
+	policy.Set("target", target)
 }
 
 // Origin is the volume and the snapshot that a clone is made from.
@@ -159,10 +211,14 @@ func (v *Volume) Origin() (name, snapshot string) {
 
 func (v *Volume) target() *krm.Object {
 	replicas, ip := d.Int(int64(v.Replicas)), v.address()
+	desired := replicas
+	if len(v.Pools) > 0 && v.Phase == PhaseBound { // scaled
+		desired = d.Int(int64(len(v.Pools)))
+	}
 	o := v.make(volume.TargetKind, v.Name, d.F("spec", d.Object(
 		d.F("capacity", d.Text(v.Size)),
 		d.F("consistencyFactor", d.Int(int64(Quorum(v.Replicas)))),
-		d.F("desiredReplicationFactor", replicas),
+		d.F("desiredReplicationFactor", desired),
 		d.F("iqn", d.Text("iqn.2016-09.com.openebs.cstor:"+v.Name)),
 		d.F("replicationFactor", replicas),
 		d.F("targetIP", d.Text(ip)),
@@ -172,6 +228,10 @@ func (v *Volume) target() *krm.Object {
 	o.SetLabel(labelVolume, v.Name)
 	o.SetLabel(labelClaim, v.Claim.Name)
 	o.SetLabel(labelVersion, v.Version)
+	if v.Source != "" {
+		name, _ := v.Origin()
+		o.SetLabel(labelSource, name)
+	}
 	owned(o, volume.ConfigKind, v.Name)
 	return o
 }
@@ -250,21 +310,25 @@ func (v *Volume) service() *krm.Object {
 	return o
 }
 
+func (v *Volume) budgetName() string {
+	return cmp.Or(v.Budget, v.Cluster+Hole("5 random characters"))
+}
+
 // budget is the PodDisruptionBudget, which all volumes on the same pools share.
 func (v *Volume) budget() *krm.Object {
 	names := d.List()
 	for _, p := range v.Pools {
 		names.Add(d.Text(p.Name))
 	}
-	o := krm.Make("policy/v1", "PodDisruptionBudget", v.Namespace, v.Cluster+Hole("5 random characters"), d.F("spec", d.Object(
+	o := krm.Make("policy/v1", "PodDisruptionBudget", v.Namespace, v.budgetName(), d.F("spec", d.Object(
 		d.F("maxUnavailable", d.Int(1)),
-		d.F("selector", d.Object(d.F("matchExpressions", d.List(d.Object(
-			d.F("key", d.Text("openebs.io/cstor-pool-instance")), d.F("operator", d.Text("In")), d.F("values", names),
+		d.F("selector", d.Object(d.F("matchLabels", d.Object(d.F("app", d.Text("cstor-pool")))), d.F("matchExpressions", d.List(d.Object(
+			d.F("key", d.Text(BudgetKey)), d.F("operator", d.Text("In")), d.F("values", names),
 		))))),
 	)))
 	o.SetLabel(inventory.LabelPoolCluster, v.Cluster)
 	for _, p := range v.Pools {
-		o.SetLabel("openebs.io/"+p.Name, strconv.FormatBool(true))
+		o.SetLabel(BudgetLabel(p.Name), strconv.FormatBool(true))
 	}
 	return o
 }

@@ -1,75 +1,155 @@
 package preview
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
-	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// place puts the replicas of a volume on pools as the operator does: where it has some, on
-// those; a clone on the pools of what it is made from; where it is pinned, on the pins; else
-// at random on any that is not Offline and takes writes.
-func (v *viewer) place(claim *krm.Object, c *Chain, vol *chain.Volume, pins []string) {
-	made := v.replicas[vol.Name]
-	for _, r := range made {
-		vol.Pools = append(vol.Pools, v.poolOf(vol, volume.InstanceOf(r)))
-	}
-	if len(made) > 0 {
-		c.Objects = append(c.Objects, vol.Bound()...)
-		return
-	}
-	origin, _ := vol.Origin()
-	if source := v.replicas[origin]; len(source) > 0 {
-		pins = nil
-		for _, r := range source {
-			pins = append(pins, volume.InstanceOf(r))
+// settle chooses the pools of the replicas that are not there yet, and says how.
+func (r *request) settle() {
+	vol, size := r.vol, parseBytes(r.vol.Size)
+	if vol.Phase != chain.PhaseBound {
+		for _, name := range r.made {
+			vol.Pools = append(vol.Pools, r.poolOf(vol, name))
 		}
 	}
-	usable := v.usable(vol, pins)
-	switch {
-	case len(pins) > 0 && len(pins) != vol.Replicas:
-		v.report(claim, "pinned-count", "the operators refuse its volume: its policy names %s, and its class wants %s; they have to be as many", finding.Count(len(pins), "pool"), finding.Count(vol.Replicas, "replica"))
-		c.Objects = append(c.Objects, vol.Pending()...)
-		return
-	case len(usable) < vol.Replicas && v.facts.Tells(pool.APIGroup, pool.InstanceKind, vol.Namespace):
-		v.report(claim, "too-few-pools", "not enough pools are available of provided CSPC %s: %d of the %d that it needs are neither Offline nor read-only; what is made of it is left behind", vol.Cluster, len(usable), vol.Replicas)
-		c.Objects = append(c.Objects, vol.Unplaced()...)
-		return
-	}
-	size := parseBytes(vol.Size)
-	if len(usable) == vol.Replicas {
-		for _, i := range usable {
-			vol.Pools = append(vol.Pools, v.poolOf(vol, i.Name))
-			v.pool(i).gets(size, true)
-		}
-	} else {
-		for n := range vol.Replicas {
-			vol.Pools = append(vol.Pools, chain.Pool{
-				Name: chain.Hole("pool %d of %s", n+1, vol.Cluster), Host: chain.Hole("host of pool %d", n+1), UID: chain.Hole("uid of pool %d", n+1),
-			})
-		}
-		for _, i := range usable {
-			c.Candidates = append(c.Candidates, i.Name)
-			v.pool(i).gets(size, false)
+	for _, p := range vol.Pools {
+		if i := r.live.Instance(inventory.Key{Namespace: vol.Namespace, Name: p.Name}); i != nil && !slices.Contains(r.made, p.Name) {
+			r.pool(i).gets(size, true)
 		}
 	}
-	c.Objects = append(c.Objects, vol.Bound()...)
+	r.chain.Placement = "as it is"
+	if needs := vol.Replicas - len(vol.Pools); needs > 0 && !r.isPlaced() {
+		r.choose(needs, size)
+	}
+	for _, p := range vol.Pools {
+		if isKnown(p.Name) {
+			r.chain.On = append(r.chain.On, p.Name)
+		}
+	}
+	if len(r.chain.On) == len(vol.Pools) {
+		vol.Budget = r.budgets[budgetKey(vol.Namespace, r.chain.On)]
+	}
+	r.warnOfZones()
 }
 
-// usable lists the pools that the operator may take, by name.
-func (v *viewer) usable(vol *chain.Volume, pins []string) []*pool.Instance {
-	var usable []*pool.Instance
-	for _, i := range v.live.Instances(vol.Namespace, vol.Cluster) {
-		if i.Phase != "OFFLINE" && !i.ReadOnly() && (len(pins) == 0 || slices.Contains(pins, i.Name)) {
-			usable = append(usable, i)
+// isPlaced reports whether the volume is made and the facts tell where its replicas are:
+// then it has as many as it is asked to have.
+func (r *request) isPlaced() bool {
+	if r.vol.Phase != chain.PhaseBound {
+		return false
+	}
+	wanted, has := r.scaling()
+	return len(wanted) > 0 || len(has) > 0
+}
+
+// choose finds pools for some replicas as the operator does.
+func (r *request) choose(needs int, size int64) {
+	vol := r.vol
+	origin, _ := vol.Origin()
+	how := "at random"
+	switch {
+	case vol.Phase == chain.PhaseBound:
+		how = "on pools that the facts do not tell of"
+	case len(r.usable) == needs && len(r.pins) > 0:
+		how = "on the pools that CStorVolumePolicy " + vol.Policy + " names"
+	case len(r.usable) == needs && isKnown(origin):
+		how = "on the pools of " + origin + ", which it is made from"
+	case len(r.usable) == needs:
+		how = "on all pools that take volumes"
+	case len(r.usable) == 0:
+		how = "at random, of pools that are not there yet"
+	}
+	r.chain.Placement = how
+	if len(r.usable) == needs {
+		for _, i := range r.usable {
+			vol.Pools = append(vol.Pools, r.poolOf(vol, i.Name))
+			r.pool(i).gets(size, true)
+		}
+		return
+	}
+	rest := r.usable
+	if affine, _ := vol.Settings.Get("provision", "replicaAffinity").Bool(); affine && len(r.usable) > 0 {
+		rest = r.chooseNear(size)
+		needs = vol.Replicas - len(vol.Pools)
+	}
+	for range needs {
+		n := strconv.Itoa(len(vol.Pools) + 1)
+		vol.Pools = append(vol.Pools, chain.Pool{Name: chain.Hole("pool %s of %s", n, vol.Cluster), Host: chain.Hole("host of pool %s", n), UID: chain.Hole("uid of pool %s", n)})
+	}
+	for _, i := range rest {
+		r.chain.Candidates = append(r.chain.Candidates, i.Name)
+		r.pool(i).gets(size, false)
+	}
+}
+
+// chooseNear puts the first replica on the node that the volume is published to, where
+// that is known and has a pool, and returns the pools that are left.
+func (r *request) chooseNear(size int64) []*pool.Instance {
+	node := ""
+	if r.config != nil {
+		node = r.config.Node.Str("publish", "nodeId")
+	}
+	at := slices.IndexFunc(r.usable, func(i *pool.Instance) bool { return i.Hostname == node })
+	switch {
+	case node == "":
+		r.chain.Placement = "the first on the node of its pod where that has a pool, else at random"
+		return r.usable
+	case at < 0:
+		return r.usable
+	}
+	near := r.usable[at]
+	r.vol.Pools = append(r.vol.Pools, r.poolOf(r.vol, near.Name))
+	r.pool(near).gets(size, true)
+	r.chain.Placement = "the first on node " + node + ", the others at random"
+	return slices.Delete(slices.Clone(r.usable), at, at+1)
+}
+
+// warnOfZones says where a zone that fails would take a volume of three replicas or more
+// with it.
+func (r *request) warnOfZones() {
+	k := len(r.vol.Pools)
+	if !chain.HasBudget(k) {
+		return
+	}
+	on, may, zones := map[string]int{}, map[string]int{}, map[string]bool{}
+	count := func(names []string, in map[string]int) {
+		for _, name := range names {
+			if i := r.live.Instance(inventory.Key{Namespace: r.vol.Namespace, Name: name}); i != nil {
+				if zone := r.pool(i).Zone; zone != "" {
+					in[zone]++
+					zones[zone] = true
+				}
+			}
 		}
 	}
-	return usable
+	count(r.chain.On, on)
+	count(r.chain.Candidates, may)
+	if len(zones) < 2 {
+		return
+	}
+	random := len(r.vol.Pools) - len(r.chain.On)
+	spare := k - chain.Quorum(k) // replicas that it can lose
+	for _, zone := range slices.Sorted(maps.Keys(zones)) {
+		f := finding.Finding{Severity: finding.Warning, Rule: "zone-shared", Object: r.about}
+		switch most := on[zone] + min(random, may[zone]); {
+		case on[zone] > spare:
+			f.Message = fmt.Sprintf("%d of its %d replicas are in zone %s: without that zone it stops", on[zone], k, zone)
+		case most > spare:
+			f.Severity = finding.Info
+			f.Message = fmt.Sprintf("up to %d of its %d replicas may come to be in zone %s, and without that zone it then stops; placement: pinned in its CStorVolumeClass spreads them", most, k, zone)
+		default:
+			continue
+		}
+		r.findings = append(r.findings, f)
+	}
 }
 
 // poolOf is a pool by its name, with what is known of it.
@@ -90,7 +170,7 @@ func (v *viewer) pool(i *pool.Instance) *Pool {
 	if p := v.gets[key]; p != nil {
 		return p
 	}
-	p := &Pool{Instance: i.Object.Ref, Node: i.Hostname, Phase: i.Phase, Replicas: v.live.Replicas(key.Namespace, key.Name), Free: -1}
+	p := &Pool{Instance: i, Node: i.Hostname, Replicas: v.live.Replicas(key.Namespace, key.Name), Free: -1}
 	if nodes := v.facts.Host(i.Hostname); len(nodes) > 0 {
 		p.Node, p.Zone = nodes[0].Name, nodes[0].Zone
 	}

@@ -6,9 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -26,19 +23,20 @@ type Preview struct {
 	Pools  []Pool // by namespace and name
 }
 
-// Chain is what becomes of one claim.
+// Chain is what becomes of one claim, or of a CStorVolumeConfig that no claim asked for.
 type Chain struct {
-	Claim      finding.Ref
+	Claim      finding.Ref   // zero where there is none
 	Objects    []*krm.Object // in the order in which they hang on each other, the claim first
+	Placement  string        // how the pools of its replicas are found; "" where there are no replicas
 	Candidates []string      // the pool instances that the operator chooses from at random; none where it has no choice
+	On         []string      // the pool instances whose replicas are or will be there for sure
 }
 
 // Pool is a pool instance before and after.
 type Pool struct {
-	Instance  finding.Ref
-	Node      string
+	*pool.Instance
 	Zone      string
-	Phase     string
+	Node      string
 	Replicas  int   // that it has
 	Sure      int   // that it gets
 	Possible  int   // that it may get
@@ -47,21 +45,14 @@ type Pool struct {
 	MostBytes int64 // that all of them may come to take
 }
 
-// Of previews claims: of the package, as they are rendered, or among the facts. A claim of
-// another driver has no preview. The findings say what the operators will not make.
+// Of previews claims: of the package, as they are rendered, or among the facts, and
+// CStorVolumeConfigs among the facts. A claim of another driver has no preview. The findings
+// say what the operators will not make.
 func Of(facts *inventory.Facts, rendered, claims []*krm.Object) (Preview, []finding.Finding) {
-	v := &viewer{facts: facts, rendered: map[krm.ID]*krm.Object{}, live: pool.LiveOf(facts), gets: map[inventory.Key]*Pool{}}
-	for _, o := range rendered {
-		v.rendered[o.ID()] = o
-	}
-	v.replicas = map[string][]*krm.Object{}
-	for _, o := range facts.Objects(pool.APIGroup, pool.ReplicaKind) {
-		name := o.Label("cstorvolume.openebs.io/name")
-		v.replicas[name] = append(v.replicas[name], o)
-	}
+	v := newViewer(facts, rendered)
 	var p Preview
-	for _, claim := range claims {
-		if c, ok := v.chain(claim); ok {
+	for _, o := range claims {
+		if c, ok := v.chain(o); ok {
 			p.Chains = append(p.Chains, c)
 		}
 	}
@@ -71,7 +62,7 @@ func Of(facts *inventory.Facts, rendered, claims []*krm.Object) (Preview, []find
 		}
 	}
 	slices.SortFunc(p.Pools, func(a, b Pool) int {
-		return cmp.Or(cmp.Compare(a.Instance.Namespace, b.Instance.Namespace), cmp.Compare(a.Instance.Name, b.Instance.Name))
+		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return p, v.findings
 }
@@ -82,9 +73,25 @@ type viewer struct {
 	rendered map[krm.ID]*krm.Object
 	live     *pool.Live
 	replicas map[string][]*krm.Object // by volume
+	budgets  map[string]string        // PodDisruptionBudgets by the pools that they are for
 	clusters []inventory.Key          // that volumes are on
 	gets     map[inventory.Key]*Pool
 	findings []finding.Finding
+}
+
+func newViewer(facts *inventory.Facts, rendered []*krm.Object) *viewer {
+	v := &viewer{
+		facts: facts, live: pool.LiveOf(facts),
+		rendered: map[krm.ID]*krm.Object{}, replicas: map[string][]*krm.Object{}, budgets: budgetsOf(facts), gets: map[inventory.Key]*Pool{},
+	}
+	for _, o := range rendered {
+		v.rendered[o.ID()] = o
+	}
+	for _, o := range facts.Objects(pool.APIGroup, pool.ReplicaKind) {
+		name := volume.Of(o)
+		v.replicas[name] = append(v.replicas[name], o)
+	}
+	return v
 }
 
 // find finds an object as it will be: as it is rendered, or else lives.
@@ -95,141 +102,93 @@ func (v *viewer) find(id krm.ID) *krm.Object {
 	return v.facts.Object(id)
 }
 
-func (v *viewer) report(claim *krm.Object, rule, format string, args ...any) {
-	v.findings = append(v.findings, finding.Finding{Severity: finding.Error, Rule: rule, Object: claim.Ref, Message: fmt.Sprintf(format, args...)})
+func (v *viewer) report(about finding.Ref, rule, format string, args ...any) {
+	v.findings = append(v.findings, finding.Finding{Severity: finding.Error, Rule: rule, Object: about, Message: fmt.Sprintf(format, args...)})
 }
 
-// chain is what becomes of one claim.
-func (v *viewer) chain(claim *krm.Object) (Chain, bool) {
-	c := Chain{Claim: claim.Ref, Objects: []*krm.Object{claim}}
-	o := v.find(class.ID(claim.Node.Str("spec", "storageClassName")))
-	if o == nil {
-		v.report(claim, "class-missing", "its StorageClass %q is neither in the package nor among the facts, so that nothing is made", claim.Node.Str("spec", "storageClassName"))
-		return c, true
+// chain is what becomes of a claim or of a CStorVolumeConfig; false for a claim of which
+// the operators know nothing.
+func (v *viewer) chain(o *krm.Object) (Chain, bool) {
+	if o.Kind == volume.ConfigKind {
+		r := request{viewer: v, about: o.Ref, config: o, vol: &chain.Volume{}}
+		v.make(&r)
+		return r.chain, true
 	}
-	sc := class.Read(o)
-	if sc.Provisioner != volume.Driver {
-		return c, false
+	r := request{viewer: v, about: o.Ref, chain: Chain{Claim: o.Ref, Objects: []*krm.Object{o}}}
+	sc := v.classOf(o)
+	switch name := o.Node.Str("spec", "storageClassName"); {
+	case sc == nil && name == "":
+		r.refuse("class-missing", "names no StorageClass, and none is the default, so that nothing is made")
+	case sc == nil:
+		r.refuse("class-missing", "its StorageClass %q is neither in the package nor among the facts, so that nothing is made", name)
+	case sc.Provisioner != volume.Driver:
+		return r.chain, false
+	default:
+		r.vol = v.volume(o, sc)
+		r.config = v.facts.Object(krm.ID{Group: pool.APIGroup, Kind: volume.ConfigKind, Namespace: r.vol.Namespace, Name: r.vol.Name})
+		if r.refusedByDriver(o, sc) {
+			break
+		}
+		r.chain.Objects[0] = bound(o, r.vol.Name)
+		v.make(&r)
 	}
-	vol := v.volume(claim, &sc)
-	bindTo(claim, &c, vol.Name)
-	cluster := inventory.Key{Namespace: vol.Namespace, Name: vol.Cluster}
-	if !slices.Contains(v.clusters, cluster) {
+	return r.chain, true
+}
+
+// make adds what is made of a volume.
+func (v *viewer) make(r *request) {
+	if r.config != nil {
+		r.vol = v.configured(r.vol, r.config)
+	}
+	cluster := inventory.Key{Namespace: r.vol.Namespace, Name: r.vol.Cluster}
+	if r.vol.Cluster != "" && !slices.Contains(v.clusters, cluster) {
 		v.clusters = append(v.clusters, cluster)
 	}
-	var pins []string
-	if vol.Policy != "" {
-		policy := v.find(krm.ID{Group: pool.APIGroup, Kind: chain.PolicyKind, Namespace: vol.Namespace, Name: vol.Policy})
-		if policy == nil {
-			v.report(claim, "policy-missing", "the operators refuse its volume: CStorVolumePolicy %s/%s, which its class names, is not found", vol.Namespace, vol.Policy)
-			c.Objects = append(c.Objects, vol.Pending()...)
-			return c, true
-		}
-		vol.Settings = policy.Node.Get("spec")
-		for _, p := range vol.Settings.Seq("replicaPoolInfo") {
-			pins = append(pins, p.Str("poolName"))
-		}
+	stage := r.stage()
+	if stage >= chain.Unbound {
+		r.settle()
 	}
-	v.place(claim, &c, vol, pins)
-	return c, true
+	r.chain.Objects = append(r.chain.Objects, r.vol.Objects(stage)...)
 }
 
-// bindTo shows the claim with the volume that it will be bound to.
-func bindTo(claim *krm.Object, c *Chain, name string) {
+// bound is a claim with the volume that it will be bound to.
+func bound(claim *krm.Object, name string) *krm.Object {
 	node := claim.Node.Copy()
-	spec := node.Get("spec").Copy()
+	spec := document.Object()
+	if was := node.Get("spec"); was.Kind() == document.Map {
+		spec = was.Copy()
+	}
 	spec.Set("volumeName", document.Text(name))
 	node.Set("spec", spec)
-	c.Objects[0] = krm.NewObject(nil, &node)
+	return krm.NewObject(nil, &node)
 }
 
-// volume is the volume of a claim.
-func (v *viewer) volume(claim *krm.Object, sc *class.Class) *chain.Volume {
-	vol := &chain.Volume{
-		Name:      "pvc-" + chain.Hole("uid of the claim"),
-		Cluster:   sc.Parameters["cstorPoolCluster"],
-		Claim:     inventory.Key{Namespace: claim.Namespace, Name: claim.Name},
-		Class:     sc.Name,
-		Reclaim:   sc.ReclaimPolicy,
-		FSType:    cmp.Or(sc.Parameters["csi.storage.k8s.io/fstype"], "ext4"),
-		Size:      claim.Node.Str("spec", "resources", "requests", "storage"),
-		Policy:    sc.Parameters["cstorVolumePolicy"],
-		Namespace: v.namespaceOf(sc.Parameters["cstorPoolCluster"], claim),
+// classOf is the class of a claim, as it is rendered or lives; nil where there is none.
+func (v *viewer) classOf(claim *krm.Object) *class.Class {
+	if claim.Node.Get("spec", "storageClassName") == nil {
+		return v.defaultClass()
 	}
-	vol.Replicas, _ = strconv.Atoi(sc.Parameters["replicaCount"])
-	if live := v.facts.Object(claim.ID()); live != nil {
-		if uid := live.Node.Str("metadata", "uid"); uid != "" {
-			vol.Name = "pvc-" + uid
-		}
-		vol.Name = cmp.Or(live.Node.Str("spec", "volumeName"), vol.Name)
+	if o := v.find(class.ID(claim.Node.Str("spec", "storageClassName"))); o != nil {
+		sc := class.Read(o)
+		return &sc
 	}
-	vol.Version = v.version(vol)
-	vol.Source = v.source(claim)
-	return vol
+	return nil
 }
 
-// namespaceOf is where the operators run: where the spec of the class is, or else where
-// the pools are.
-func (v *viewer) namespaceOf(cluster string, claim *krm.Object) string {
-	if owner, ok := krm.ParseOwner(claim.Owner()); ok && owner.Namespace != "" {
-		return owner.Namespace
-	}
-	for _, c := range v.live.Clusters {
-		if c.Name == cluster {
-			return c.Namespace
+// defaultClass is that of claims that name none, or nil.
+func (v *viewer) defaultClass() *class.Class {
+	kind := class.Kind()
+	objects := v.facts.Objects(kind.Group, kind.Kind)
+	for _, o := range v.rendered {
+		if o.GroupKind() == kind && v.facts.Object(o.ID()) == nil {
+			objects = append(objects, o)
 		}
 	}
-	for _, i := range v.live.All() {
-		if i.Cluster().Name == cluster {
-			return i.Cluster().Namespace
+	slices.SortFunc(objects, func(a, b *krm.Object) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range objects {
+		if sc := class.Read(v.find(o.ID())); sc.Default {
+			return &sc
 		}
 	}
-	return chain.Hole("namespace of the operators")
-}
-
-// version is that of the operators.
-func (v *viewer) version(vol *chain.Volume) string {
-	if o := v.facts.Object(krm.ID{Group: "apps", Kind: "Deployment", Namespace: vol.Namespace, Name: "cvc-operator"}); o != nil {
-		if version := o.Label("openebs.io/version"); version != "" {
-			return version
-		}
-	}
-	if c := v.live.Cluster(vol.Namespace, vol.Cluster); c != nil {
-		if version := c.Object.Node.Str("versionDetails", "status", "current"); version != "" {
-			return version
-		}
-	}
-	return chain.Hole("version of the operators")
-}
-
-// source is <volume>@<snapshot> of a clone.
-func (v *viewer) source(claim *krm.Object) string {
-	from := claim.Node.Get("spec", "dataSource")
-	name := from.Str("name")
-	switch from.Str("kind") {
-	case "VolumeSnapshot":
-		of := chain.Hole("volume of VolumeSnapshot %s", name)
-		if o := v.facts.Object(krm.ID{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot", Namespace: claim.Namespace, Name: name}); o != nil {
-			of = v.volumeName(claim.Namespace, o.Node.Str("spec", "source", "persistentVolumeClaimName"))
-		}
-		return of + "@" + chain.Hole("handle of VolumeSnapshot %s", name)
-	case "PersistentVolumeClaim":
-		return v.volumeName(claim.Namespace, name) + "@" + chain.Hole("snapshot for the clone")
-	}
-	return ""
-}
-
-func (v *viewer) volumeName(namespace, claim string) string {
-	if o := v.facts.Object(krm.ID{Kind: "PersistentVolumeClaim", Namespace: namespace, Name: claim}); o != nil && o.Node.Str("spec", "volumeName") != "" {
-		return o.Node.Str("spec", "volumeName")
-	}
-	return chain.Hole("volume of claim %s", claim)
-}
-
-func parseBytes(text string) int64 {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0
-	}
-	return q.Value()
+	return nil
 }

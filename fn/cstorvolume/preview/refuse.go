@@ -1,0 +1,259 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/class"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// request is a claim or a CStorVolumeConfig on its way through the driver and the
+// operators, in their order.
+type request struct {
+	*viewer
+	about  finding.Ref
+	config *krm.Object // that lives, or nil
+	vol    *chain.Volume
+	chain  Chain
+
+	made    []string         // pools of the replicas that are there
+	usable  []*pool.Instance // where the others may be, by name
+	refused []string         // why pools are not among these
+	pins    []string         // pools that its policy names
+}
+
+// refuse reports what the driver or the operators do not make, and why.
+func (r *request) refuse(rule, format string, args ...any) {
+	r.report(r.about, rule, format, args...)
+}
+
+// refusedByDriver reports whether the driver makes no CStorVolumeConfig of a claim.
+func (r *request) refusedByDriver(claim *krm.Object, sc *class.Class) bool {
+	before := len(r.findings)
+	for _, name := range []string{"cas-type", "cstorPoolCluster", "replicaCount"} {
+		if sc.Parameters[name] == "" {
+			r.refuse("class-parameter", "the driver refuses its volume: StorageClass %s lacks parameter %s; make a class of another name that has it", sc.Name, name)
+		}
+	}
+	if count := sc.Parameters["replicaCount"]; count != "" && (r.vol.Replicas < 1 || r.vol.Replicas > mostReplicas) {
+		r.refuse("class-parameter", "the driver refuses its volume: parameter replicaCount of StorageClass %s is %q, and has to be a whole number from 1 on", sc.Name, count)
+	}
+	if fs := r.vol.FSType; fs != "ext4" && fs != "xfs" {
+		r.refuse("class-parameter", "the driver refuses its volume: StorageClass %s asks for filesystem %q, and cStor has ext4 and xfs", sc.Name, fs)
+	}
+	for _, mode := range claim.Node.Seq("spec", "accessModes") {
+		if m := mode.Value(); m != "ReadWriteOnce" {
+			r.refuse("access-mode", "the driver refuses its volume: access mode %s, and cStor has ReadWriteOnce alone", m)
+		}
+	}
+	return len(r.findings) > before
+}
+
+// stage is how far the operators get with the volume, in the order in which they look.
+func (r *request) stage() chain.Stage {
+	if isKnown(r.vol.Name) {
+		r.made = instancesOf(r.replicas[r.vol.Name])
+	}
+	if r.config != nil {
+		left := r.isOfOtherVersion()
+		if left && r.vol.Phase != chain.PhaseBound {
+			return chain.Refused
+		}
+		switch phase := r.vol.Phase; phase {
+		case chain.PhaseBound:
+			_, on := r.scaling()
+			if !left {
+				on = r.scale()
+			}
+			for _, name := range on {
+				r.vol.Pools = append(r.vol.Pools, r.poolOf(r.vol, name))
+			}
+			return chain.Bound
+		case "Pending":
+		default:
+			r.refuse("phase", "the operators make nothing of CStorVolumeConfig %s: its status.phase is %q, and they begin with one that is Pending; delete it, and claim anew", r.vol.Name, phase)
+			return chain.Refused
+		}
+	}
+	if !r.readPolicy() {
+		return chain.Refused
+	}
+	if !r.hasPools() {
+		return chain.Unplaced
+	}
+	if r.config != nil && len(r.config.Node.Seq("spec", "policy", "replicaPoolInfo")) > 0 {
+		r.refuse("pools-in-config", "the operators never bind CStorVolumeConfig %s: it names spec.policy.replicaPoolInfo before it is Bound, so that replicas are made at random and their own webhook refuses to note where "+
+			"(volume replica migration directly by modifying pool names is not yet supported); delete it, and name pools in a CStorVolumePolicy", r.vol.Name)
+		return chain.Unbound
+	}
+	return chain.Bound
+}
+
+// isOfOtherVersion reports a config that the operators leave alone. One whose volume is
+// made, and which asks for nothing more, is fine as it is.
+func (r *request) isOfOtherVersion() bool {
+	has := r.config.Node.Str("versionDetails", "status", "current")
+	if has == "" || !isKnown(r.vol.Version) || has == r.vol.Version || r.vol.Phase == chain.PhaseBound && !r.isScaling() {
+		return false
+	}
+	r.refuse("version", "can not reconcile CVC %s as cvc operator version is %s but cvc version is %s; upgrade the volume first", r.vol.Name, r.vol.Version, has)
+	return true
+}
+
+// readPolicy reads the policy that the volume names, and reports whether it is there.
+func (r *request) readPolicy() bool {
+	if r.vol.Policy == "" {
+		return true
+	}
+	policy := r.find(krm.ID{Group: pool.APIGroup, Kind: chain.PolicyKind, Namespace: r.vol.Namespace, Name: r.vol.Policy})
+	if policy == nil {
+		r.refuse("policy-missing", "the operators refuse its volume: failed to get volume policy %q of volume %q: there is no CStorVolumePolicy %s/%s; make it, or take cstorvolumepolicies into the inventory",
+			r.vol.Policy, r.vol.Name, r.vol.Namespace, r.vol.Policy)
+		return false
+	}
+	r.vol.Settings = policy.Node.Get("spec")
+	r.pins = poolNames(r.vol.Settings.Seq("replicaPoolInfo"))
+	return true
+}
+
+// poolNames are those of a replicaPoolInfo.
+func poolNames(info []document.Node) []string {
+	var names []string
+	for i := range info {
+		names = append(names, info[i].Str("poolName"))
+	}
+	return names
+}
+
+// leftBehind ends the refusals after which a part of the volume is there.
+const leftBehind = "; its Service, CStorVolume and target stay behind until the claim is deleted"
+
+// hasPools finds the pools that the operator may take for the replicas that are not there,
+// and reports whether they are enough.
+func (r *request) hasPools() bool {
+	if r.vol.Cluster == "" {
+		r.refuse("no-cluster", "the operators refuse its volume: failed to get cspc name from cstorvolumeclaim: CStorVolumeConfig %s has no label %s%s", r.vol.Name, inventory.LabelPoolCluster, leftBehind)
+		return false
+	}
+	if len(r.pins) > 0 && len(r.pins) != r.vol.Replicas {
+		r.refuse("pinned-count", "the operators refuse its volume: incorrect number of pool names in cvc policy: expected %d got %d; name as many pools in CStorVolumePolicy %s as its class wants replicas%s",
+			r.vol.Replicas, len(r.pins), r.vol.Policy, leftBehind)
+		return false
+	}
+	r.findUsable()
+	needs := r.vol.Replicas - len(r.made)
+	if len(r.usable) >= needs || !r.facts.Tells(pool.APIGroup, pool.InstanceKind, r.vol.Namespace) {
+		return true
+	}
+	why := ""
+	if len(r.refused) > 0 {
+		why = " (" + finding.Names(r.refused) + ")"
+	}
+	r.refuse("too-few-pools", "the operators refuse its volume: not enough pools are available of provided CSPC: %q, usable pool count: %d pending replica count: %d%s; add pools or bring them back, or claim from a class with fewer replicas%s",
+		r.vol.Cluster, len(r.usable), needs, why, leftBehind)
+	return false
+}
+
+// findUsable lists the pools that the operator may take: of those that the policy names,
+// and for a clone of those of its source.
+func (r *request) findUsable() {
+	allowed, of := r.pins, "its policy names"
+	instances := r.live.Instances(r.vol.Namespace, r.vol.Cluster)
+	is := func(name string) func(*pool.Instance) bool {
+		return func(i *pool.Instance) bool { return i.Name == name }
+	}
+	for _, name := range r.pins {
+		if !slices.ContainsFunc(instances, is(name)) {
+			r.refused = append(r.refused, fmt.Sprintf("%s, which its policy names, is no pool of cluster %s", name, r.vol.Cluster))
+		}
+	}
+	if origin, _ := r.vol.Origin(); isKnown(origin) && r.facts.Tells(pool.APIGroup, pool.ReplicaKind, r.vol.Namespace) {
+		source := instancesOf(r.replicas[origin])
+		if len(allowed) > 0 {
+			source = slices.DeleteFunc(source, func(name string) bool { return !slices.Contains(allowed, name) })
+		}
+		allowed, of = source, "it is made from has replicas on"
+		if len(allowed) == 0 {
+			r.refused = append(r.refused, fmt.Sprintf("volume %s, which it is made from, has no replicas there", origin))
+			return
+		}
+	}
+	for _, i := range instances {
+		switch {
+		case slices.Contains(r.made, i.Name):
+		case len(allowed) > 0 && !slices.Contains(allowed, i.Name):
+			if len(allowed) < r.vol.Replicas {
+				r.refused = append(r.refused, i.Name+" is none that "+of)
+			}
+		case strings.EqualFold(i.Phase, "OFFLINE"):
+			r.refused = append(r.refused, i.Name+" is OFFLINE")
+		case i.ReadOnly():
+			r.refused = append(r.refused, i.Name+" is read-only")
+		default:
+			r.usable = append(r.usable, i)
+		}
+	}
+}
+
+// isScaling reports whether a volume that is made is asked to be on other pools.
+func (r *request) isScaling() bool {
+	wanted, has := r.scaling()
+	return wanted != nil && !slices.Equal(slices.Sorted(slices.Values(wanted)), slices.Sorted(slices.Values(has)))
+}
+
+// scaling are the pools that a volume is to be on, nil where nothing is said, and those
+// that it is on.
+func (r *request) scaling() (wanted, has []string) {
+	for _, p := range r.config.Node.Seq("status", "poolInfo") {
+		has = append(has, p.Value())
+	}
+	if len(has) == 0 {
+		has = r.made
+	}
+	if info := r.config.Node.Get("spec", "policy", "replicaPoolInfo"); info.Kind() == document.Seq {
+		wanted = append([]string{}, poolNames(info.Items())...)
+	}
+	return wanted, has
+}
+
+// scale says where the replicas of a volume that is made are, or where its config asks for
+// them as far as the operators and their webhook allow that.
+func (r *request) scale() []string {
+	wanted, has := r.scaling()
+	if wanted == nil || !r.isScaling() {
+		return has
+	}
+	without := func(names, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+	}
+	added, removed := without(wanted, has), without(has, wanted)
+	twice := slices.Compact(slices.Sorted(slices.Values(wanted)))
+	switch {
+	case len(twice) < len(wanted):
+		r.refuse("scaling", "the webhook refuses CStorVolumeConfig %s: duplicate pool names found under spec.policy.replicaPoolInfo", r.vol.Name)
+	case len(added) > 0 && len(removed) > 0:
+		r.refuse("scaling", "the webhook refuses CStorVolumeConfig %s: volume replica migration directly by modifying pool names %v is not yet supported; add %s first, and take out %s when the new replicas are healthy",
+			r.vol.Name, removed, finding.Names(added), finding.Names(removed))
+	case len(removed) > 1:
+		r.refuse("scaling", "the webhook refuses CStorVolumeConfig %s: Can't perform more than one replica scale down requested scale down count %d; take out one pool at a time", r.vol.Name, len(removed))
+	case len(wanted) == 0:
+		r.refuse("scaling", "the operators delete the only replica of the volume: spec.policy.replicaPoolInfo of CStorVolumeConfig %s is empty; name %s again", r.vol.Name, finding.Names(has))
+		return nil
+	default:
+		for _, name := range added {
+			if i := r.live.Instance(inventory.Key{Namespace: r.vol.Namespace, Name: name}); i == nil || i.Cluster().Name != r.vol.Cluster {
+				r.refuse("scaling", "the operators never make a replica on %s, and cannot undo that they were asked to: it is no pool of cluster %s", name, r.vol.Cluster)
+				return has
+			}
+		}
+		return wanted
+	}
+	return has
+}
