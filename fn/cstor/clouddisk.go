@@ -330,11 +330,7 @@ func (c *cloudDisks) assemble(m *member) {
 	case m.before != nil:
 		m.data, m.cache = m.before.Data, m.before.Cache
 		checkCacheUnchanged(c.input, m)
-		// Volumes that follow the pool's own are those by which minCount was raised.
-		if have := len(m.before.Data.Disks()); complete && c.wait == "" && have < c.cfg.Spec.DiskConfig.MinCount {
-			added := devices[len(devices)-(c.cfg.Spec.DiskConfig.MinCount-have):]
-			m.data = c.cfg.groups(append(m.before.Data.Disks(), added...))
-		}
+		c.growPool(m, devices, complete)
 		return
 	}
 	m.waiting = !complete

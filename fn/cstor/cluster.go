@@ -57,6 +57,7 @@ func (r rendering) Choose() []system.Output {
 type cluster struct {
 	*input
 	lost     *recovery
+	steps    *steps
 	moves    *relocation
 	nodes    *nodeChoice
 	local    *localDisks
@@ -92,11 +93,12 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	}
 	c := &cluster{
 		input: in, released: map[krm.ID]bool{},
-		local: &localDisks{stock: &stock{in}}, lost: &recovery{in, map[string]string{}},
+		steps: &steps{input: in}, lost: &recovery{in, map[string]string{}},
 	}
-	c.nodes = &nodeChoice{input: in, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
+	c.local = &localDisks{&stock{in}, c.steps}
+	c.nodes = &nodeChoice{input: in, steps: c.steps, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
 	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
-	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
+	c.moves = &relocation{in, c.steps, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
@@ -130,6 +132,7 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
+	c.steps.begin()
 	c.moves.follow()
 	c.nodes.keep()
 	for _, m := range c.nodes.members {
@@ -219,26 +222,27 @@ func (c *cluster) place() []gitops.Object {
 	c.nodes.fill()
 	compareLive(c.input)
 	cloud := &cloudDisks{localDisks: c.local, matched: map[string]string{}}
-	c.local.wait = growthWaits(c.input, c.nodes.members)
 	for _, m := range c.nodes.members {
 		if !c.cfg.external() {
 			c.local.place(m)
 		}
 		cloud.place(m)
 	}
-	if !c.cfg.external() {
-		c.local.passOver()
-	}
 	if c.failed() {
 		return nil
 	}
 	members := slices.SortedFunc(slices.Values(c.nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
+	pools := &poolChoice{input: c.input, steps: c.steps, members: members, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
+	cluster, pooled := pools.cluster()
+	if !c.cfg.external() {
+		c.local.passOver()
+	}
 	objects := &manifests{input: c.input}
+	objects.addPlan(members, c.steps.remembered())
 	objects.addMembers(members)
 	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.linger(objects)
-	pools := &poolChoice{input: c.input, members: members, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
-	if cluster, pooled := pools.cluster(); cluster != nil {
+	if cluster != nil {
 		admit(c.input, cluster)
 		objects.addPoolCluster(cluster, pooled)
 	}

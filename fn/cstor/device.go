@@ -8,13 +8,12 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
-	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // localDisks gives the members the disks of their nodes.
 type localDisks struct {
 	*stock
-	wait string // why no pool grows now, or ""
+	steps *steps
 }
 
 // cannotSupply says why a node cannot supply a new pool, or "".
@@ -101,33 +100,6 @@ func (l *localDisks) await(m *member, s *supply, r role, reserved []string) {
 func (l *localDisks) reportNoCache(node string, p picked) {
 	if p.noCache != "" {
 		l.report(finding.Info, "no-write-cache", "spec.poolConfig.writeCache", "node %s gets no write cache: %s", node, p.noCache)
-	}
-}
-
-// growPool adds the disks by which minCount was raised.
-func (l *localDisks) growPool(m *member, s *supply) {
-	disk := &l.cfg.Spec.DiskConfig
-	have := len(m.data.Disks())
-	switch missing := disk.MinCount - have; {
-	case missing < 0:
-		l.report(finding.Warning, "count-lowered", "spec.diskConfig.minCount",
-			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", disk.MinCount, m.name, finding.Count(have, "disk"))
-	case missing > 0 && l.wait != "":
-		l.report(finding.Warning, "growth-waits", "spec.diskConfig.minCount", "the pool on node %s does not grow %s", m.name, l.wait)
-	case missing > 0:
-		groups, size := missing/disk.GroupSize, disk.GroupSize
-		if l.cfg.Spec.PoolConfig.RAIDType == pool.Stripe {
-			groups, size = 1, missing
-		}
-		added := l.pickData(*s, groups, size)
-		if added == nil || m.node == nil {
-			l.report(finding.Warning, "awaiting-devices", "spec.diskConfig.minCount",
-				"awaiting %s more, of %s or more, on node %s, which has %d that can be used; the pool stays as it is",
-				finding.Count(missing, "disk"), quantity.Size(l.cfg.minCapacity), m.name, len(s.data))
-			break
-		}
-		m.data = l.cfg.groups(append(m.data.Disks(), l.takeAll(m.name, data, added)...))
-		s.remove(added)
 	}
 }
 

@@ -179,6 +179,19 @@ func (l *livePools) elsewhere(p *pool.Pool) string {
 	return ""
 }
 
+// running is the instance of a live pool, or nil: the one on its host, or, of a pool that was
+// moved, one of its disks that says so, whose label may still name the old host.
+func (l *livePools) running(p *pool.Pool) *pool.Instance {
+	if i := l.instances[p.Hostname]; i != nil {
+		return i
+	}
+	at := slices.IndexFunc(l.all, func(i *pool.Instance) bool { return i.RunsOn == p.Hostname && i.Pool.Shares(p) })
+	if at < 0 {
+		return nil
+	}
+	return l.all[at]
+}
+
 // claimsAll reports whether all disks of a pool are claimed for the cluster.
 func (l *livePools) claimsAll(p *pool.Pool) bool {
 	return !slices.ContainsFunc(p.Disks(), func(name string) bool { return !slices.Contains(l.claimed[p.Hostname], name) })

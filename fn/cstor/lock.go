@@ -22,6 +22,7 @@ type lock struct {
 	reasons  map[string]string   // why nodes were chosen, one word each
 	cameFrom map[string]string   // of nodes to which this run moves a pool, where it was
 	sets     map[string]storageSet
+	step     int           // of the transition that was rendered last, 0 for none
 	cluster  *pool.Cluster // nil if there is none yet
 	pools    []*nodePool   // in order
 	poolOf   map[string]*nodePool
@@ -67,6 +68,9 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		}
 		switch o.Kind {
 		case clusterPlanKind:
+			if step, ok := o.Node.Get("spec", "step").Int(); ok && step > 0 {
+				l.step = int(step)
+			}
 			for _, n := range o.Node.Seq("spec", "nodes") {
 				l.addNode(n.Str("name"))
 				l.uids[n.Str("name")] = n.Str("uid")

@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -23,6 +24,7 @@ func nodeRef(name string) finding.Ref {
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
 	*input
+	steps        *steps
 	back         map[string]string            // what was taken back, by node
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
@@ -151,6 +153,9 @@ func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why
 		c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
 		return false
 	}
+	if m.before != nil && !c.live.knownGone(m.before.Pool) {
+		c.steps.took(stepRemove, "the pool on node "+m.name+" goes")
+	}
 	c.drop(m, dropped, why)
 	return true
 }
@@ -168,12 +173,14 @@ func (c *nodeChoice) cannotGo(m *member) string {
 		return "the inventory does not tell whether it follows its disks to another node; take it anew with poolwright inventory, with the kinds BlockDevice, BlockDeviceClaim, CStorPoolCluster and CStorPoolInstance"
 	case !c.live.knowsReplicas:
 		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
+	case instance != nil && c.state.Live.Replicas(c.namespace, instance.Name) > 0:
+		return fmt.Sprintf("CStorPoolInstance %s holds %s, to be moved to other pools first", instance.Name, finding.Count(c.state.Live.Replicas(c.namespace, instance.Name), "volume replica"))
 	case instance == nil && c.live.cluster == nil && !c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
 		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
 	case instance == nil && c.live.pools[m.hostname] != nil:
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
 	}
-	return ""
+	return c.steps.removalWaits(m, func(p *nodePool) bool { return p == m.before || c.allMissing || c.consent.allows(p.node) })
 }
 
 // mayFollow reports whether a pool would perhaps move with its disks if more were known,

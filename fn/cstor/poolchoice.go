@@ -12,6 +12,7 @@ import (
 // poolChoice decides which pools the CStorPoolCluster has by now.
 type poolChoice struct {
 	*input
+	steps   *steps
 	members []*member
 	lacking bool // fewer nodes than wanted can supply their disks
 
@@ -19,29 +20,56 @@ type poolChoice struct {
 	released     map[krm.ID]bool // what may go
 }
 
-// cluster is the CStorPoolCluster once every new pool has its disks; until then the
-// pools that exist, and the members that have a pool in it. It is nil if there are none,
-// or if one would be lost.
+// cluster is the CStorPoolCluster after the steps that come next, and the members that have
+// a pool in it. It is nil if there are none, or if one would be lost.
 func (c *poolChoice) cluster() (*pool.Cluster, []*member) {
-	members := c.pooled()
-	if !c.keepsPools(members) {
+	old, added := c.pooled()
+	if !c.keepsPools(old) {
 		return nil, nil
 	}
-	if len(members) == 0 {
+	from := &pool.Cluster{Namespace: c.namespace, Name: c.name, AllowedTags: c.spec.Object.Annotation(pool.AnnotationAllowedTags)}
+	if c.lock.cluster == nil {
+		c.cfg.setShared(from)
+	} else {
+		was := c.lock.cluster
+		from.Resources, from.AuxResources, from.Tolerations, from.PriorityClassName = was.Resources, was.AuxResources, was.Tolerations, was.PriorityClassName
+	}
+	for _, m := range old {
+		kept := *m.before.Pool
+		kept.Hostname = m.hostname
+		if len(kept.Cache) == 0 {
+			kept.CacheType = ""
+		}
+		from.Pools = append(from.Pools, &kept)
+	}
+	c.askForPools(added)
+	askForSettings(c.steps, from)
+	cluster := c.steps.next(from)
+	if len(cluster.Pools) == 0 {
 		c.removeAll()
 		return nil, nil
 	}
-	spec := &c.cfg.Spec.PoolConfig
-	cluster := &pool.Cluster{
-		Namespace: c.namespace, Name: c.name,
-		AllowedTags: c.spec.Object.Annotation(pool.AnnotationAllowedTags),
-		Resources:   c.cfg.resources, AuxResources: c.cfg.auxResources, Tolerations: c.cfg.podTolerations,
-		PriorityClassName: spec.PriorityClassName,
+	var pooled []*member
+	for _, p := range cluster.Pools {
+		i := slices.IndexFunc(c.members, func(m *member) bool { return m.hostname == p.Hostname })
+		c.members[i].data, c.members[i].cache = p.Data, p.Cache
+		pooled = append(pooled, c.members[i])
 	}
-	for _, m := range members {
-		cluster.Pools = append(cluster.Pools, c.pool(m))
+	return cluster, pooled
+}
+
+// askForPools asks for the pools of new members, once all of them have their disks.
+func (c *poolChoice) askForPools(added []*member) {
+	ready := !c.lacking && !slices.ContainsFunc(added, func(m *member) bool { return m.waiting })
+	for _, m := range added {
+		s := step{kind: stepAdd, what: "a pool comes on node " + m.name, edit: func(cluster *pool.Cluster) {
+			cluster.Pools = append(cluster.Pools, c.newPool(m))
+		}}
+		if !ready {
+			s.wait = "until the disks of all new pools are there"
+		}
+		c.steps.ask(s)
 	}
-	return cluster, members
 }
 
 // removeAll lets the CStorPoolCluster go, which cannot be empty, where nothing of it lives
@@ -81,18 +109,13 @@ func (c *poolChoice) keepsPools(members []*member) bool {
 	return true
 }
 
-// pooled lists the members whose pools are rendered: those that have one, in the order
-// they have, then the new ones if all of them are ready.
-func (c *poolChoice) pooled() []*member {
-	var old, added []*member
-	ready := !c.lacking
+// pooled lists the members that have a pool, in the order of the pools, and the others.
+func (c *poolChoice) pooled() (old, added []*member) {
 	for _, m := range c.members {
-		switch {
-		case m.before != nil:
+		if m.before != nil {
 			old = append(old, m)
-		default:
+		} else {
 			added = append(added, m)
-			ready = ready && !m.waiting
 		}
 	}
 	place := make(map[*nodePool]int, len(c.lock.pools))
@@ -100,43 +123,15 @@ func (c *poolChoice) pooled() []*member {
 		place[p] = i
 	}
 	slices.SortFunc(old, func(a, b *member) int { return cmp.Compare(place[a.before], place[b.before]) })
-	if !ready {
-		return old
-	}
-	if moving := stillMoving(c.input, c.members); moving != "" && len(added) > 0 {
-		c.report(finding.Warning, "pools-wait", "", "new pools wait until %s; apply, refresh the inventory, render again", moving)
-		return old
-	}
-	if removed := stillLive(c.input, c.members); len(removed) > 0 && len(added) > 0 {
-		c.report(finding.Warning, "two-steps", "",
-			"new pools wait until %s is gone from the live cluster: the cStor operator ignores an addition until a removal is done; apply, refresh the inventory, render again", removed[0])
-		return old
-	}
-	if why := c.ailing(); why != "" && len(added) > 0 {
-		c.report(finding.Warning, "pools-wait", "",
-			"new pools wait while %s: the cStor webhook refuses every edit of the CStorPoolCluster until then", why)
-		return old
-	}
-	return append(old, added...)
+	return old, added
 }
 
-// pool is the pool of a member, with the settings of the spec.
-func (c *poolChoice) pool(m *member) *pool.Pool {
-	spec := &c.cfg.Spec.PoolConfig
-	p := &pool.Pool{
-		Hostname: m.hostname, Data: m.data, Cache: m.cache,
-		Config: pool.Config{RAIDType: spec.RAIDType, Compression: spec.Compression, ThickProvision: spec.ThickProvision},
+// newPool is the first pool of a member.
+func (c *poolChoice) newPool(m *member) *pool.Pool {
+	p := &pool.Pool{Hostname: m.hostname, Data: m.data, Cache: m.cache, Config: pool.Config{RAIDType: c.cfg.Spec.PoolConfig.RAIDType}}
+	if w := c.cfg.Spec.PoolConfig.WriteCache; w != nil && len(p.Cache) > 0 {
+		p.CacheType = w.RAIDType
 	}
-	if limit := spec.ROThresholdLimit; limit != nil {
-		percent := int64(*limit)
-		p.ROThresholdLimit = &percent
-	}
-	switch {
-	case len(p.Cache) == 0:
-	case m.before != nil:
-		p.CacheType = m.before.CacheType
-	case spec.WriteCache != nil:
-		p.CacheType = spec.WriteCache.RAIDType
-	}
+	c.cfg.setPool(p)
 	return p
 }

@@ -16,6 +16,7 @@ import (
 // cannot follow stays where it is, and one finding says why.
 type relocation struct {
 	*input
+	steps    *steps
 	allowed  moveConsent
 	released map[krm.ID]bool // attachments to old nodes
 }
@@ -139,6 +140,7 @@ func (r *relocation) move(d *displaced) {
 	r.report(finding.Warning, "pool-moves", "",
 		"the pool on node %s moves to %s: all of its disks (%s) are there, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
 	r.place(d.nodePool, to)
+	r.steps.took(stepMove, fmt.Sprintf("the pool on node %s moves to %s", from, where))
 }
 
 // obstacle says why a pool cannot follow its disks, and what to do, or "".

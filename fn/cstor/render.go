@@ -25,7 +25,6 @@ type manifests struct {
 
 // addMembers adds what remembers the members, and what makes their cloud disks.
 func (f *manifests) addMembers(members []*member) {
-	f.addPlan(members)
 	for _, m := range members {
 		f.addStorageSet(m)
 		for _, v := range m.cloud {
@@ -36,7 +35,8 @@ func (f *manifests) addMembers(members []*member) {
 
 func (f *manifests) add(o gitops.Object) { f.all = append(f.all, o) }
 
-func (f *manifests) addPlan(members []*member) {
+// addPlan adds what remembers the nodes, and the step of a transition, 0 for none.
+func (f *manifests) addPlan(members []*member, step int) {
 	var nodes []d.Node
 	for _, m := range members {
 		n := nodeNode(d.F("name", d.Text(m.name)), m)
@@ -45,10 +45,13 @@ func (f *manifests) addPlan(members []*member) {
 		}
 		nodes = append(nodes, n)
 	}
+	spec := d.Object(d.F("nodes", d.List(nodes...)))
+	if step > 0 {
+		spec.Set("step", d.Int(int64(step)))
+	}
 	f.add(gitops.Object{
-		File: "cstorclusterplan.yaml",
-		Object: krm.Make(daoVersion, clusterPlanKind, f.namespace, f.name,
-			d.F("spec", d.Object(d.F("nodes", d.List(nodes...))))),
+		File:   "cstorclusterplan.yaml",
+		Object: krm.Make(daoVersion, clusterPlanKind, f.namespace, f.name, d.F("spec", spec)),
 	})
 }
 

@@ -157,7 +157,7 @@ func (f *Facts) add(o *krm.Object) {
 		f.Devices = append(f.Devices, d)
 		f.byHost[d.Hostname] = append(f.byHost[d.Hostname], d)
 	case "openebs.io/BlockDeviceClaim":
-		c := &Claim{Name: o.Name, PoolCluster: o.Label(LabelPoolCluster), Predecessor: o.Annotation(AnnotationPredecessor)}
+		c := &Claim{Name: o.Name, PoolCluster: o.Label(LabelPoolCluster), Predecessor: o.Annotation(AnnotationPredecessor), Phase: o.Node.Str("status", "phase")}
 		f.claims[key] = c
 		if device := o.Node.Str("spec", "blockDeviceName"); device != "" {
 			at := Key{o.Namespace, device}
@@ -296,5 +296,6 @@ func (f *Facts) AttachedTo(volume string) []string {
 }
 
 // Claim is a BlockDeviceClaim. PoolCluster is empty when it is not for one. Predecessor
-// is the block device that the claimed one takes, or was to take, the place of.
-type Claim struct{ Name, PoolCluster, Predecessor string }
+// is the block device that the claimed one takes, or was to take, the place of. Phase is
+// Bound once the device is the cluster's, "" where that is not told.
+type Claim struct{ Name, PoolCluster, Predecessor, Phase string }

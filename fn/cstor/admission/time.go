@@ -91,6 +91,19 @@ func (s Step) Cost(old, wanted *pool.Cluster, claimed func(name string) bool) Co
 	return cost
 }
 
+// Late is the problem that the webhook may not answer an edit in time, with what would do;
+// found is false where it does.
+func (s State) Late(old, wanted *pool.Cluster) (p Problem, found bool) {
+	r := review{State: s, Step: NewStep(old, wanted), old: old, wanted: wanted}
+	if !r.Empty() {
+		r.time()
+	}
+	if len(r.problems) == 0 {
+		return Problem{}, false
+	}
+	return r.problems[0], true
+}
+
 // time says when the webhook may not answer in time, and what would do.
 func (r *review) time() {
 	had := map[string]bool{}

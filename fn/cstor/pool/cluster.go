@@ -51,9 +51,9 @@ func DecodeCluster(o *krm.Object) *Cluster {
 	c := &Cluster{
 		Object: o, Namespace: o.Namespace, Name: o.Name,
 		AllowedTags:       o.Annotation(AnnotationAllowedTags),
-		Resources:         spec.Get("resources"),
-		AuxResources:      spec.Get("auxResources"),
-		Tolerations:       spec.Get("tolerations"),
+		Resources:         given(spec.Get("resources")),
+		AuxResources:      given(spec.Get("auxResources")),
+		Tolerations:       given(spec.Get("tolerations")),
 		PriorityClassName: spec.Str("priorityClassName"),
 	}
 	items := spec.Seq("pools")
@@ -61,6 +61,14 @@ func DecodeCluster(o *krm.Object) *Cluster {
 		c.Pools = append(c.Pools, DecodePool(&items[i]))
 	}
 	return c
+}
+
+// given is a setting, nil where the object has it empty, which is the same as not at all.
+func given(n *document.Node) *document.Node {
+	if n == nil || n.Kind() == document.Null || n.Kind() != document.Scalar && len(n.Fields())+len(n.Items()) == 0 {
+		return nil
+	}
+	return n
 }
 
 // DecodePool reads an item of spec.pools, or the spec of a CStorPoolInstance, which has
@@ -83,6 +91,19 @@ func DecodePool(n *document.Node) *Pool {
 		p.ROThresholdLimit = &limit
 	}
 	return p
+}
+
+// Clone copies a cluster and its pools, so that either may be edited; RAID groups are never
+// edited in place.
+func (c *Cluster) Clone() *Cluster {
+	clone := *c
+	clone.Pools = make([]*Pool, len(c.Pools))
+	for i, p := range c.Pools {
+		one := *p
+		one.Data, one.Cache = slices.Clone(p.Data), slices.Clone(p.Cache)
+		clone.Pools[i] = &one
+	}
+	return &clone
 }
 
 // Disks lists the block devices of a pool: data, then write cache.

@@ -27,7 +27,8 @@ const (
 type Instance struct {
 	Object   *krm.Object
 	Name     string
-	Hostname string // of the node that it is on
+	Hostname string // of the node that it is on, by its label
+	RunsOn   string // the same by its spec, which follows a pool that moves
 	Phase    string // as zpool says: ONLINE, DEGRADED, FAULTED ...; "" until it has run
 	Pool     *Pool
 }
@@ -37,6 +38,7 @@ func DecodeInstance(o *krm.Object) *Instance {
 	i := &Instance{
 		Object: o, Name: o.Name,
 		Hostname: cmp.Or(o.Label(inventory.LabelHostname), o.Node.Str("spec", "hostName")),
+		RunsOn:   o.Node.Str("spec", "hostName"),
 		Phase:    o.Node.Str("status", "phase"),
 		Pool:     DecodePool(o.Node.Get("spec")),
 	}

@@ -1,0 +1,250 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// stepKind is what a step changes of a CStorPoolCluster. A render takes steps of one kind,
+// and the next only when the facts show the last to be done.
+type stepKind int
+
+// The kinds, in the order in which they go. While a disk or a node of a pool is not there,
+// the webhook (cStor 3.6) refuses every edit but the one that mends it: a replacement of
+// all such disks, a removal of that pool, or a move of all pools whose disks moved.
+const (
+	stepMove     stepKind = iota // pools follow their disks to other hosts, all of them at once
+	stepReplace                  // disks take the place of others, one a RAID group
+	stepRemove                   // one pool goes
+	stepAdd                      // pools come
+	stepGrow                     // pools get RAID groups, or a stripe disks
+	stepSettings                 // what all pools share, and the settings of each
+	stepKinds                    // how many kinds there are
+)
+
+func (k stepKind) String() string {
+	return [...]string{"moves", "replacements", "a removal", "new pools", "growth", "settings"}[k]
+}
+
+// doneWhen says by what a step of a kind is seen to be done.
+func (k stepKind) doneWhen() string {
+	return [...]string{
+		"the CStorPoolInstances are on their new hosts",
+		"the claims of the new disks are bound and the resilver is over",
+		"the CStorPoolInstance of the pool is gone",
+		"the CStorPoolInstances of the new pools are there",
+		"the CStorPoolInstances show the new disks",
+		"the live CStorPoolCluster has them",
+	}[k]
+}
+
+// step is the least that one edit of the CStorPoolCluster may do: a pool comes, a RAID group
+// comes. Steps of one kind go together, as far as the webhook answers in time.
+type step struct {
+	kind stepKind
+	what string // what it does, a clause: "the pool on node n1 gets bd-3, bd-4"
+
+	// edit does it to the pools as they were rendered last; nil for what the workflow has
+	// done in the lock itself, before anybody chose.
+	edit func(*pool.Cluster)
+	// wait is why it cannot go yet, whatever else goes: its disks are not there; or "".
+	wait    string
+	refused bool // it waits for other steps, not for what is its own
+	// settle hears what became of the step: "" that it goes, or what it waits for. It may be nil.
+	settle func(wait string)
+}
+
+// steps picks what a render changes in the CStorPoolCluster: it is the only place that does.
+// The workflows ask for steps, and learn what becomes of them.
+type steps struct {
+	*input
+	asked []step // what the spec wants, in the order of its kinds by next
+	taken []step // of one kind
+	ahead int    // steps that come beside those that were asked for, such as volumes that move
+	wait  string // what of the last step is not done yet, or ""
+	only  bool   // and that is only that settings are not applied, which may change again
+}
+
+// ask asks for a step. It is taken, or waits, when next is called.
+func (s *steps) ask(step step) { s.asked = append(s.asked, step) }
+
+// took notes a step that was carried out in the lock.
+func (s *steps) took(kind stepKind, what string) {
+	s.taken = append(s.taken, step{kind: kind, what: what})
+}
+
+// free reports whether any change may go at once: there is no CStorPoolCluster yet.
+func (s *steps) free() bool {
+	return s.lock.cluster == nil || s.live.cluster == nil && s.facts.Tells(cstorGroup, poolClusterKind, s.namespace)
+}
+
+// told reports whether the facts show what lives. Where they do not, a change cannot be told
+// from one that was rendered before, and steps of several kinds go together.
+func (s *steps) told() bool { return s.live.cluster != nil }
+
+// begin looks at how far the last step is, before any pool of the lock is let go.
+func (s *steps) begin() {
+	if !s.free() {
+		s.wait, s.only = findUnfinished(s.input)
+	}
+}
+
+// refusal says why no step of a kind may be taken now, or "". A step that mends what makes
+// the webhook refuse all others goes beside that.
+func (s *steps) refusal(kind stepKind, mends bool) string {
+	switch {
+	case s.told() && len(s.taken) > 0 && s.taken[0].kind != kind:
+		return "until " + s.taken[0].what + ", and " + s.taken[0].kind.doneWhen()
+	case !mends && s.ailing() != "":
+		return "while " + s.ailing() + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
+	case s.wait != "" && !(s.only && kind == stepSettings):
+		return "until " + s.wait
+	}
+	return ""
+}
+
+// removalWaits says why the pool of a member may not go now, or "". Pools whose nodes are gone
+// go together, with consent: the webhook refuses the removal of one while another selects no
+// node.
+func (s *steps) removalWaits(m *member, mayGo func(*nodePool) bool) string {
+	if s.free() {
+		return ""
+	}
+	lost := func(p *nodePool) bool { return s.host(p.Hostname) == nil }
+	ailing := s.findAiling(func(p *nodePool) bool { return p == m.before || lost(m.before) && lost(p) && mayGo(p) })
+	if ailing != "" {
+		return "it waits while " + ailing + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
+	}
+	if why := s.refusal(stepRemove, true); why != "" {
+		return "it waits " + why
+	}
+	if i := slices.IndexFunc(s.taken, func(t step) bool { return t.kind == stepRemove }); i >= 0 && !lost(m.before) {
+		return "it waits until " + s.taken[i].what + ": one pool goes at a time"
+	}
+	return ""
+}
+
+// next carries out the steps that come next in what was rendered last, and tells the others
+// what they wait for.
+func (s *steps) next(from *pool.Cluster) *pool.Cluster {
+	slices.SortStableFunc(s.asked, func(a, b step) int { return cmp.Compare(a.kind, b.kind) })
+	cluster := from
+	for i := range s.asked {
+		a := &s.asked[i]
+		if a.wait == "" && !s.free() {
+			a.wait = s.refusal(a.kind, a.kind == stepReplace)
+			a.refused = a.wait != ""
+		}
+		if a.wait == "" {
+			edited := cluster.Clone()
+			if a.edit(edited); !s.told() || s.inTime(edited, a) {
+				cluster, s.taken = edited, append(s.taken, *a)
+			}
+		}
+		if a.settle != nil {
+			a.settle(a.wait)
+		}
+	}
+	s.tell()
+	return cluster
+}
+
+// inTime reports whether the webhook answers in time to an edit with one step more. A step
+// that is too much beside others waits for them; one that is too much alone is never taken.
+func (s *steps) inTime(edited *pool.Cluster, a *step) bool {
+	late, found := s.state.Late(baseline(s.input), edited)
+	switch {
+	case !found:
+		return true
+	case len(s.taken) > 0:
+		a.wait = "until " + s.taken[0].what + ": together they take the cStor webhook too long"
+	default:
+		a.wait = "since " + late.Advice()
+		s.report(finding.Warning, late.Rule, "", "not rendered: %s; %s", a.what, late.Advice())
+	}
+	return false
+}
+
+// tell says which step this is of how many, what it waits for, and what comes next.
+func (s *steps) tell() {
+	waiting := s.waiting()
+	n, m := s.number(), s.number()+len(waiting)+s.ahead
+	refused := slices.IndexFunc(waiting, func(a step) bool { return a.refused })
+	switch {
+	case s.told() && len(s.taken) > 0:
+		s.report(finding.Info, ruleStep, "", "step %d of about %d: %s; it is done when %s%s",
+			n, m, clauses(s.taken), s.taken[0].kind.doneWhen(), following(waiting))
+	case s.told() && s.wait != "" && s.ailing() == "" && (len(waiting) > 0 || s.lock.step > 0):
+		s.report(finding.Info, ruleStep, "", "step %d of about %d is under way until %s; apply what is rendered, and take the inventory anew%s",
+			n, m, s.wait, following(waiting))
+	case len(s.taken) == 0 && refused >= 0:
+		s.report(finding.Warning, "step-waits", "", "%s %s; apply, refresh the inventory, render again", waitOf(waiting), waiting[refused].wait)
+	}
+}
+
+// waitOf says which kinds of steps wait.
+func waitOf(waiting []step) string {
+	var kinds []string
+	for _, a := range waiting {
+		if a.refused {
+			kinds = append(kinds, a.kind.String())
+		}
+	}
+	kinds = slices.Compact(kinds)
+	if len(kinds) == 1 && (kinds[0] == stepGrow.String() || kinds[0] == stepRemove.String()) {
+		return kinds[0] + " waits"
+	}
+	return strings.Join(kinds, ", ") + " wait"
+}
+
+// ruleStep is the rule of the finding that tells of a transition, which status follows.
+const ruleStep = "step"
+
+// number is which step of the transition is rendered now, from 1. One that was rendered
+// before, and left nothing in the lock, is not counted twice.
+func (s *steps) number() int {
+	if len(s.taken) > 0 && s.wait == "" && !s.lock.adopted {
+		return s.lock.step + 1
+	}
+	return max(s.lock.step, 1)
+}
+
+// remembered is the step that the plan remembers, 0 where none comes after it.
+func (s *steps) remembered() int {
+	if !s.told() || len(s.waiting())+s.ahead == 0 && s.lock.step == 0 || len(s.taken) == 0 && s.wait == "" {
+		return 0
+	}
+	return s.number()
+}
+
+// waiting lists the kinds of steps that are still to come, a removal for each.
+func (s *steps) waiting() []step {
+	var left []step
+	for _, a := range s.asked {
+		if a.wait != "" && (a.kind == stepRemove || !slices.ContainsFunc(left, func(b step) bool { return a.kind == b.kind })) {
+			left = append(left, a)
+		}
+	}
+	return left
+}
+
+func clauses(steps []step) string {
+	all := make([]string, len(steps))
+	for i, s := range steps {
+		all[i] = s.what
+	}
+	return strings.Join(limit(all), "; ")
+}
+
+// following says what comes after a step.
+func following(waiting []step) string {
+	if len(waiting) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; next: %s", waiting[0].what)
+}
