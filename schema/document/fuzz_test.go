@@ -62,5 +62,6 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		bothRoads(t, data)
+		sideBySide(t, data)
 	})
 }

@@ -25,6 +25,10 @@ type reader struct {
 	itemSlab  slab[Node]
 	seen      map[string]bool // keys of one large map
 	buf       []byte
+
+	pace    pace
+	ahead   *ahead // who reads on from further down; nil for nobody
+	guesses int    // how often somebody was sent ahead in this document
 }
 
 // trouble is where and why the fast road stopped.
@@ -55,7 +59,8 @@ const (
 
 // document reads one document; found is false if it has no content.
 func (r *reader) document(p part) (n Node, found, ok bool) {
-	r.fields, r.items = r.fields[:0], r.items[:0]
+	defer r.drop()
+	r.fields, r.items, r.guesses = r.fields[:0], r.items[:0], 0
 	r.pos = p.start
 	if p.inline {
 		// Only a flow collection does not care for the column it begins at.
@@ -318,7 +323,24 @@ func (r *reader) sequence(col, depth int) bool {
 	if depth++; depth > maxDepth {
 		return r.stop(off, msgDepth)
 	}
+	r.lookAhead(col, depth)
+	if !r.sequenceItems(col, depth) {
+		return false
+	}
+	if r.col > col {
+		return r.stop(r.pos, msgIndent)
+	}
+	r.node = sequence(r.itemSlab.take(r.items[base:]), int32(off))
+	r.items = r.items[:base]
+	return true
+}
+
+// sequenceItems reads the items of a list, and leaves them in items.
+func (r *reader) sequenceItems(col, depth int) bool {
 	for {
+		if r.metAhead(col, depth) {
+			return r.takeOver()
+		}
 		dash := r.pos
 		i, bare := restOfLine(r.text, dash+1)
 		if bare {
@@ -344,13 +366,7 @@ func (r *reader) sequence(col, depth int) bool {
 		}
 		r.items = append(r.items, r.node)
 		if r.col != col || r.text[r.pos] != '-' || !blankAt(r.text, r.pos+1) {
-			break
+			return true
 		}
 	}
-	if r.col > col {
-		return r.stop(r.pos, msgIndent)
-	}
-	r.node = sequence(r.itemSlab.take(r.items[base:]), int32(off))
-	r.items = r.items[:base]
-	return true
 }

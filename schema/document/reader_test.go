@@ -121,5 +121,6 @@ func TestBothRoads(t *testing.T) {
 			text.WriteString(pick(t, "between", "", "", "", end, "  "+end, "# c"+end, "    # c"+end, end+end, "\t"+end, "---"+end))
 		}
 		bothRoads(t, []byte(text.String()))
+		sideBySide(t, []byte(text.String()))
 	})
 }
