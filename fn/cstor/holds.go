@@ -24,7 +24,7 @@ func (System) Holds(o *krm.Object) []disk.Hold {
 func setHolds(o *krm.Object) []disk.Hold {
 	devices := o.Node.Seq("spec", "blockDevices")
 	holds := make([]disk.Hold, 0, len(devices))
-	for _, r := range []role{data, cache, spare} {
+	for _, r := range []role{data, cache, spare, leaving} {
 		for i := range devices {
 			if d := &devices[i]; d.Str("role") == string(r) {
 				holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: d.Str("name")}, Identity: identityOf(d), Role: string(r)})
@@ -46,20 +46,13 @@ func identityOf(d *document.Node) disk.Identity {
 	return id
 }
 
-// disksOf lists the block devices that a CStorPoolCluster, one of its instances or a
-// storage set names.
+// disksOf lists the block devices that a CStorPoolCluster or one of its instances names.
 func disksOf(o *krm.Object) []string {
 	switch o.Kind {
 	case poolClusterKind:
 		return pool.DecodeCluster(o).Disks()
 	case poolInstanceKind:
 		return pool.DecodeInstance(o).Pool.Disks()
-	case storageSetKind:
-		var names []string
-		for _, d := range o.Node.Seq("spec", "blockDevices") {
-			names = append(names, d.Str("name"))
-		}
-		return names
 	}
 	return nil
 }

@@ -162,6 +162,13 @@ func (l *livePools) lives(p *pool.Pool) bool {
 	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed) || l.elsewhere(p) != ""
 }
 
+// shows reports whether anything live names a block device as one of a pool, on whatever
+// host.
+func (l *livePools) shows(device string) bool {
+	return l.claims[device] || l.cluster != nil && slices.Contains(l.cluster.Disks(), device) ||
+		slices.ContainsFunc(l.all, func(i *pool.Instance) bool { return slices.Contains(i.Pool.Disks(), device) })
+}
+
 // elsewhere is the host on which a pool with the disks of another one lives, where that is
 // not the host of the other, or "": the other is on its way.
 func (l *livePools) elsewhere(p *pool.Pool) string {

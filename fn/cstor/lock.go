@@ -44,6 +44,7 @@ type storageSet struct {
 	volumesOf string            // the node by whose name its volumes are called, where that is another
 	devices   map[role][]string // block devices, by name
 	known     map[string]disk.Identity
+	were      map[string]role   // what devices were for, also of those that this run gives up
 	reasons   map[string]string // why devices were chosen, one word each
 }
 
@@ -131,11 +132,11 @@ func (l *lock) forgetOldNames(facts *inventory.Facts) {
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, reasons: map[string]string{}}
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, were: map[string]role{}, reasons: map[string]string{}}
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))
-		s.known[d.Str("name")] = identityOf(&d)
+		s.known[d.Str("name")], s.were[d.Str("name")] = identityOf(&d), r
 		s.reasons[d.Str("name")] = d.Str("reason")
 	}
 	return o.Node.Str("spec", "node", "name"), s

@@ -21,6 +21,8 @@ const (
 	data  role = "data"
 	cache role = "cache"
 	spare role = "spare"
+	// leaving is a disk that has left its pool, and that something live still shows there.
+	leaving role = "leaving"
 )
 
 // names derives the names of what is rendered for one spec, whose own these are.

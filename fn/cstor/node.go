@@ -26,6 +26,7 @@ type nodeChoice struct {
 	*input
 	steps        *steps
 	back         map[string]string            // what was taken back, by node
+	taken        map[string]string            // the pools among it
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
 	members    []*member
@@ -127,6 +128,8 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 	case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
 		c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
 		return
+	case c.outOfLock(m) && c.consent.allowsSet(name) && c.letGo(m, dropped, true, "the rendered CStorPoolCluster does not have it, and its removal is allowed"):
+		return
 	default:
 		why := "it is in the plan"
 		if c.lock.adopted && m.before != nil {
@@ -139,6 +142,12 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 		c.refresh(m)
 	}
 	c.members = append(c.members, m)
+}
+
+// outOfLock reports whether the pool of a member lives and was rendered, and is so no more.
+func (c *nodeChoice) outOfLock(m *member) bool {
+	_, taken := c.taken[m.name]
+	return taken || c.lock.adopted && len(c.lock.objects) > 0 && m.before != nil
 }
 
 // letGo drops a node whose removal is allowed, and reports whether it has. A pool that

@@ -14,7 +14,8 @@ import (
 // taken back, and what is known not to live is chosen anew where it cannot be used.
 type recovery struct {
 	*input
-	back map[string]string // what was taken back, by node, in words
+	back  map[string]string // what was taken back, by node, in words
+	taken map[string]string // what is to be said of the pools among it, by node
 }
 
 func (r *recovery) run() {
@@ -57,18 +58,17 @@ func (r *recovery) restorePools() {
 // restoreInstance takes back a pool that the live CStorPoolCluster has lost as well, and
 // whose instance lives on. Where that cannot be, nothing is lost by rendering without it.
 func (r *recovery) restoreInstance(i *pool.Instance) {
-	node := r.lock.nodeOn(i.Hostname, r.facts)
-	if r.allowed(node, i.Hostname) {
+	node := r.nodeOf(i.Hostname)
+	why := r.keptOut(node, i.Pool)
+	switch {
+	case node == "" || why != "" && r.consent.allows(node):
 		return
-	}
-	if why := r.keptOut(node, i.Pool); why != "" {
+	case why != "":
 		r.report(finding.Warning, "instance-lost", "",
 			"CStorPoolInstance %s lives on node %s, and both the rendered and the live CStorPoolCluster have lost its pool, which cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", i.Name, node, why, r.consent.annotation(node))
 		return
 	}
-	r.takeBack(node, i.Pool)
-	r.report(finding.Warning, "pool-taken-back", "",
-		"the pool that lives on node %s (CStorPoolInstance %s) is taken back: both the rendered and the live CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, i.Name, r.consent.annotation(node))
+	r.takeBack(node, i.Pool, "the pool that lives on node "+node+" (CStorPoolInstance "+i.Name+") is taken back: both the rendered and the live CStorPoolCluster had lost it")
 }
 
 // checkInstance refuses a pool that an instance shows with disks of which it can never
@@ -147,36 +147,49 @@ func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Ver
 // restorePool takes back a live pool of a host for which the lock has none. why says what
 // is not known of it.
 func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
-	node := r.lock.nodeOn(host, r.facts)
+	node := r.nodeOf(host)
 	lost := func(name string) bool { return !r.lock.pooled[name] }
-	if r.allowed(node, host) || !slices.ContainsFunc(p.Disks(), lost) {
+	if node == "" || !slices.ContainsFunc(p.Disks(), lost) {
 		return // or it is that of another host, which has changed its label
 	}
 	if why == "" {
 		why = r.keptOut(node, p)
 	}
-	if why != "" {
+	switch {
+	case why != "" && r.consent.allows(node):
+	case why != "":
 		r.report(finding.Error, "pool-lost", "",
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
-		return
+	default:
+		r.takeBack(node, p, "the pool that lives on node "+node+" is taken back: the rendered CStorPoolCluster had lost it")
 	}
-	r.takeBack(node, p)
-	r.report(finding.Warning, "pool-taken-back", "",
-		"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
 }
 
-// allowed reports whether consent covers the pool of a node, or there is none.
-func (r *recovery) allowed(node, host string) bool {
-	renamed := r.facts.Node(host) == nil // consent may have the name that it had, by default the label
-	return node == "" || r.consent.allows(node) || renamed && r.consent.allows(host)
+// nodeOf is the node of a host for which the lock has no pool. Consent may have the name
+// that it had, which is by default the hostname label.
+func (r *recovery) nodeOf(host string) string {
+	if r.facts.Node(host) == nil && r.consent.allowsSet(host) {
+		return host
+	}
+	return r.lock.nodeOn(host, r.facts)
 }
 
-// takeBack makes a live pool that of a node again.
-func (r *recovery) takeBack(node string, p *pool.Pool) {
-	r.back[node] = "a pool lives on node " + node + " that the rendered CStorPoolCluster has lost"
+// takeBack makes a live pool that of a node again. Whether it stays is decided with the
+// node, as for any other pool.
+func (r *recovery) takeBack(node string, p *pool.Pool, told string) {
+	r.back[node], r.taken[node] = "a pool lives on node "+node+" that the rendered CStorPoolCluster has lost", told
 	r.lock.addNode(node)
 	r.lock.reasons[node] = reasonAdopted
 	r.lock.addPool(&nodePool{node, p})
+}
+
+// tell tells of the pools that were taken back and stay.
+func (r *recovery) tell(members []*member) {
+	for _, m := range members {
+		if told := r.taken[m.name]; told != "" && !m.leaving {
+			r.report(finding.Warning, "pool-taken-back", "", "%s; to have it removed, annotate the config with %s", told, r.consent.annotation(m.name))
+		}
+	}
 }
 
 // keptOut says why a live pool cannot be taken back for a node, or "" if it can: it must

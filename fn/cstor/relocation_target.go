@@ -56,7 +56,7 @@ func (r *relocation) unfit(d *displaced) string {
 		switch id := now.Known(); {
 		case doubt != "":
 			return "block device " + name + ": " + strings.TrimPrefix(doubt, "it ") + "; look at the disk"
-		case id.WWN == "" && id.Serial == "" && len(id.Links) == 0:
+		case id.Empty():
 			return "block device " + name + " has no serial number, WWN or by-id link, so that nothing shows that it is the same disk; put it back"
 		case isAnother(id, was):
 			return fmt.Sprintf("block device %s is another disk than it was (%s, was %s); put the disk back", name, id, was)

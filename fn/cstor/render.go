@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -96,6 +97,7 @@ func (f *manifests) addStorageSet(m *member) {
 	if !f.cfg.external() {
 		list(spare, m.spare)
 	}
+	list(leaving, f.leaving(m))
 	if len(devices) > 0 || !f.cfg.external() {
 		spec.Set("blockDevices", d.List(devices...))
 	}
@@ -105,11 +107,31 @@ func (f *manifests) addStorageSet(m *member) {
 	})
 }
 
+// leaving lists the disks that have left a pool under a name by which something live still
+// shows them, or may: under another name they are known to be these as long as they are
+// remembered here. They are listed by name.
+func (f *manifests) leaving(m *member) []string {
+	set, stays := f.lock.sets[m.name], map[*disk.Disk]bool{}
+	for _, name := range slices.Concat(m.data.Disks(), m.cache.Disks(), m.spare) {
+		stays[f.disk(name)] = true
+	}
+	var names []string
+	for name, was := range set.were {
+		same := append(f.disk(name).Others(), f.disk(name))
+		mayLive := m.before != nil && was != spare && !f.live.knows
+		if (mayLive || f.live.shows(name)) && !set.known[name].Empty() && !slices.ContainsFunc(same, func(d *disk.Disk) bool { return stays[d] }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // device remembers a disk, also by what it is known as wherever it is plugged in.
 func (f *manifests) device(m *member, r role, name string) d.Node {
 	id := f.lock.sets[m.name].known[name]
 	// What is said of it on another host may be said of another disk.
-	if now := f.disk(name); !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) {
+	if now := f.disk(name); r != leaving && !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) {
 		id = now.Identity
 	}
 	fields := make([]d.Field, 2, 6) // a large cluster has many
@@ -135,6 +157,8 @@ func (f *manifests) reason(m *member, r role, name string) string {
 	set, known := f.lock.sets[m.name]
 	pooled := m.before != nil && r != spare && slices.Contains(m.before.Disks(), name)
 	switch {
+	case r == leaving:
+		return ""
 	case known && slices.Contains(set.devices[r], name):
 		return set.reasons[name]
 	case !pooled:

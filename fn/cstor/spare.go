@@ -53,13 +53,13 @@ func (in *input) calledNow(name string) string {
 }
 
 // freeReplaced frees the disks that were reserved for a pool and are not in it: a person has
-// put others in their place. Those that live in it stay its own.
+// put others in their place. Those that are shown to live in a pool stay its own.
 func (l *localDisks) freeReplaced(m *member) {
 	if m.before == nil || l.cfg.external() {
 		return
 	}
 	for _, name := range slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache)) {
-		if !l.lock.pooled[name] {
+		if !l.lock.pooled[name] && !l.live.shows(name) {
 			l.ledger.Release(l.disk(name), l.owner)
 		}
 	}
@@ -69,8 +69,7 @@ func (l *localDisks) freeReplaced(m *member) {
 // lock does not know that by its identity.
 func (l *localDisks) mayBeBack(m *member) bool {
 	return m.before != nil && slices.ContainsFunc(m.before.Disks(), func(name string) bool {
-		id := l.lock.sets[m.name].known[name]
-		return l.disk(name).Missing() && id.WWN == "" && id.Serial == "" && len(id.Links) == 0
+		return l.disk(name).Missing() && l.lock.sets[m.name].known[name].Empty()
 	})
 }
 

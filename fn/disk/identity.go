@@ -86,8 +86,8 @@ func wholeDisk(path string) string {
 	return path
 }
 
-// empty reports whether nothing tells the disk from others.
-func (id Identity) empty() bool { return id.WWN == "" && id.Serial == "" && len(id.Links) == 0 }
+// Empty reports whether nothing tells the disk from others.
+func (id Identity) Empty() bool { return id.WWN == "" && id.Serial == "" && len(id.Links) == 0 }
 
 // String is the most trusted name, for sorting and for people.
 func (id Identity) String() string {

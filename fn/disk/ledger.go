@@ -229,9 +229,9 @@ func (l *Ledger) Named(hold Hold) []*Disk {
 		return found
 	case hold.Device.Name != "":
 		d := l.Device(hold.Device.Namespace, hold.Device.Name)
-		if !hold.Identity.empty() {
+		if !hold.Identity.Empty() {
 			l.know(d, hold.Identity)
-			if d.Missing() && d.empty() {
+			if d.Missing() && d.Empty() {
 				d.Identity = hold.Identity
 			}
 		}
