@@ -14,6 +14,25 @@ import (
 // specs. The facts are those of the package, unless there are others. The findings are
 // the errors that are not about any one spec.
 func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, []finding.Finding) {
+	pkg, facts := f.against(p, facts)
+	invalid, rest := pkg.invalid()
+	statuses := invalid
+	selected, left := pkg.selected()
+	for _, o := range pkg.outputs(facts, valid(selected, invalid), left) {
+		statuses = append(statuses, o.system.Status(facts, o.spec, o.Output))
+	}
+	for i := range f.systems {
+		s := &f.systems[i]
+		for _, spec := range s.of(valid(left, invalid)) {
+			statuses = append(statuses, s.Status(facts, spec, system.Output{}))
+		}
+	}
+	health.Sort(statuses)
+	return statuses, finding.Sort(rest)
+}
+
+// against prepares a package for a look at facts other than its own, if there are any.
+func (f *Function) against(p Package, facts *inventory.Facts) (*prepared, *inventory.Facts) {
 	if facts != nil {
 		p.Objects = slices.DeleteFunc(slices.Clone(p.Objects), func(o *krm.Object) bool {
 			return o.Group() == ownGroup && o.Kind == inventoryKind || isFact(f.kinds, o)
@@ -23,24 +42,14 @@ func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, [
 	if facts == nil {
 		facts = inventory.New(pkg.facts)
 	}
-	statuses, rest := pkg.invalid()
-	selected, left := pkg.selected()
-	valid := func(specs []*system.Spec) []*system.Spec {
-		return slices.DeleteFunc(slices.Clone(specs), func(spec *system.Spec) bool {
-			return slices.ContainsFunc(statuses, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
-		})
-	}
-	for _, o := range pkg.outputs(facts, valid(selected), left) {
-		statuses = append(statuses, o.system.Status(facts, o.spec, o.Output))
-	}
-	for i := range f.systems {
-		s := &f.systems[i]
-		for _, spec := range s.of(valid(left)) {
-			statuses = append(statuses, s.Status(facts, spec, system.Output{}))
-		}
-	}
-	health.Sort(statuses)
-	return statuses, finding.Sort(rest)
+	return pkg, facts
+}
+
+// valid leaves out the specs that have errors.
+func valid(specs []*system.Spec, invalid []health.Status) []*system.Spec {
+	return slices.DeleteFunc(slices.Clone(specs), func(spec *system.Spec) bool {
+		return slices.ContainsFunc(invalid, func(i health.Status) bool { return i.Spec == spec.Object.Ref })
+	})
 }
 
 // invalid makes a status of the errors in each spec, and returns those that are

@@ -106,28 +106,45 @@ func (p program) offerRoots(begun, from, namespace string) ([]string, cobra.Shel
 // offerSubjects completes what explain has to say something about.
 func (p program) offerSubjects(begun, dir string) ([]string, cobra.ShellCompDirective) {
 	read := packageAt(dir)
+	return offerRefs(begun, func(add func(finding.Ref)) {
+		for _, c := range p.function.Render(fn.Package{Objects: read.Objects, Output: read.Lock}).Choices {
+			add(c.Spec)
+			add(c.Subject)
+		}
+	})
+}
+
+// offerRefs completes the names of some objects.
+func offerRefs(begun string, list func(add func(finding.Ref))) ([]string, cobra.ShellCompDirective) {
 	var kinds []string
 	of := map[string][]finding.Ref{}
-	for _, c := range p.function.Render(fn.Package{Objects: read.Objects, Output: read.Lock}).Choices {
-		for _, r := range []finding.Ref{c.Spec, c.Subject} {
-			kind := strings.ToLower(r.Kind)
-			if of[kind] == nil {
-				kinds = append(kinds, r.Kind)
-			}
-			if !slices.Contains(of[kind], r) {
-				of[kind] = append(of[kind], r)
-			}
+	seen := map[finding.Ref]bool{}
+	list(func(r finding.Ref) {
+		kind := strings.ToLower(r.Kind)
+		if of[kind] == nil {
+			kinds = append(kinds, r.Kind)
 		}
-	}
+		if !seen[r] {
+			seen[r] = true
+			of[kind] = append(of[kind], r)
+		}
+	})
 	return offer(begun, kinds, func(kind string) []finding.Ref { return of[strings.ToLower(kind)] })
 }
 
 // explainWords completes [DIR] [KIND/NAME]. A word that could be both is a folder.
 func (p program) explainWords(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return subjectWords(args, begun, func(dir string) ([]string, cobra.ShellCompDirective) {
+		return p.offerSubjects(begun, dir)
+	})
+}
+
+// subjectWords completes [DIR] [KIND/NAME], the latter with what is offered for a folder.
+func subjectWords(args []string, begun string, offer func(dir string) ([]string, cobra.ShellCompDirective)) ([]string, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
 		if kind, _, typed := strings.Cut(begun, "/"); typed && kind != "" && !isDir(kind) {
-			if words, directive := p.offerSubjects(begun, "."); len(words) > 0 {
+			if words, directive := offer("."); len(words) > 0 {
 				return words, directive
 			}
 		}
@@ -136,9 +153,27 @@ func (p program) explainWords(_ *cobra.Command, args []string, begun string) ([]
 		if _, err := os.Stat(args[0]); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp // that was KIND/NAME already
 		}
-		return p.offerSubjects(begun, args[0])
+		return offer(args[0])
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// verifyWords completes [DIR] [KIND/NAME] with what verify is about.
+func (p program) verifyWords(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return subjectWords(args, begun, func(dir string) ([]string, cobra.ShellCompDirective) {
+		return p.offerVerified(begun, dir)
+	})
+}
+
+// offerVerified completes what verify has to say something about, as far as files tell.
+func (p program) offerVerified(begun, dir string) ([]string, cobra.ShellCompDirective) {
+	read := packageAt(dir)
+	checks, _ := p.function.Verify(fn.Package{Objects: read.Objects, Output: read.Lock}, nil)
+	return offerRefs(begun, func(add func(finding.Ref)) {
+		for i := range checks {
+			add(checks[i].Subject)
+		}
+	})
 }
 
 // namespacesOf lists the namespaces of some objects.

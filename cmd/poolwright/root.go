@@ -65,7 +65,7 @@ func newRoot(s program) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
 	root.AddCommand(
 		newRender(s), newBuild(s), newVet(s), newExplain(s), newPreview(s),
-		interruptible(newInventory(s)), interruptible(newPlan(s)), interruptible(newStatus(s)), interruptible(newTree(s)),
+		interruptible(newInventory(s)), interruptible(newPlan(s)), interruptible(newStatus(s)), interruptible(newVerify(s)), interruptible(newTree(s)),
 		newSchema(s), newInit(s), newFn(s), newVersion(s),
 	)
 	root.InitDefaultCompletionCmd("completion")

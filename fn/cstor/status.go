@@ -160,6 +160,7 @@ func (s *standing) checkNodes() {
 			default:
 				s.down[name] = true
 				p.Reason, p.What, p.Since, p.Note = "NodeNotReady", "not ready", since, ready.Str("reason")
+				p.Made = true
 				if n.Unschedulable {
 					// Somebody works on it, and will bring it back.
 					p.Phase, p.What = health.Progressing, "not ready and cordoned"
@@ -191,7 +192,7 @@ func (s *standing) hostname(node string) string {
 func (s *standing) checkAwaited(step *health.Step, rule string) {
 	for _, f := range s.out.Findings {
 		if f.Rule == rule {
-			step.Add(health.Problem{Phase: health.Progressing, Reason: awaiting(rule), Message: f.Message})
+			step.Add(health.Problem{Phase: health.Progressing, Made: rule == "awaiting-spare", Reason: awaiting(rule), Message: f.Message})
 		}
 	}
 }
@@ -210,7 +211,7 @@ func (s *standing) checkUnrendered(step *health.Step, kind string) {
 		}
 		storage := s.storageOf(o.Name)
 		step.Add(health.Problem{
-			Phase: health.Progressing, Reason: "RenderPending", Subject: o.Name, Storage: storage, Node: s.nodeOf(storage),
+			Phase: health.Progressing, Made: true, Reason: renderPending, Subject: o.Name, Storage: storage, Node: s.nodeOf(storage),
 			What: "not rendered as they now would be (refresh the inventory, run poolwright render, commit)",
 		})
 	}

@@ -164,11 +164,12 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 	case dev.Hostname != s.hostname(node):
 		p.Reason, p.What, p.Note = "DeviceMoved", "moved", "it is on host "+dev.Hostname+" now"
 	case dev.State == "Inactive":
-		p.Reason, p.What = "DeviceInactive", "inactive"
+		p.Made, p.Reason, p.What = true, "DeviceInactive", "inactive"
 	case dev.State != "Active":
 		// The node disk manager cannot tell at the moment, and will.
-		p.Phase, p.Reason, p.What = health.Progressing, "DeviceUnknown", "in a state that is not known"
+		p.Made, p.Phase, p.Reason, p.What = true, health.Progressing, "DeviceUnknown", "in a state that is not known"
 	case dev.Fault != "":
+		p.Made = true
 		p.Reason, p.What, p.Note = "DeviceDoubtful", "doubtful", dev.Fault
 	case claim != nil && claim.PoolCluster != s.name:
 		p.Reason, p.What, p.Note = "DeviceClaimedByOther", "claimed for something else", "by BlockDeviceClaim "+claim.Name

@@ -18,7 +18,7 @@ import (
 func (s *standing) checkPoolCluster() {
 	step := s.report.Step(poolClusterKind)
 	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
-		step.Add(health.Problem{Phase: phase, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
+		step.Add(health.Problem{Phase: phase, Made: reason == renderPending, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
 	var rendered *krm.Object // or the live one
 	if s.before.cluster != nil {
@@ -53,14 +53,17 @@ func (s *standing) checkPoolCluster() {
 		wanted := pool.DecodeCluster(objects[0])
 		switch {
 		case rendered == nil:
-			add(health.Progressing, "RenderPending", time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
+			add(health.Progressing, renderPending, time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
 				finding.Count(len(wanted.Pools), "pool"))
 		case s.isStale(rendered):
-			add(health.Progressing, "RenderPending", time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
+			add(health.Progressing, renderPending, time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
 				s.name, s.behind(wanted))
 		}
 	}
 }
+
+// renderPending is the reason of what is rendered and would be rendered otherwise by now.
+const renderPending = "RenderPending"
 
 // isStale reports whether the CStorPoolCluster would be rendered otherwise by now. Of
 // a live one that is not rendered yet only the fields that are rendered count.
@@ -271,7 +274,7 @@ func (s *standing) checkCounts(step *health.Step) {
 	}
 	if desired := count("desiredInstances"); count("healthyInstances") < desired || count("provisionedInstances") < desired {
 		step.Add(health.Problem{
-			Phase: health.Progressing, Reason: "PoolsSettling",
+			Phase: health.Progressing, Made: true, Reason: "PoolsSettling",
 			Message: fmt.Sprintf("the cStor operator counts %d provisioned and %d healthy of %s", count("provisionedInstances"), count("healthyInstances"), finding.Count(desired, "pool")),
 		})
 	}
@@ -296,10 +299,10 @@ func poolProblem(o *krm.Object) health.Problem {
 		case o.Deleting():
 			p.Reason, p.What = "PoolDeleting", "being deleted"
 		case o.Node.Str("status", "readOnly") == "true":
-			p.Reason, p.What = "PoolReadOnly", "read-only"
+			p.Made, p.Reason, p.What = true, "PoolReadOnly", "read-only"
 			p.Note = "it is nearly full; add disks, or raise roThresholdLimit"
 		case bad("DiskReplacement"): // of a disk that was well
-			p.Phase, p.Reason, p.What = health.Progressing, "PoolRebuilding", "rebuilding on a new disk"
+			p.Made, p.Phase, p.Reason, p.What = true, health.Progressing, "PoolRebuilding", "rebuilding on a new disk"
 		default:
 			p.Phase = health.OK
 		}
@@ -307,17 +310,17 @@ func poolProblem(o *krm.Object) health.Problem {
 		p.Phase, p.Reason, p.What, p.Since = health.Progressing, "PoolPending", "not ready yet", created(o)
 	case "DEGRADED":
 		if bad("DiskReplacement") {
-			p.Phase, p.Reason, p.What = health.Progressing, "PoolRebuilding", "rebuilding on a new disk"
+			p.Made, p.Phase, p.Reason, p.What = true, health.Progressing, "PoolRebuilding", "rebuilding on a new disk"
 			break
 		}
-		p.Reason, p.What = "PoolDegraded", "degraded"
+		p.Made, p.Reason, p.What = true, "PoolDegraded", "degraded"
 		bad("DiskUnavailable")
 	case "OFFLINE":
-		p.Outage, p.Reason, p.What = true, "PoolOffline", "offline"
+		p.Made, p.Outage, p.Reason, p.What = true, true, "PoolOffline", "offline"
 		bad("PoolLost")
 	default:
 		// What we do not know is looked at by a person, as in the check of deploy.
-		p.Outage, p.Reason, p.What = true, "PoolFaulted", "faulted"
+		p.Made, p.Outage, p.Reason, p.What = true, true, "PoolFaulted", "faulted"
 		if p.Note = phase; bad("PoolLost") {
 			p.Note = phase + ": " + p.Note
 		}

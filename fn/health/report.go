@@ -30,6 +30,7 @@ type Step struct {
 type Problem struct {
 	Phase   Phase
 	Outage  bool // storage is down, not only at risk
+	Made    bool // what was rendered is there as it is to be all the same: it is unwell, or may change
 	Reason  string
 	What    string // says it of the subject: "missing from the cluster"
 	Subject string // the name of the thing, "" if only its node is known
@@ -76,7 +77,7 @@ func (r *Report) PartOf(object finding.Ref, node, storage, healthy string) {
 
 // Status sums up. healthy is the message when nothing is amiss.
 func (r *Report) Status(spec finding.Ref, healthy string) Status {
-	status := Status{Spec: spec, Phase: OK, Reason: Healthy, Message: healthy, Since: r.quiet}
+	status := Status{Spec: spec, Phase: OK, Reason: Healthy, Message: healthy, Since: r.quiet, Problems: r.observations()}
 	if step, first := r.worst(func(Problem) bool { return true }); first != nil {
 		status.Phase, status.Reason = first.Phase, first.Reason
 		status.Message, status.Since = step.summary(first)

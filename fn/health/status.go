@@ -53,6 +53,8 @@ type Status struct {
 	Message string    // one line: what is wrong, where, how many of how many
 	Since   time.Time // of the cause, as the facts tell; zero where they do not
 	Details []Detail
+	// Problems are all of them, of which the status tells the worst.
+	Problems []Observation
 }
 
 // Detail is the health of a part of it: what is on one node, or one disk.

@@ -49,6 +49,12 @@ const PolicyKind = "CStorVolumePolicy"
 // Hole stands for what only a cluster can know.
 func Hole(format string, args ...any) string { return "<" + fmt.Sprintf(format, args...) + ">" }
 
+// Operator is the Deployment of the operator of volumes.
+const Operator = "cvc-operator"
+
+// TargetApp is the label app of the pods of targets, and of their Deployments.
+const TargetApp = "cstor-volume-manager"
+
 // Stage is how far the operators get with a volume.
 type Stage int
 
@@ -66,16 +72,16 @@ const PhaseBound = "Bound"
 // Labels and annotations of the chain.
 const (
 	labelTemplateHash  = "cstor.openebs.io/template-hash"
-	labelVersion       = "openebs.io/version"
+	LabelVersion       = "openebs.io/version"
 	labelVolume        = "openebs.io/persistent-volume"
-	labelClaim         = "openebs.io/persistent-volume-claim"
+	LabelClaim         = "openebs.io/persistent-volume-claim"
 	labelEngine        = "openebs.io/storage-engine-type"
 	labelCASType       = "openebs.io/cas-type"
 	labelTarget        = "openebs.io/target"
-	labelTargetService = "openebs.io/target-service"
+	LabelTargetService = "openebs.io/target-service"
 	labelSource        = "openebs.io/source-volume"
 	labelCloned        = "openebs.io/cloned"
-	labelBudget        = "openebs.io/pod-disruption-budget"
+	LabelBudget        = "openebs.io/pod-disruption-budget"
 	labelVolumeName    = "cstorvolume.openebs.io/name"
 	labelInstanceUID   = "cstorpoolinstance.openebs.io/uid"
 	annotationVolume   = "openebs.io/volumeID"
@@ -165,7 +171,7 @@ func (v *Volume) config(stage Stage) *krm.Object {
 	o := v.make(volume.ConfigKind, v.Name, d.F("spec", spec), d.F("status", status))
 	o.SetLabel(inventory.LabelPoolCluster, v.Cluster)
 	o.SetAnnotation(annotationVolume, v.Name)
-	o.SetAnnotation(labelClaim, v.Claim.Name)
+	o.SetAnnotation(LabelClaim, v.Claim.Name)
 	if v.Policy != "" {
 		o.SetAnnotation(annotationPolicy, v.Policy)
 	}
@@ -176,7 +182,7 @@ func (v *Volume) config(stage Stage) *krm.Object {
 	if stage == Bound {
 		o.SetLabel(labelTemplateHash, Hole("hash of its policy"))
 		if HasBudget(v.Replicas) {
-			o.SetLabel(labelBudget, v.budgetName())
+			o.SetLabel(LabelBudget, v.budgetName())
 		}
 	}
 	finalizer(o, "cvc.openebs.io/finalizer")
@@ -226,8 +232,8 @@ func (v *Volume) target() *krm.Object {
 		d.F("targetPortal", d.Text(ip+":3260")),
 	)))
 	o.SetLabel(labelVolume, v.Name)
-	o.SetLabel(labelClaim, v.Claim.Name)
-	o.SetLabel(labelVersion, v.Version)
+	o.SetLabel(LabelClaim, v.Claim.Name)
+	o.SetLabel(LabelVersion, v.Version)
 	if v.Source != "" {
 		name, _ := v.Origin()
 		o.SetLabel(labelSource, name)
@@ -249,7 +255,7 @@ func (v *Volume) replica(p *Pool) *krm.Object {
 	o.SetLabel(labelInstanceUID, p.UID)
 	o.SetLabel(labelVolumeName, v.Name)
 	o.SetLabel(labelVolume, v.Name)
-	o.SetLabel(labelVersion, v.Version)
+	o.SetLabel(LabelVersion, v.Version)
 	o.SetAnnotation(pool.AnnotationReplicaHost, p.Host)
 	if v.Source != "" {
 		name, snapshot := v.Origin()
@@ -265,7 +271,7 @@ func (v *Volume) replica(p *Pool) *krm.Object {
 // pods is what the pods of the target are found by.
 func (v *Volume) pods() []d.Field {
 	return []d.Field{
-		d.F("app", d.Text("cstor-volume-manager")), d.F(labelTarget, d.Text("cstor-target")), d.F(labelVolume, d.Text(v.Name)),
+		d.F("app", d.Text(TargetApp)), d.F(labelTarget, d.Text("cstor-target")), d.F(labelVolume, d.Text(v.Name)),
 	}
 }
 
@@ -285,8 +291,8 @@ func (v *Volume) deployment() *krm.Object {
 	}
 	o.SetLabel(labelEngine, "cstor")
 	o.SetLabel(labelCASType, "cstor")
-	o.SetLabel(labelClaim, v.Claim.Name)
-	o.SetLabel(labelVersion, v.Version)
+	o.SetLabel(LabelClaim, v.Claim.Name)
+	o.SetLabel(LabelVersion, v.Version)
 	owned(o, volume.TargetKind, v.Name)
 	return o
 }
@@ -301,11 +307,11 @@ func (v *Volume) service() *krm.Object {
 		d.F("ports", ports),
 		d.F("selector", d.Object(v.pods()...)),
 	)))
-	o.SetLabel(labelTargetService, "cstor-target-svc")
+	o.SetLabel(LabelTargetService, "cstor-target-svc")
 	o.SetLabel(labelEngine, "cstor")
 	o.SetLabel(labelCASType, "cstor")
 	o.SetLabel(labelVolume, v.Name)
-	o.SetLabel(labelVersion, v.Version)
+	o.SetLabel(LabelVersion, v.Version)
 	owned(o, volume.ConfigKind, v.Name)
 	return o
 }

@@ -1,0 +1,13 @@
+package conformance
+
+// Rules of what can be amiss with what an operator made.
+const (
+	Missing  = "missing"
+	Extra    = "extra"
+	Owner    = "owner"
+	Label    = "label"
+	Deleting = "deleting"
+	Version  = "version"
+	LeftOver = "left-over"
+	Untold   = "untold" // the facts do not tell of a kind
+)
