@@ -112,7 +112,7 @@ func TestAdmit(t *testing.T) {
 			in := newTestInput(t, facts)
 			admit(in, pool.DecodeCluster(parse(t, poolCluster(c.wanted))[0]))
 			var got []string
-			for _, f := range in.findings {
+			for _, f := range in.Findings {
 				if f.Rule != "hostname-differs" && f.Rule != "pools-unknown" {
 					got = append(got, string(f.Severity)+" "+f.Rule+" "+f.Message)
 				}
@@ -128,7 +128,7 @@ func TestAdmit(t *testing.T) {
 func TestHostnames(t *testing.T) {
 	in := newTestInput(t, "")
 	warnOfHostnames(in, []*pool.Pool{{Hostname: "n1"}, {Hostname: "h3"}})
-	if fs := in.findings; len(fs) != 1 || fs[0].Severity != finding.Warning || !strings.Contains(fs[0].Message, "node n3 (h3)") {
+	if fs := in.Findings; len(fs) != 1 || fs[0].Severity != finding.Warning || !strings.Contains(fs[0].Message, "node n3 (h3)") {
 		t.Errorf("%v", fs)
 	}
 }

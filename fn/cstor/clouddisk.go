@@ -299,7 +299,7 @@ func (c *cloudDisks) reportStorage(severity finding.Severity, v *cloudDisk, rule
 	if storage := c.lock.objects[c.storageID(v.name)]; storage != nil {
 		f.Pos = storage.At("metadata", "annotations", krm.AnnotationBlockDevice)
 	}
-	c.collect(f)
+	c.Collect(f)
 }
 
 // assemble makes the pool of a member from the cloud disks that are there.

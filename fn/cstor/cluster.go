@@ -214,7 +214,7 @@ func (c *cluster) choose() system.Output {
 	if !c.failed() {
 		out.Objects = c.place()
 	}
-	out.Findings, out.Choices = c.findings, c.choices
+	out.Findings, out.Choices = c.Findings, c.Choices
 	return out
 }
 

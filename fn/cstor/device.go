@@ -128,9 +128,9 @@ func (l *localDisks) refuse(node string, s supply) {
 
 // passOver says of the devices that nothing was decided about why not.
 func (l *localDisks) passOver() {
-	decided := make(map[string]bool, len(l.choices))
-	for i := range l.choices {
-		if subject := &l.choices[i].Subject; subject.Kind == blockDeviceKind && subject.Namespace == l.namespace {
+	decided := make(map[string]bool, len(l.Choices))
+	for i := range l.Choices {
+		if subject := &l.Choices[i].Subject; subject.Kind == blockDeviceKind && subject.Namespace == l.namespace {
 			decided[subject.Name] = true
 		}
 	}

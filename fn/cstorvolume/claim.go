@@ -55,7 +55,7 @@ func (c *claim) report(severity finding.Severity, rule, field, format string, ar
 			f.Pos = c.of.Object.Position(at.Off)
 		}
 	}
-	c.of.findings = append(c.of.findings, f)
+	c.of.Collect(f)
 }
 
 // before is the claim as it lives, or as it was rendered where that may live; nil where
@@ -161,10 +161,10 @@ func (v *volumeClass) checkRemoved() {
 		case one, all, gone:
 			v.released[id] = true
 		case live != nil && live.Deleting():
-		case v.class == nil && v.failed():
+		case v.class == nil && v.Failed():
 			// The reason is told already.
 		default:
-			v.report(finding.Error, "claim-removed", "spec.claims", "%s is no longer wanted, and its data would be lost with it; keep it in the spec, or annotate the class with %s: %s/%s", o.Ref, krm.AnnotationAllowRemoval, claimKind, name)
+			v.Report(finding.Error, "claim-removed", "spec.claims", "%s is no longer wanted, and its data would be lost with it; keep it in the spec, or annotate the class with %s: %s/%s", o.Ref, krm.AnnotationAllowRemoval, claimKind, name)
 		}
 	}
 }

@@ -12,13 +12,13 @@ import (
 // makeClass makes the class as the spec wants it. What the spec leaves open stays as it
 // was; a class that cannot be made yet is withheld.
 func (v *volumeClass) makeClass() {
-	if v.failed() || v.cluster.broken {
+	if v.Failed() || v.cluster.broken {
 		return
 	}
 	before := class.Before(v.in.Facts, v.Before, v.Object.Name)
 	replicas := v.replicas(before)
 	if replicas == 0 {
-		v.report(finding.Info, "awaiting-pools", "spec.cluster", "awaits the first pool of cluster %s; the class and its claims are withheld until then", v.cluster.Name)
+		v.Report(finding.Info, "awaiting-pools", "spec.cluster", "awaits the first pool of cluster %s; the class and its claims are withheld until then", v.cluster.Name)
 		return
 	}
 	if v.cfg.pinned() && !v.pin(before, replicas) {
@@ -37,7 +37,7 @@ func (v *volumeClass) makeClass() {
 		c.Parameters[parameterPolicy] = v.Object.Name
 	}
 	if text := c.Changed(before); text != "" {
-		v.report(finding.Error, "class-changed", "", "%s", text)
+		v.Report(finding.Error, "class-changed", "", "%s", text)
 	}
 	v.class = c
 }
@@ -58,9 +58,9 @@ func (v *volumeClass) replicas(before *class.Class) int {
 		return max(1, min(3, pools))
 	case wanted <= pools:
 	case before == nil:
-		v.report(finding.Error, "replicas", "spec.replicaCount", "wants %s, each on another pool, and cluster %s has or will have %s; lower it, or add pools", finding.Count(wanted, "replica"), v.cluster.Name, finding.Count(pools, "pool"))
+		v.Report(finding.Error, "replicas", "spec.replicaCount", "wants %s, each on another pool, and cluster %s has or will have %s; lower it, or add pools", finding.Count(wanted, "replica"), v.cluster.Name, finding.Count(pools, "pool"))
 	default:
-		v.report(finding.Warning, "replicas-above-pools", "spec.replicaCount", "wants %s, each on another pool, and cluster %s has %s now; no new volume is made until there are more", finding.Count(wanted, "replica"), v.cluster.Name, finding.Count(pools, "pool"))
+		v.Report(finding.Warning, "replicas-above-pools", "spec.replicaCount", "wants %s, each on another pool, and cluster %s has %s now; no new volume is made until there are more", finding.Count(wanted, "replica"), v.cluster.Name, finding.Count(pools, "pool"))
 	}
 	return wanted
 }
@@ -123,13 +123,13 @@ func (v *volumeClass) checkDefaults() {
 	}
 	if c := v.class; c != nil && c.Default {
 		if first := v.in.Defaults.Take(c.Name, v.Object.Ref); first != "" {
-			v.report(finding.Error, "two-defaults", "spec.default", "StorageClass %s is a second default class, the first is %s; %s", c.Name, first, remedy)
+			v.Report(finding.Error, "two-defaults", "spec.default", "StorageClass %s is a second default class, the first is %s; %s", c.Name, first, remedy)
 		}
 	}
 	if s := v.cfg.Spec.SnapshotClass; s != nil && s.Default {
 		o := v.snapshotsObject(s)
 		if first := v.in.Defaults.TakeFor(snapshotClass+" "+driver, o.Ref, v.Object.Ref); first != "" {
-			v.report(finding.Error, "two-defaults", "spec.snapshotClass.default", "%s is a second default for snapshots of cStor, the first is %s; %s", o.Ref, first, remedy)
+			v.Report(finding.Error, "two-defaults", "spec.snapshotClass.default", "%s is a second default for snapshots of cStor, the first is %s; %s", o.Ref, first, remedy)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (v *volumeClass) checkDefaults() {
 func (v *volumeClass) explainIgnored() {
 	for _, path := range [][]string{{"provision", "blockSize"}, {"replica", "compression"}} {
 		if v.cfg.policy.Get(path...) != nil {
-			v.report(finding.Info, "not-carried", "spec.policy."+path[0]+"."+path[1], "the operators of cStor 3.6 do not carry it to the replicas, so that it changes nothing")
+			v.Report(finding.Info, "not-carried", "spec.policy."+path[0]+"."+path[1], "the operators of cStor 3.6 do not carry it to the replicas, so that it changes nothing")
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (r *rendering) findCluster(v *volumeClass) {
 		count(len(live.Instances(c.Namespace, c.Name)))
 		return
 	}
-	v.report(finding.Error, "no-cluster", "spec.cluster",
+	v.Report(finding.Error, "no-cluster", "spec.cluster",
 		"there is no %s %s in namespace %s of the package, and no %s of that name among the facts; correct it%s, or take the inventory anew",
 		pool.ConfigKind, c.Name, c.Namespace, pool.ClusterKind, schema.DidYouMean(c.Name, names))
 }

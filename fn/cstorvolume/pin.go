@@ -26,9 +26,9 @@ func (v *volumeClass) pin(before *class.Class, replicas int) bool {
 	if len(usable) < replicas {
 		lacks := fmt.Sprintf("%s of cluster %s that are ONLINE and take writes, of which the facts have %d", finding.Count(replicas, pool.InstanceKind), v.cluster.Name, len(usable))
 		if before != nil { // withheld, the class would go
-			v.report(finding.Error, "instances-missing", "spec.placement", "needs %s, to choose the pools of a class that is there; take the inventory anew, or leave placement as it was", lacks)
+			v.Report(finding.Error, "instances-missing", "spec.placement", "needs %s, to choose the pools of a class that is there; take the inventory anew, or leave placement as it was", lacks)
 		} else {
-			v.report(finding.Info, "awaiting-instances", "spec.placement", "awaits %s, to choose the pools from; the class, its policy and its claims are withheld until then, since volumes would be placed at random", lacks)
+			v.Report(finding.Info, "awaiting-instances", "spec.placement", "awaits %s, to choose the pools from; the class, its policy and its claims are withheld until then, since volumes would be placed at random", lacks)
 		}
 		return false
 	}
@@ -135,7 +135,7 @@ func (v *volumeClass) choosing(i *pool.Instance, verdict place.Verdict, reason s
 	if n := v.nodeOf(i); n != nil {
 		node = n.Name
 	}
-	v.choices = append(v.choices, place.Choice{Spec: v.Object.Ref, Subject: i.Object.Ref, Node: node, Role: "replica", Verdict: verdict, Reason: reason})
+	v.Decide(i.Object.Ref, node, "replica", verdict, reason)
 }
 
 // checkPins tells what is amiss with the pools that volumes are pinned to: they stay all
@@ -161,9 +161,9 @@ func (v *volumeClass) checkPins(replicas int) {
 		if i != nil {
 			v.choosing(i, place.Held, "volumes of the class are pinned to it, and "+reason)
 		}
-		v.report(finding.Warning, "pinned-pool", "spec.placement", "volumes are pinned to %s %s, and %s; it stays pinned, and no new volume is made until it is back: for other pools, make a class of another name", pool.InstanceKind, name, reason)
+		v.Report(finding.Warning, "pinned-pool", "spec.placement", "volumes are pinned to %s %s, and %s; it stays pinned, and no new volume is made until it is back: for other pools, make a class of another name", pool.InstanceKind, name, reason)
 	}
 	if len(v.pins) != replicas {
-		v.report(finding.Error, "pinned-count", "spec.replicaCount", "is %d, and volumes are pinned to %s; write %d, or make a class of another name", replicas, finding.Count(len(v.pins), "pool"), len(v.pins))
+		v.Report(finding.Error, "pinned-count", "spec.replicaCount", "is %d, and volumes are pinned to %s; write %d, or make a class of another name", replicas, finding.Count(len(v.pins), "pool"), len(v.pins))
 	}
 }

@@ -1,13 +1,10 @@
 package cstorvolume
 
 import (
-	"fmt"
-
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -16,10 +13,10 @@ import (
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := &rendering{in: in, claims: map[inventory.Key]*claim{}, classes: map[string]*volumeClass{}}
 	for _, spec := range specs {
-		v := &volumeClass{Spec: spec, in: in, released: map[krm.ID]bool{}}
+		v := &volumeClass{Collector: system.NewCollector(spec, 0), in: in, released: map[krm.ID]bool{}}
 		var err error
 		if v.cfg, err = readConfig(spec); err != nil {
-			v.report(finding.Error, "spec", "", "%v", err)
+			v.Report(finding.Error, "spec", "", "%v", err)
 		}
 		r.specs = append(r.specs, v)
 	}
@@ -44,7 +41,7 @@ func (r *rendering) Keep() {}
 // Choose implements system.Rendering.
 func (r *rendering) Choose() []system.Output {
 	for _, v := range r.specs {
-		if !v.failed() {
+		if !v.Failed() {
 			r.classes[v.Object.Name] = v
 			r.findCluster(v)
 			v.makeClass()
@@ -68,7 +65,7 @@ func (r *rendering) Choose() []system.Output {
 
 // volumeClass is one CStorVolumeClass at work.
 type volumeClass struct {
-	*system.Spec
+	*system.Collector
 	in       system.Input
 	cfg      config
 	cluster  cluster
@@ -76,15 +73,7 @@ type volumeClass struct {
 	pins     []string     // the pool instances of every volume, sorted
 	claims   []*claim
 	released map[krm.ID]bool
-	findings []finding.Finding
-	choices  []place.Choice
 }
-
-func (v *volumeClass) report(severity finding.Severity, rule, field, format string, args ...any) {
-	v.findings = append(v.findings, v.Finding(severity, rule, field, fmt.Sprintf(format, args...)))
-}
-
-func (v *volumeClass) failed() bool { return finding.Failed(v.findings) }
 
 // Stages of the output: the policy, then the classes that name it, then the claims of them.
 const (
@@ -95,8 +84,8 @@ const (
 
 // output is what becomes of the spec.
 func (v *volumeClass) output() system.Output {
-	out := system.Output{Released: v.released, Findings: v.findings, Choices: v.choices}
-	if v.failed() {
+	out := system.Output{Released: v.released, Findings: v.Findings, Choices: v.Choices}
+	if v.Failed() {
 		return out
 	}
 	add := func(file string, stage int, o *krm.Object) {

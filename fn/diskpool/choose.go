@@ -33,19 +33,19 @@ func (s *set) choose() {
 	s.replacePools(allowed)
 	for _, name := range s.members() {
 		if n := s.in.Facts.Node(name); n != nil && allowed[name] != "" {
-			s.choosing(nodeRef(name), name, "", place.Kept, s.chosenBefore(name, "it has pools; it gets no new one, since "+allowed[name]))
+			s.Decide(nodeRef(name), name, "", place.Kept, s.chosenBefore(name, "it has pools; it gets no new one, since "+allowed[name]))
 		} else if n != nil {
-			s.choosing(nodeRef(name), name, "", place.Kept, s.chosenBefore(name, "it has pools"))
+			s.Decide(nodeRef(name), name, "", place.Kept, s.chosenBefore(name, "it has pools"))
 			s.fill(n, "")
 		} else {
-			s.choosing(nodeRef(name), name, "", place.Held, s.chosenBefore(name, "it is missing from the inventory, and its pools are held"))
+			s.Decide(nodeRef(name), name, "", place.Held, s.chosenBefore(name, "it is missing from the inventory, and its pools are held"))
 		}
 	}
 	s.chooseNodes(allowed)
 	s.explainRest(allowed)
 	s.compareSettings()
 	if len(s.pools) == 0 {
-		s.report(finding.Warning, "no-pools", "", "no pool can be made: %s; classes are withheld until there is one", s.whyNone(allowed))
+		s.Report(finding.Warning, "no-pools", "", "no pool can be made: %s; classes are withheld until there is one", s.whyNone(allowed))
 	}
 	s.makeClasses()
 	slices.SortFunc(s.pools, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
@@ -119,7 +119,7 @@ func (s *set) allowedNodes() map[string]string {
 			if slices.Contains(members, n.Name) {
 				what = "its pools are kept, and no new one is made on it"
 			}
-			s.report(finding.Warning, need.rule, "", "node %s: %s; %s until then: %s", n.Name, need.reason, what, need.command)
+			s.Report(finding.Warning, need.rule, "", "node %s: %s; %s until then: %s", n.Name, need.reason, what, need.command)
 		}
 	}
 	return allowed
@@ -213,7 +213,7 @@ func (s *set) take(n *inventory.Node, c candidate, chosen, reason string) *pool 
 	p.chosen = chosen
 	s.pools = append(s.pools, p)
 	s.use(p)
-	s.choosing(diskRef(c.Disk), n.Name, "pool", place.Chosen, reason)
+	s.Decide(diskRef(c.Disk), n.Name, "pool", place.Chosen, reason)
 	return p
 }
 
@@ -231,7 +231,7 @@ func (s *set) fill(n *inventory.Node, chosen string) {
 		has++
 	}
 	if s.cfg.Spec.PoolsPerNode != "all" && has < s.cfg.perNode {
-		s.report(finding.Warning, "few-disks", "spec.poolsPerNode", "node %s has eligible disks for %d of %s; the rest is made when there are more: poolwright explain says why the others are refused", n.Name, has, finding.Count(s.cfg.perNode, "pool"))
+		s.Report(finding.Warning, "few-disks", "spec.poolsPerNode", "node %s has eligible disks for %d of %s; the rest is made when there are more: poolwright explain says why the others are refused", n.Name, has, finding.Count(s.cfg.perNode, "pool"))
 	}
 }
 
@@ -255,7 +255,7 @@ func (s *set) chooseNodes(allowed map[string]string) {
 		count = max(0, min(count, most-len(members)))
 	}
 	for _, picked := range place.SpreadNodes(kept, candidates, count) {
-		s.choosing(nodeRef(picked.Node.Name), picked.Node.Name, "", place.Chosen, picked.Reason)
+		s.Decide(nodeRef(picked.Node.Name), picked.Node.Name, "", place.Chosen, picked.Reason)
 		s.fill(picked.Node, wordOf(picked))
 		members = append(members, picked.Node.Name)
 	}
@@ -263,9 +263,9 @@ func (s *set) chooseNodes(allowed map[string]string) {
 		switch {
 		case slices.Contains(members, n.Name):
 		case allowed[n.Name] != "":
-			s.choosing(nodeRef(n.Name), n.Name, "", place.Refused, allowed[n.Name])
+			s.Decide(nodeRef(n.Name), n.Name, "", place.Refused, allowed[n.Name])
 		default:
-			s.choosing(nodeRef(n.Name), n.Name, "", place.Free, "spec.maxNodeCount is reached")
+			s.Decide(nodeRef(n.Name), n.Name, "", place.Free, "spec.maxNodeCount is reached")
 		}
 	}
 }
@@ -307,11 +307,11 @@ func (s *set) explainRest(allowed map[string]string) {
 			}
 			switch _, reason := s.refuse(n, there); {
 			case reason != "":
-				s.choosing(diskRef(there), n.Name, "", place.Refused, reason)
+				s.Decide(diskRef(there), n.Name, "", place.Refused, reason)
 			case allowed[n.Name] != "":
-				s.choosing(diskRef(there), n.Name, "", place.Free, "its node gets no new pool: "+allowed[n.Name])
+				s.Decide(diskRef(there), n.Name, "", place.Free, "its node gets no new pool: "+allowed[n.Name])
 			default:
-				s.choosing(diskRef(there), n.Name, "", place.Free, "enough disks were chosen without it")
+				s.Decide(diskRef(there), n.Name, "", place.Free, "enough disks were chosen without it")
 			}
 		}
 	}
@@ -347,11 +347,11 @@ func (s *set) compareSettings() {
 		}
 	}
 	if old > 0 {
-		s.report(finding.Warning, "old-settings", "spec."+differ[0], "%s other %s than new ones get, and Mayastor reads a pool only once; to give one the new settings, replace it: annotate the set with %s: %s/%s",
+		s.Report(finding.Warning, "old-settings", "spec."+differ[0], "%s other %s than new ones get, and Mayastor reads a pool only once; to give one the new settings, replace it: annotate the set with %s: %s/%s",
 			haveOf(old), strings.Join(differ, ", "), annotationReplace, poolKind, example)
 	}
 	if unlabelled > 0 {
-		s.report(finding.Info, "unlabelled", "spec.release", "%s no label %s, and stay as they were made", haveOf(unlabelled), labelSet)
+		s.Report(finding.Info, "unlabelled", "spec.release", "%s no label %s, and stay as they were made", haveOf(unlabelled), labelSet)
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *set) newClass(want *classConfig, name string, before *class.Class) clas
 		}
 		if maps.Equal(other, before.Parameters) && (before.Parameters[poolLabel] == "" || before.Parameters[poolLabel] == own) {
 			parameters = other
-			s.report(finding.Info, "class-kept", "spec.release", "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", name, s.cfg.Spec.Release)
+			s.Report(finding.Info, "class-kept", "spec.release", "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", name, s.cfg.Spec.Release)
 		}
 	}
 	return class.Class{
@@ -138,7 +138,7 @@ func (s *set) reportClass(index int, field string, severity finding.Severity, ru
 			f.Pos = s.Object.Position(at.Off)
 		}
 	}
-	s.findings = append(s.findings, f)
+	s.Collect(f)
 }
 
 // keepClasses keeps what is no longer in the spec while a volume or a claim uses it.
@@ -149,7 +149,7 @@ func (s *set) keepClasses(wanted map[string]bool) {
 		}
 		if user := class.UserOf(s.in.Facts, o.Name); user != "" {
 			s.classes = append(s.classes, setClass{class.Read(o), -1})
-			s.report(finding.Warning, "class-used", "spec.storageClasses", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
+			s.Report(finding.Warning, "class-used", "spec.storageClasses", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
 		}
 	}
 }

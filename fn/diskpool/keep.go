@@ -16,12 +16,12 @@ import (
 // those that go.
 func (s *set) keep() {
 	if len(s.in.Facts.Nodes) == 0 {
-		s.report(finding.Error, "no-inventory", "",
+		s.Report(finding.Error, "no-inventory", "",
 			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster beside the spec with poolwright inventory")
 		return
 	}
 	if terms := s.cfg.Spec.AllowedNodes.NodeSelectorTerms; len(terms) > 0 && !slices.ContainsFunc(s.in.Facts.Nodes, s.selects) {
-		s.report(finding.Error, "selector-matches-nothing", "spec.allowedNodes.nodeSelectorTerms",
+		s.Report(finding.Error, "selector-matches-nothing", "spec.allowedNodes.nodeSelectorTerms",
 			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.in.Facts.Nodes), "node"))
 		return
 	}
@@ -85,7 +85,7 @@ func (s *set) everyNodeMissing(locked []*pool) bool {
 	if len(names) == 0 {
 		return false
 	}
-	s.report(finding.Error, "all-nodes-missing", "",
+	s.Report(finding.Error, "all-nodes-missing", "",
 		"every node of the pools (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the set with %s: %s/%s",
 		finding.Names(names), krm.AnnotationAllowRemoval, setKind, s.Object.Name)
 	return true
@@ -100,10 +100,10 @@ func (s *set) checkLive(p *pool) {
 	lives.disk = s.find(lives)
 	switch {
 	case !s.sameDisk(p, lives):
-		s.report(finding.Error, "other-disk", "", "DiskPool %s is on %s of node %s, and the live one of that name on %s of node %s; one of them is of another cluster or was edited by hand: put the rendered one right, from the history of Git",
+		s.Report(finding.Error, "other-disk", "", "DiskPool %s is on %s of node %s, and the live one of that name on %s of node %s; one of them is of another cluster or was edited by hand: put the rendered one right, from the history of Git",
 			p.name, p.uri(), p.node, lives.uri(), lives.node)
 	case p.live.Owner() == "":
-		s.report(finding.Info, "adopted", "", "takes over the live DiskPool %s, which nobody owns", p.name)
+		s.Report(finding.Info, "adopted", "", "takes over the live DiskPool %s, which nobody owns", p.name)
 	}
 }
 
@@ -119,11 +119,11 @@ func (s *set) checkOthers(p *pool) {
 		}
 		switch h.Source {
 		case disk.Lock, disk.Manifest:
-			s.report(finding.Error, "disk-twice", "", "the disk of DiskPool %s (%s of node %s) is also named by %s; take it out of one of them", p.name, p.uri(), p.node, h)
+			s.Report(finding.Error, "disk-twice", "", "the disk of DiskPool %s (%s of node %s) is also named by %s; take it out of one of them", p.name, p.uri(), p.node, h)
 			return
 		case disk.Live:
 			if !p.gone {
-				s.report(finding.Warning, "disk-held", "", "the disk of DiskPool %s (%s of node %s) is also held by %s; see which of them has it", p.name, p.uri(), p.node, h)
+				s.Report(finding.Warning, "disk-held", "", "the disk of DiskPool %s (%s of node %s) is also held by %s; see which of them has it", p.name, p.uri(), p.node, h)
 				return
 			}
 		}
@@ -150,26 +150,26 @@ func (s *set) stays(p *pool) bool {
 			break
 		}
 		s.drop(p, "nothing of it lives, and of its disk is said: "+why)
-		s.report(finding.Warning, "replanned", "", "DiskPool %s, of which nothing lives, is given up: of its disk %s is said that %s", p.name, p.uri(), why)
+		s.Report(finding.Warning, "replanned", "", "DiskPool %s, of which nothing lives, is given up: of its disk %s is said that %s", p.name, p.uri(), why)
 		return false
 	}
 	switch {
 	case why == "":
 		s.keepDisk(p, place.Kept, "its pool is rendered already")
 		if !p.hasLink() {
-			s.report(finding.Warning, "links-changed", "", "the disk of DiskPool %s is there without the link %s; the pool is kept as it is, since Mayastor reads it only once", p.name, p.uri())
+			s.Report(finding.Warning, "links-changed", "", "the disk of DiskPool %s is there without the link %s; the pool is kept as it is, since Mayastor reads it only once", p.name, p.uri())
 		}
 		return true
 	case p.gone:
 		s.drop(p, "nothing of it lives, and "+why)
-		s.report(finding.Info, "pool-removed", field, "DiskPool %s, of which nothing lives, is given up: %s", p.name, why)
+		s.Report(finding.Info, "pool-removed", field, "DiskPool %s, of which nothing lives, is given up: %s", p.name, why)
 		return false
 	case p.consent:
 		s.drop(p, why+", and its removal is allowed")
 		return false
 	}
 	s.keepDisk(p, place.Held, why)
-	s.report(finding.Warning, "held", field, "DiskPool %s is held: %s; to let it go, %s", p.name, why, consentFor(p.name))
+	s.Report(finding.Warning, "held", field, "DiskPool %s is held: %s; to let it go, %s", p.name, why, consentFor(p.name))
 	return true
 }
 
@@ -179,10 +179,10 @@ func (s *set) keepDisk(p *pool, verdict place.Verdict, reason string) {
 		reason += "; " + before
 	}
 	if p.disk != nil {
-		s.choosing(diskRef(p.disk), p.node, "pool", verdict, reason)
+		s.Decide(diskRef(p.disk), p.node, "pool", verdict, reason)
 		return
 	}
-	s.choosing(s.poolRef(p.name), p.node, "pool", verdict, reason)
+	s.Decide(s.poolRef(p.name), p.node, "pool", verdict, reason)
 }
 
 // drop lets a pool go.
@@ -191,7 +191,7 @@ func (s *set) drop(p *pool, why string) {
 	if p.disk != nil {
 		s.in.Disks.Release(p.disk, s.owner)
 		s.givenUp[p.disk] = !p.gone
-		s.choosing(diskRef(p.disk), p.node, "", place.Refused, why)
+		s.Decide(diskRef(p.disk), p.node, "", place.Refused, why)
 	}
 }
 
@@ -207,12 +207,12 @@ func (s *set) takeBack(locked []*pool) {
 		node := s.in.Facts.Node(p.node)
 		switch {
 		case node != nil && !s.selects(node):
-			s.report(finding.Error, "pool-lost", "spec.allowedNodes", "DiskPool %s lives on node %s, what is rendered has lost it, and the node is no longer selected; want it again, or, to have the pool removed, %s", p.name, p.node, consentFor(p.name))
+			s.Report(finding.Error, "pool-lost", "spec.allowedNodes", "DiskPool %s lives on node %s, what is rendered has lost it, and the node is no longer selected; want it again, or, to have the pool removed, %s", p.name, p.node, consentFor(p.name))
 			continue
 		case p.mark == "" && p.disk != nil:
 			p.mark = markOf(p.disk).String()
 		}
-		s.report(finding.Warning, "taken-back", "", "DiskPool %s lives, and what is rendered has lost it; it is taken back", p.name)
+		s.Report(finding.Warning, "taken-back", "", "DiskPool %s lives, and what is rendered has lost it; it is taken back", p.name)
 		s.keepDisk(p, place.Kept, "its pool lives")
 		s.checkOthers(p)
 		s.pools = append(s.pools, p)
@@ -310,6 +310,6 @@ func (s *set) tooMany(p *pool, field, why string) bool {
 		return true
 	}
 	s.keepDisk(p, place.Held, why)
-	s.report(finding.Warning, "held", field, "DiskPool %s is held: %s; to let it go, %s", p.name, why, consentFor(p.name))
+	s.Report(finding.Warning, "held", field, "DiskPool %s is held: %s; to let it go, %s", p.name, why, consentFor(p.name))
 	return false
 }

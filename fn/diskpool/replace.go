@@ -50,7 +50,7 @@ func (s *set) pool(name string) *pool {
 
 // waits says what the old pool waits for, and how its replicas are moved.
 func (s *set) waits(old, fresh *pool, why string) {
-	s.report(finding.Warning, "replacement-waits", "", "DiskPool %s stays beside %s: %s; its replicas are moved with kubectl mayastor scale volume VOLUME REPLICAS, one more and then one less", old.name, fresh.name, why)
+	s.Report(finding.Warning, "replacement-waits", "", "DiskPool %s stays beside %s: %s; its replicas are moved with kubectl mayastor scale volume VOLUME REPLICAS, one more and then one less", old.name, fresh.name, why)
 }
 
 // replacement makes the new pool: on the same node, or else on another one.
@@ -77,7 +77,7 @@ func (s *set) replacement(old *pool, allowed map[string]string) {
 			return
 		}
 	}
-	s.report(finding.Warning, "no-replacement", "", "DiskPool %s cannot be replaced: no node that is allowed has an eligible disk; nothing changes until there is one", old.name)
+	s.Report(finding.Warning, "no-replacement", "", "DiskPool %s cannot be replaced: no node that is allowed has an eligible disk; nothing changes until there is one", old.name)
 	old.leaving = false
 	s.perNode[old.node]++
 }
@@ -109,5 +109,5 @@ func (s *set) checkReplaced(name string) {
 	}
 	f := s.Finding(finding.Warning, "replace-unmatched", "", annotationReplace+" names "+poolKind+"/"+name+", which is not there (any more); remove it")
 	f.Field, f.Pos = "metadata.annotations", s.Object.At("metadata", "annotations", annotationReplace)
-	s.findings = append(s.findings, f)
+	s.Collect(f)
 }

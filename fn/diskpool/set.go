@@ -10,7 +10,6 @@ import (
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -20,11 +19,11 @@ import (
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := &rendering{}
 	for _, spec := range specs {
-		s := &set{Spec: spec, in: in, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]bool{}}
+		s := &set{Collector: system.NewCollector(spec, 0), in: in, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]bool{}}
 		s.replace = replaced(spec.Object)
 		var err error
 		if s.cfg, err = readConfig(spec); err != nil {
-			s.report(finding.Error, "spec", "", "%v", err)
+			s.Report(finding.Error, "spec", "", "%v", err)
 		}
 		r.sets = append(r.sets, s)
 	}
@@ -36,7 +35,7 @@ type rendering struct{ sets []*set }
 // Keep implements system.Rendering.
 func (r *rendering) Keep() {
 	for _, s := range r.sets {
-		if !s.failed() {
+		if !s.Failed() {
 			s.readRelease()
 			s.keep()
 		}
@@ -46,7 +45,7 @@ func (r *rendering) Keep() {
 // Choose implements system.Rendering.
 func (r *rendering) Choose() []system.Output {
 	for _, s := range r.sets {
-		if !s.failed() {
+		if !s.Failed() {
 			s.choose()
 		}
 	}
@@ -60,7 +59,7 @@ func (r *rendering) Choose() []system.Output {
 
 // set is one DiskPoolSet at work.
 type set struct {
-	*system.Spec
+	*system.Collector
 	in       system.Input
 	owner    string
 	cfg      config
@@ -72,18 +71,6 @@ type set struct {
 	classes  []setClass
 	released map[krm.ID]bool
 	givenUp  map[*disk.Disk]bool // disks of pools that went in this run
-	findings []finding.Finding
-	choices  []place.Choice
-}
-
-func (s *set) report(severity finding.Severity, rule, field, format string, args ...any) {
-	s.findings = append(s.findings, s.Finding(severity, rule, field, fmt.Sprintf(format, args...)))
-}
-
-func (s *set) failed() bool { return finding.Failed(s.findings) }
-
-func (s *set) choosing(subject finding.Ref, node, role string, verdict place.Verdict, reason string) {
-	s.choices = append(s.choices, place.Choice{Spec: s.Object.Ref, Subject: subject, Node: node, Role: role, Verdict: verdict, Reason: reason})
 }
 
 // replaced reads which pools are to be replaced.
@@ -101,7 +88,7 @@ func replaced(o *krm.Object) []string {
 func (s *set) readRelease() {
 	s.form = s.cfg.release.form()
 	if s.cfg.release.newerThan(newestMinor) {
-		s.report(finding.Info, "newer-release", "spec.release", "%s is newer than the newest release that is known, 2.%d; pools are written as for that", s.cfg.Spec.Release, newestMinor)
+		s.Report(finding.Info, "newer-release", "spec.release", "%s is newer than the newest release that is known, 2.%d; pools are written as for that", s.cfg.Spec.Release, newestMinor)
 	}
 	fields, names := s.cfg.wantedFields()
 	definition := definitionOf(s.in.Facts, s.in.Held)
@@ -109,16 +96,16 @@ func (s *set) readRelease() {
 	if definition != nil {
 		if served = servedForm(definition, fields); served != nil {
 			s.form = *served
-			s.report(finding.Info, "served-version", "spec.release", "pools are written as %s, since the definition diskpools.%s of the package decides, and not the release", served.apiVersion, group)
+			s.Report(finding.Info, "served-version", "spec.release", "pools are written as %s, since the definition diskpools.%s of the package decides, and not the release", served.apiVersion, group)
 		}
 	}
 	for i, field := range fields {
 		switch {
 		case s.form.knows(field):
 		case served != nil:
-			s.report(finding.Error, "unknown-to-release", "spec."+names[i], "no served version of the definition diskpools.%s has the field %s; remove it, or update Mayastor and its definition", group, field)
+			s.Report(finding.Error, "unknown-to-release", "spec."+names[i], "no served version of the definition diskpools.%s has the field %s; remove it, or update Mayastor and its definition", group, field)
 		default:
-			s.report(finding.Error, "unknown-to-release", "spec."+names[i], "release %s has no %s; the first that has it is %s: raise spec.release, or remove it", s.cfg.Spec.Release, field, firstWith(field))
+			s.Report(finding.Error, "unknown-to-release", "spec."+names[i], "release %s has no %s; the first that has it is %s: raise spec.release, or remove it", s.cfg.Spec.Release, field, firstWith(field))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.cfg.Spec.TopologyLabels)) {
@@ -136,7 +123,7 @@ func (s *set) readRelease() {
 		default:
 			continue
 		}
-		s.findings = append(s.findings, f)
+		s.Collect(f)
 	}
 }
 
@@ -159,15 +146,12 @@ func diskRef(there *disk.Disk) finding.Ref {
 
 // output is what becomes of the set.
 func (s *set) output() system.Output {
-	out := system.Output{Released: s.released, Findings: s.findings, Choices: s.choices}
-	if s.failed() {
-		return out
-	}
+	var objects []gitops.Object
 	for _, p := range s.pools {
-		out.Objects = append(out.Objects, gitops.Object{File: "diskpool.yaml", Object: s.object(p)})
+		objects = append(objects, gitops.Object{File: "diskpool.yaml", Object: s.object(p)})
 	}
 	for i := range s.classes {
-		out.Objects = append(out.Objects, gitops.Object{File: "storageclass.yaml", Object: s.classes[i].Object(), Stage: 1})
+		objects = append(objects, gitops.Object{File: "storageclass.yaml", Object: s.classes[i].Object(), Stage: 1})
 	}
-	return out
+	return s.Output(objects, s.released)
 }

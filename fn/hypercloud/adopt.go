@@ -22,10 +22,10 @@ func (s *storage) adoptedName(h *host, name string) string {
 		return name // it may go, whatever it is
 	}
 	if why != "" {
-		s.report(finding.Error, "device-unknown", "spec.storage", "the CephCluster has %s of host %s, which %s; %s; write the link of the one that is meant into the live CephCluster, and take the inventory anew", name, h.name, why, s.disksOf(h))
+		s.Report(finding.Error, "device-unknown", "spec.storage", "the CephCluster has %s of host %s, which %s; %s; write the link of the one that is meant into the live CephCluster, and take the inventory anew", name, h.name, why, s.disksOf(h))
 		return name
 	}
-	s.report(finding.Info, "kernel-name-replaced", "spec.storage", "%s of host %s, a disk of the CephCluster by its kernel name, is %s, which is rendered", name, h.name, link)
+	s.Report(finding.Info, "kernel-name-replaced", "spec.storage", "%s of host %s, a disk of the CephCluster by its kernel name, is %s, which is rendered", name, h.name, link)
 	return link
 }
 
@@ -49,6 +49,6 @@ func (s *storage) checkAdopted() {
 		look(&nodes[i], " of host "+nodes[i].Str("name"))
 	}
 	if len(fields) > 0 {
-		s.report(finding.Warning, "disks-unnamed", "spec.storage", "the live %s has disks by %s, which is not rendered: a disk that the spec does not name is no longer declared then; its OSD runs on, and nobody mends it: compare ceph osd tree with the spec before this is applied", s.live.Ref, finding.Names(fields))
+		s.Report(finding.Warning, "disks-unnamed", "spec.storage", "the live %s has disks by %s, which is not rendered: a disk that the spec does not name is no longer declared then; its OSD runs on, and nobody mends it: compare ceph osd tree with the spec before this is applied", s.live.Ref, finding.Names(fields))
 	}
 }

@@ -196,7 +196,7 @@ func (s *storage) copied() []copied {
 // default that is too much is said once.
 func (s *storage) checkDomains() {
 	if len(s.hosts) == 0 {
-		s.report(finding.Error, "no-disks", "spec.storage", "no disk is left for the cluster, and one without OSDs serves nothing; poolwright explain says why each disk is refused")
+		s.Report(finding.Error, "no-disks", "spec.storage", "no disk is left for the cluster, and one without OSDs serves nothing; poolwright explain says why each disk is refused")
 		return
 	}
 	domain, told := s.cfg.Spec.Storage.FailureDomain, false

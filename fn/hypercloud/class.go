@@ -43,7 +43,7 @@ func (s *storage) addClasses() {
 			c := class.Read(o)
 			s.add(levelClasses, "storageclass", c.Object())
 			s.in.Defaults.Know(c.Name)
-			s.report(finding.Warning, "class-used", "spec", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
+			s.Report(finding.Warning, "class-used", "spec", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (s *storage) hasMoved(prior *host, v *device) bool {
 	if h == nil || h.find(v.Name, v.disk) == nil {
 		return false
 	}
-	s.report(finding.Info, "device-moved", "spec.storage", "%s, a disk of host %s before, is on host %s now; it stays in the cluster as a disk of that, and Rook starts its OSD there", v.Name, prior.name, h.name)
+	s.Report(finding.Info, "device-moved", "spec.storage", "%s, a disk of host %s before, is on host %s now; it stays in the cluster as a disk of that, and Rook starts its OSD there", v.Name, prior.name, h.name)
 	return true
 }
 

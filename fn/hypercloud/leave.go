@@ -45,14 +45,14 @@ func (s *storage) leave(all []leaving) {
 		case s.unused:
 			s.drop(held)
 			s.drop(allowed)
-			s.report(finding.Info, "device-removed", "spec.storage", "%s of host %s, of which nothing lives: given up, since %s", links(here), name, here[0].why)
+			s.Report(finding.Info, "device-removed", "spec.storage", "%s of host %s, of which nothing lives: given up, since %s", links(here), name, here[0].why)
 		case len(allowed) == 0:
 		case !slices.ContainsFunc(allowed, func(l leaving) bool { return l.locked }):
 			s.drop(allowed) // it left before; the live cluster has yet to follow
 			s.purge(name, allowed)
 		case why != "":
 			s.stay(allowed, why)
-			s.report(finding.Warning, "removal-waits", "spec.storage", "%s of host %s may leave the CephCluster, and stays for now: %s", links(allowed), name, why)
+			s.Report(finding.Warning, "removal-waits", "spec.storage", "%s of host %s may leave the CephCluster, and stays for now: %s", links(allowed), name, why)
 		default:
 			s.drop(allowed)
 			s.purge(name, allowed)
@@ -99,7 +99,7 @@ func (s *storage) hold(h *host, held []leaving) {
 	if len(held) < len(h.devices) && len(held) == 1 {
 		entry += "/" + held[0].last()
 	}
-	s.report(finding.Warning, "held", "spec.storage", "%s of host %s: held, since %s and removing it loses what is on it; to let it go, annotate the spec with %s: %s; %s says how",
+	s.Report(finding.Warning, "held", "spec.storage", "%s of host %s: held, since %s and removing it loses what is on it; to let it go, annotate the spec with %s: %s; %s says how",
 		links(held), h.name, held[0].why, krm.AnnotationAllowRemoval, entry, guide)
 }
 
@@ -138,7 +138,7 @@ func (s *storage) drop(all []leaving) {
 
 // purge says what is left to do for the disks of a host that leaves.
 func (s *storage) purge(host string, all []leaving) {
-	s.report(finding.Warning, "purge-osds", "spec.storage", "%s of host %s: no longer rendered, as the spec allows; %s on it %s on until a person has purged %s: wait until Ceph has moved the data away, and then run ceph osd purge ID --yes-i-really-mean-it in %s; %s says how",
+	s.Report(finding.Warning, "purge-osds", "spec.storage", "%s of host %s: no longer rendered, as the spec allows; %s on it %s on until a person has purged %s: wait until Ceph has moved the data away, and then run ceph osd purge ID --yes-i-really-mean-it in %s; %s says how",
 		links(all), host, orElse(len(all) == 1, "the OSD", "the OSDs"), orElse(len(all) == 1, "runs", "run"), orElse(len(all) == 1, "it", "them"), toolboxName, guide)
 }
 
@@ -206,7 +206,7 @@ func (s *storage) leavePools() {
 		kept := krm.Make(before.APIVersion, before.Kind, before.Namespace, before.Name, document.F("spec", plain(*before.Node.Get("spec"))))
 		s.add(l, file, kept, s.needs(l)...)
 		if before.Kind == kind {
-			s.report(finding.Warning, "held", field, "%s is no longer in the spec, and is held: removing it loses what is in it; to let it go, annotate the spec with %s: %s/%s; %s says how",
+			s.Report(finding.Warning, "held", field, "%s is no longer in the spec, and is held: removing it loses what is in it; to let it go, annotate the spec with %s: %s/%s; %s says how",
 				before.Ref, krm.AnnotationAllowRemoval, kind, name, guide)
 		}
 	}
@@ -224,7 +224,7 @@ func (s *storage) reportUnlisted(wanted map[krm.ID]bool) {
 			if live.Owner() != s.owner || live.Deleting() || wanted[live.ID()] || s.before(live.ID()) != nil || s.whole || s.Consent.Covers(of.kind, live.Name) {
 				continue
 			}
-			s.report(finding.Warning, "unlisted", of.field, "%s lives, and neither the spec nor what is rendered has it; it is not deleted, and nobody looks after it: write it into the spec, restore rendered/ from Git, or, to let it go, annotate the spec with %s: %s/%s; %s says how",
+			s.Report(finding.Warning, "unlisted", of.field, "%s lives, and neither the spec nor what is rendered has it; it is not deleted, and nobody looks after it: write it into the spec, restore rendered/ from Git, or, to let it go, annotate the spec with %s: %s/%s; %s says how",
 				live.Ref, krm.AnnotationAllowRemoval, of.kind, live.Name, guide)
 		}
 	}

@@ -56,7 +56,7 @@ func (s *storage) addCopies(v *vendored) (ordered []gitops.Object) {
 		}
 	}
 	if len(charted) > 0 {
-		s.report(finding.Warning, "chart-and-manifests", "spec.delivery", "the chart %s brings what lies in the package, too, and cannot take over what these make: %s; they are not rendered: remove them", rookChart, finding.Names(names(charted)))
+		s.Report(finding.Warning, "chart-and-manifests", "spec.delivery", "the chart %s brings what lies in the package, too, and cannot take over what these make: %s; they are not rendered: remove them", rookChart, finding.Names(names(charted)))
 	}
 	if v.by == s {
 		s.reportOthers(v)
@@ -100,7 +100,7 @@ func (s *storage) elsewhere(id krm.ID) bool {
 // reportOthers names what lies in a file of an operator and is not copied.
 func (s *storage) reportOthers(v *vendored) {
 	if len(v.others) > 0 && !s.in.OwnOrder {
-		s.report(finding.Info, "not-of-operator", "", "not copied, since it is no part of an operator, though it lies in a file of one: %s; apply it yourself, or remove it", finding.Names(names(v.others)))
+		s.Report(finding.Info, "not-of-operator", "", "not copied, since it is no part of an operator, though it lies in a file of one: %s; apply it yourself, or remove it", finding.Names(names(v.others)))
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *storage) keepCopies(wanted map[krm.ID]bool) {
 	if s.charted() && slices.ContainsFunc(kept, func(o *krm.Object) bool { p := partOf(o); return p != nil && p.chart }) {
 		severity, what = finding.Error, "rendered from the package so far, and a chart cannot take it over"
 	}
-	s.report(severity, "manifest-gone", "", "%s: %s; put the manifests back, or allow it with %s: %s", what, finding.Names(names(kept)), krm.AnnotationAllowRemoval, consentFor(kept))
+	s.Report(severity, "manifest-gone", "", "%s: %s; put the manifests back, or allow it with %s: %s", what, finding.Names(names(kept)), krm.AnnotationAllowRemoval, consentFor(kept))
 }
 
 // addKept keeps a copy as it was rendered.
@@ -190,7 +190,7 @@ func (s *storage) reportMissing(v *vendored) {
 			}
 		}
 		if len(missing) > 0 {
-			s.report(finding.Warning, "operator-missing", "", "Rook %s needs %s, and the package lacks of it: %s; put there what upstream publishes, or see to it that the cluster has it",
+			s.Report(finding.Warning, "operator-missing", "", "Rook %s needs %s, and the package lacks of it: %s; put there what upstream publishes, or see to it that the cluster has it",
 				s.cfg.release, p.name, strings.Join(missing, ", "))
 		}
 	}

@@ -36,7 +36,7 @@ func (s *storage) keepNamed() {
 		}
 	}
 	if len(blind) > 0 {
-		s.report(finding.Info, "no-disks-known", "spec.storage.nodes", "the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it", finding.Names(blind))
+		s.Report(finding.Info, "no-disks-known", "spec.storage.nodes", "the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it", finding.Names(blind))
 	}
 	s.checkMetadata()
 	var all []leaving

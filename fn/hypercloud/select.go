@@ -15,7 +15,7 @@ import (
 func (s *storage) keepSelected() {
 	terms := s.cfg.Spec.Storage.NodeSelector.NodeSelectorTerms
 	if len(terms) > 0 && !slices.ContainsFunc(s.in.Facts.Nodes, s.selects) {
-		s.report(finding.Error, "selector-matches-nothing", "spec.storage.nodeSelector.nodeSelectorTerms",
+		s.Report(finding.Error, "selector-matches-nothing", "spec.storage.nodeSelector.nodeSelectorTerms",
 			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.in.Facts.Nodes), "node"))
 		return
 	}

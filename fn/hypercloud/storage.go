@@ -17,10 +17,10 @@ import (
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := &rendering{}
 	for _, spec := range specs {
-		s := &storage{Spec: spec, in: in, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]string{}}
+		s := &storage{Collector: system.NewCollector(spec, 0), in: in, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]string{}}
 		var err error
 		if s.cfg, err = readConfig(spec); err != nil {
-			s.report(finding.Error, "spec", "", "%v", err)
+			s.Report(finding.Error, "spec", "", "%v", err)
 		}
 		r.storages = append(r.storages, s)
 	}
@@ -41,10 +41,10 @@ func (r *rendering) Keep() {
 	taken := map[string]finding.Ref{} // namespaces
 	for _, s := range r.storages {
 		if first, found := taken[s.Object.Namespace]; found {
-			s.report(finding.Error, "namespace-taken", "metadata.namespace", "has the Ceph cluster of %s already, and Rook takes one a namespace; move this spec to another", first)
+			s.Report(finding.Error, "namespace-taken", "metadata.namespace", "has the Ceph cluster of %s already, and Rook takes one a namespace; move this spec to another", first)
 		}
 		taken[s.Object.Namespace] = s.Object.Ref
-		if !s.failed() {
+		if !s.Failed() {
 			s.keep()
 		}
 	}
@@ -54,7 +54,7 @@ func (r *rendering) Keep() {
 func (r *rendering) Choose() []system.Output {
 	outputs := make([]system.Output, len(r.storages))
 	for i, s := range r.storages {
-		if !s.failed() {
+		if !s.Failed() {
 			s.choose()
 			s.objects = s.deliver(s.addCopies(r.vendored))
 		}
@@ -65,7 +65,7 @@ func (r *rendering) Choose() []system.Output {
 
 // storage is one HyperCloudStorage at work.
 type storage struct {
-	*system.Spec
+	*system.Collector
 	in       system.Input
 	owner    string
 	cfg      config
@@ -78,13 +78,11 @@ type storage struct {
 	objects  []gitops.Object
 	released map[krm.ID]bool
 	givenUp  map[*disk.Disk]string // disks that left in this run, with the reason
-	findings []finding.Finding
-	choices  []place.Choice
 }
 
 func (s *storage) keep() {
 	if len(s.in.Facts.Nodes) == 0 {
-		s.report(finding.Error, "no-inventory", "",
+		s.Report(finding.Error, "no-inventory", "",
 			"the package has no Node among its facts, so nothing can be checked; put a snapshot of the cluster beside the spec with poolwright inventory")
 		return
 	}
@@ -113,27 +111,19 @@ func (s *storage) choose() {
 	s.addCDI()
 	s.addToolbox()
 	s.leavePools()
-	if s.whole && !s.failed() {
-		s.report(finding.Info, "may-go", "", "all of it may go: delete the spec and what is rendered for it in one commit; %s", wipe)
+	if s.whole && !s.Failed() {
+		s.Report(finding.Info, "may-go", "", "all of it may go: delete the spec and what is rendered for it in one commit; %s", wipe)
 	}
 }
 
 // output is what becomes of the spec.
 func (s *storage) output() system.Output {
-	out := system.Output{Released: s.released, Findings: s.findings, Choices: s.choices}
-	if !s.failed() {
-		out.Objects = s.objects
-	}
-	return out
+	return s.Output(s.objects, s.released)
 }
 
 // add makes an object part of the output, in the file of its level.
 func (s *storage) add(l level, file string, o *krm.Object, needs ...krm.ID) {
 	s.objects = append(s.objects, gitops.Object{File: file + ".yaml", Object: o, Level: l.word(), Needs: needs})
-}
-
-func (s *storage) report(severity finding.Severity, rule, field, format string, args ...any) {
-	s.findings = append(s.findings, s.Finding(severity, rule, field, fmt.Sprintf(format, args...)))
 }
 
 // reportAt reports on a field of the spec by its path: keys, and indexes of lists. What is
@@ -143,7 +133,7 @@ func (s *storage) reportAt(severity finding.Severity, rule string, path []any, f
 	f.Field = s.field(path)
 	off, _ := s.written(path)
 	f.Pos = s.Object.Position(off)
-	s.findings = append(s.findings, f)
+	s.Collect(f)
 }
 
 // written is where the value at a path stands, or the nearest thing around it; found is
@@ -201,14 +191,12 @@ func (s *storage) field(path []any) string {
 	return field
 }
 
-func (s *storage) failed() bool { return finding.Failed(s.findings) }
-
 func (s *storage) choosing(subject finding.Ref, node string, verdict place.Verdict, reason string) {
 	role := ""
 	if subject.Kind != nodeKind && (verdict == place.Kept || verdict == place.Chosen || verdict == place.Held) {
 		role = "osd"
 	}
-	s.choices = append(s.choices, place.Choice{Spec: s.Object.Ref, Subject: subject, Node: node, Role: role, Verdict: verdict, Reason: reason})
+	s.Decide(subject, node, role, verdict, reason)
 }
 
 // before finds an object of earlier runs, or nil.
