@@ -205,3 +205,15 @@ func (c *Cluster) Stuck() []string {
 	slices.Sort(names)
 	return names
 }
+
+// Relabel sets the hostname label of the instance on a node, as kubectl label does after a
+// pool was moved there.
+func (c *Cluster) Relabel(node, host string) error {
+	for _, i := range sorted(c.Instances) {
+		if m := c.machines[node]; m != nil && i.selects() == m.host {
+			i.Labels[labelHostname] = host
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no pool on %s", node)
+}
