@@ -37,16 +37,7 @@ func TestExamplesApply(t *testing.T) {
 	for _, name := range []string{"openebs", "shop", "rook-ceph"} {
 		apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n"))[0])
 	}
-	for _, file := range upstream {
-		for _, o := range read(t, file) {
-			if o.Kind == "CustomResourceDefinition" {
-				apply(t, o)
-			}
-		}
-	}
-	if err := plane.AwaitServed(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	define(t, upstream)
 	applied := 0
 	for _, pattern := range []string{"../../examples/*/rendered/*/*.yaml", "../../examples/*/rendered/*/*/*.yaml", "../../examples/cstor-cloud/commits/*/rendered/*/*.yaml"} {
 		files, err := filepath.Glob(pattern)

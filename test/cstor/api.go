@@ -103,6 +103,23 @@ func (a *API) suffix() string {
 	return string(name)
 }
 
+// LiveVolumes are the CStorVolumeConfigs as JSON, by name.
+func (a *API) LiveVolumes() [][]byte {
+	var all [][]byte
+	for _, c := range sorted(a.VolumeConfigs) {
+		all = append(all, mustEncode(c))
+	}
+	return all
+}
+
+func mustEncode(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // every field of these objects can be encoded
+	}
+	return text
+}
+
 // list is a List as the API server answers it, which names its kind even if it is empty.
 type list struct {
 	APIVersion string `json:"apiVersion"`
@@ -135,11 +152,7 @@ func (a *API) Dump() []byte {
 	}
 	var text []byte
 	for _, l := range lists {
-		one, err := json.Marshal(l)
-		if err != nil {
-			panic(err) // every field of these objects can be encoded
-		}
-		text = append(append(append(text, "---\n"...), one...), '\n')
+		text = append(append(append(text, "---\n"...), mustEncode(l)...), '\n')
 	}
 	return text
 }

@@ -187,12 +187,8 @@ func (o *poolOperator) usable(c *PoolCluster, disks []string) bool {
 
 // clone copies a value that can be encoded.
 func clone[T any](v T) T {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
 	var copied T
-	if err := json.Unmarshal(text, &copied); err != nil {
+	if err := json.Unmarshal(mustEncode(v), &copied); err != nil {
 		panic(err)
 	}
 	return copied

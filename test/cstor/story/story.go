@@ -16,8 +16,12 @@ import (
 	"github.com/poolwright/poolwright/test/cstor"
 )
 
-// Applied is told of the manifests of each apply, in their order.
-type Applied func(ts *testscript.TestScript, manifests [][]byte)
+// Step is what a script applies at once.
+type Step struct {
+	Story     string   // the name of the script
+	Manifests [][]byte // YAML documents, in their order
+	Volumes   [][]byte // the CStorVolumeConfigs that live before
+}
 
 type clusterKey struct{}
 
@@ -27,8 +31,9 @@ func Setup(env *testscript.Env) error {
 	return nil
 }
 
-// Commands are the commands of a script: cstor VERB ARG... applied may be nil.
-func Commands(applied Applied) map[string]func(*testscript.TestScript, bool, []string) {
+// Commands are the commands of a script: cstor VERB ARG... applied is told of each step,
+// and may be nil.
+func Commands(applied func(Step)) map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"cstor": func(ts *testscript.TestScript, neg bool, args []string) {
 			s := scene{ts, ts.Value(clusterKey{}).(*cstor.Cluster), applied}
@@ -53,7 +58,7 @@ func Commands(applied Applied) map[string]func(*testscript.TestScript, bool, []s
 type scene struct {
 	ts      *testscript.TestScript
 	cluster *cstor.Cluster
-	applied Applied
+	applied func(Step)
 }
 
 // inventory takes a snapshot of the cluster into a package.
@@ -71,12 +76,12 @@ func (s scene) apply(dir string) error {
 	if err != nil {
 		return err
 	}
+	if s.applied != nil {
+		s.applied(Step{s.ts.Name(), manifests, s.cluster.LiveVolumes()})
+	}
 	refused, err := s.cluster.Engine.Apply(manifests)
 	if err != nil {
 		return err
-	}
-	if s.applied != nil {
-		s.applied(s.ts, manifests)
 	}
 	if len(refused) > 0 {
 		return fmt.Errorf("refused: %v", refused)
