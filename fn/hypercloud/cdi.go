@@ -9,14 +9,17 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// cdiManifest makes the CDI.
+type cdiManifest struct{ *manifests }
+
 // addCDI makes the CDI.
-func (s *storage) addCDI() {
-	want := s.cfg.Spec.CDI
+func (c *cdiManifest) addCDI() {
+	want := c.cfg.Spec.CDI
 	if want == nil {
 		return
 	}
 	config := d.Object()
-	if scratch := s.scratch(); scratch != "" {
+	if scratch := c.scratch(); scratch != "" {
 		config.Set("scratchSpaceStorageClass", d.Text(scratch))
 	}
 	if want.UploadProxyURL != "" {
@@ -30,7 +33,7 @@ func (s *storage) addCDI() {
 		config.Set("featureGates", gates)
 	}
 	linux := d.Object(d.F("nodeSelector", d.Object(d.F("kubernetes.io/os", d.Text("linux")))))
-	s.add(levelCDI, "cdi", krm.Make(cdiGroup+"/v1beta1", cdiKind, "", cdiName, d.F("spec", d.Object(
+	c.add(levelCDI, "cdi", krm.Make(cdiGroup+"/v1beta1", cdiKind, "", cdiName, d.F("spec", d.Object(
 		d.F("uninstallStrategy", d.Text(want.UninstallStrategy)),
 		d.F("imagePullPolicy", d.Text("IfNotPresent")),
 		d.F("infra", linux),
@@ -41,24 +44,24 @@ func (s *storage) addCDI() {
 
 // scratch is the class of the volumes that an import needs on the way: that of the spec,
 // else one of the spec's own, else "" for the default class of the cluster.
-func (s *storage) scratch() string {
+func (c *cdiManifest) scratch() string {
 	path := []any{"spec", "cdi", "scratchStorageClass"}
-	live := s.in.Facts.Objects(storageGroup, classKind)
-	if name := s.cfg.Spec.CDI.ScratchStorageClass; name != "" {
-		if !s.in.Defaults.Knows(name) && s.in.Facts.Object(class.ID(name)) == nil {
-			s.reportAt(finding.Error, "no-such-class", path, "no StorageClass is called %s, neither in the spec nor in the package nor in the inventory; write the name of one that is there", name)
+	live := c.Facts.Objects(storageGroup, classKind)
+	if name := c.cfg.Spec.CDI.ScratchStorageClass; name != "" {
+		if !c.Defaults.Knows(name) && c.Facts.Object(class.ID(name)) == nil {
+			c.reportAt(finding.Error, "no-such-class", path, "no StorageClass is called %s, neither in the spec nor in the package nor in the inventory; write the name of one that is there", name)
 		}
 		return name
 	}
-	if len(s.cfg.Spec.Block) > 0 {
-		return s.cfg.Spec.Block[0].Name
+	if len(c.cfg.Spec.Block) > 0 {
+		return c.cfg.Spec.Block[0].Name
 	}
-	if s.in.Defaults.Taken() || slices.ContainsFunc(live, func(o *krm.Object) bool { c := class.Read(o); return c.Default }) {
+	if c.Defaults.Taken() || slices.ContainsFunc(live, func(o *krm.Object) bool { c := class.Read(o); return c.Default }) {
 		return ""
 	}
-	if len(s.cfg.Spec.Filesystem) > 0 {
-		return s.cfg.Spec.Filesystem[0].Name
+	if len(c.cfg.Spec.Filesystem) > 0 {
+		return c.cfg.Spec.Filesystem[0].Name
 	}
-	s.reportAt(finding.Error, "no-scratch", path, "CDI needs a StorageClass for volumes on the way, and neither the spec nor the package nor the inventory has one that is the default; write scratchStorageClass, or add a block pool")
+	c.reportAt(finding.Error, "no-scratch", path, "CDI needs a StorageClass for volumes on the way, and neither the spec nor the package nor the inventory has one that is the default; write scratchStorageClass, or add a block pool")
 	return ""
 }

@@ -12,52 +12,55 @@ import (
 
 const csiKey = "csi.storage.k8s.io/"
 
+// classManifests make the classes of volumes and snapshots.
+type classManifests struct{ *manifests }
+
 // addClasses makes the classes of volumes and snapshots.
-func (s *storage) addClasses() {
+func (m *classManifests) addClasses() {
 	wanted := map[string]bool{}
-	operator := s.cfg.Spec.Rook.OperatorNamespace
-	implied := s.impliesDefault()
-	for i := range s.cfg.Spec.Block {
-		b := &s.cfg.Spec.Block[i]
+	operator := m.cfg.Spec.Rook.OperatorNamespace
+	implied := m.impliesDefault()
+	for i := range m.cfg.Spec.Block {
+		b := &m.cfg.Spec.Block[i]
 		wanted[b.Name] = true
-		s.addClass("block", i, &b.classConfig, implied && i == 0, class.Class{
+		m.addClass("block", i, &b.classConfig, implied && i == 0, class.Class{
 			Name: b.Name, Provisioner: rbdDriver(operator), ReclaimPolicy: b.ReclaimPolicy,
 			Parameters: map[string]string{
-				"clusterID": s.Object.Namespace, "pool": b.Name, "imageFormat": "2", "imageFeatures": "layering", csiKey + "fstype": b.FSType,
+				"clusterID": m.Object.Namespace, "pool": b.Name, "imageFormat": "2", "imageFeatures": "layering", csiKey + "fstype": b.FSType,
 			},
 		}, rbdProvisioner, rbdNode)
 	}
-	for i := range s.cfg.Spec.Filesystem {
-		f := &s.cfg.Spec.Filesystem[i]
+	for i := range m.cfg.Spec.Filesystem {
+		f := &m.cfg.Spec.Filesystem[i]
 		wanted[f.Name] = true
-		s.addClass("filesystem", i, &f.classConfig, false, class.Class{
+		m.addClass("filesystem", i, &f.classConfig, false, class.Class{
 			Name: f.Name, Provisioner: cephfsDriver(operator), ReclaimPolicy: f.ReclaimPolicy,
-			Parameters: map[string]string{"clusterID": s.Object.Namespace, "fsName": f.Name, "pool": f.Name + "-" + dataPoolName},
+			Parameters: map[string]string{"clusterID": m.Object.Namespace, "fsName": f.Name, "pool": f.Name + "-" + dataPoolName},
 		}, cephfsProvisioner, cephfsNode)
 	}
-	for _, o := range s.Before {
+	for _, o := range m.Before {
 		if o.GroupKind() != class.Kind() || wanted[o.Name] {
 			continue
 		}
-		if user := class.UserOf(s.in.Facts, o.Name); user != "" {
+		if user := class.UserOf(m.Facts, o.Name); user != "" {
 			c := class.Read(o)
-			s.add(levelClasses, "storageclass", c.Object())
-			s.in.Defaults.Know(c.Name)
-			s.Report(finding.Warning, "class-used", "spec", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
+			m.add(levelClasses, "storageclass", c.Object())
+			m.Defaults.Know(c.Name)
+			m.Report(finding.Warning, "class-used", "spec", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
 		}
 	}
 }
 
 // impliesDefault reports whether the first block pool has the default class, since the
 // spec says of none that it has.
-func (s *storage) impliesDefault() bool {
-	for i := range s.cfg.Spec.Block {
-		if d := s.cfg.Spec.Block[i].Default; d != nil && (*d || i == 0) {
+func (m *classManifests) impliesDefault() bool {
+	for i := range m.cfg.Spec.Block {
+		if d := m.cfg.Spec.Block[i].Default; d != nil && (*d || i == 0) {
 			return false
 		}
 	}
-	for i := range s.cfg.Spec.Filesystem {
-		if d := s.cfg.Spec.Filesystem[i].Default; d != nil && *d {
+	for i := range m.cfg.Spec.Filesystem {
+		if d := m.cfg.Spec.Filesystem[i].Default; d != nil && *d {
 			return false
 		}
 	}
@@ -65,14 +68,14 @@ func (s *storage) impliesDefault() bool {
 }
 
 // addClass makes a class of volumes, and that of their snapshots.
-func (s *storage) addClass(list string, i int, want *classConfig, implied bool, c class.Class, provisioner, node string) {
+func (m *classManifests) addClass(list string, i int, want *classConfig, implied bool, c class.Class, provisioner, node string) {
 	c.Binding, c.AllowsExpansion = "Immediate", true
 	c.Default = implied || want.Default != nil && *want.Default
-	forms := s.secrets(c.Parameters, provisioner, node)
+	forms := m.secrets(c.Parameters, provisioner, node)
 	c.Parameters = forms[0]
-	before := class.Before(s.in.Facts, s.Before, c.Name)
+	before := class.Before(m.Facts, m.Before, c.Name)
 	if before != nil {
-		if class.Rendered(s.Before, c.Name) == nil {
+		if class.Rendered(m.Before, c.Name) == nil {
 			addSecrets(before.Parameters, c.Parameters)
 		}
 		// Where only the release changed, the class keeps what it was made with.
@@ -82,28 +85,28 @@ func (s *storage) addClass(list string, i int, want *classConfig, implied bool, 
 			}
 			c.Parameters = form
 			if maps.Equal(form, before.Parameters) {
-				s.reportAt(finding.Info, "class-kept", []any{"spec", "rook", "version"}, "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", c.Name, s.cfg.release)
+				m.reportAt(finding.Info, "class-kept", []any{"spec", "rook", "version"}, "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", c.Name, m.cfg.release)
 			}
 		}
 	}
 	path := []any{"spec", list, i, "name"}
 	if changed := c.Changed(before); changed != "" {
-		s.reportAt(finding.Error, "class-changed", path, "%s", changed)
+		m.reportAt(finding.Error, "class-changed", path, "%s", changed)
 	}
-	s.in.Defaults.Know(c.Name)
+	m.Defaults.Know(c.Name)
 	if c.Default {
-		if first := s.in.Defaults.Take(c.Name, s.Object.Ref); first != "" {
-			s.reportAt(finding.Error, "two-defaults", []any{"spec", list, i, "default"}, "StorageClass %s is a second default class%s, the first is %s; write default: false for one of them", c.Name, orElse(implied, ", as that of the first block pool is unless it says otherwise", ""), first)
+		if first := m.Defaults.Take(c.Name, m.Object.Ref); first != "" {
+			m.reportAt(finding.Error, "two-defaults", []any{"spec", list, i, "default"}, "StorageClass %s is a second default class%s, the first is %s; write default: false for one of them", c.Name, orElse(implied, ", as that of the first block pool is unless it says otherwise", ""), first)
 		}
 	}
-	s.add(levelClasses, "storageclass", c.Object())
+	m.add(levelClasses, "storageclass", c.Object())
 	if want.SnapshotClass {
-		s.add(levelClasses, "volumesnapshotclass", krm.Make(snapshotGroup+"/v1", snapshotKind, "", c.Name,
+		m.add(levelClasses, "volumesnapshotclass", krm.Make(snapshotGroup+"/v1", snapshotKind, "", c.Name,
 			d.F("driver", d.Text(c.Provisioner)),
 			d.F("parameters", d.Object(
-				d.F("clusterID", d.Text(s.Object.Namespace)),
+				d.F("clusterID", d.Text(m.Object.Namespace)),
 				d.F(csiKey+"snapshotter-secret-name", d.Text(provisioner)),
-				d.F(csiKey+"snapshotter-secret-namespace", d.Text(s.Object.Namespace)),
+				d.F(csiKey+"snapshotter-secret-namespace", d.Text(m.Object.Namespace)),
 			)),
 			d.F("deletionPolicy", d.Text("Delete")),
 		))
@@ -128,10 +131,10 @@ func addSecrets(live, wanted map[string]string) {
 
 // secrets are the parameters with the Secrets that Rook makes, as the release wants them
 // first, and then as others have made them.
-func (s *storage) secrets(parameters map[string]string, provisioner, node string) []map[string]string {
+func (m *classManifests) secrets(parameters map[string]string, provisioner, node string) []map[string]string {
 	few := maps.Clone(parameters)
 	add := func(to map[string]string, what, secret string) {
-		to[csiKey+what+"-secret-name"], to[csiKey+what+"-secret-namespace"] = secret, s.Object.Namespace
+		to[csiKey+what+"-secret-name"], to[csiKey+what+"-secret-namespace"] = secret, m.Object.Namespace
 	}
 	add(few, "provisioner", provisioner)
 	add(few, "controller-expand", provisioner)
@@ -140,7 +143,7 @@ func (s *storage) secrets(parameters map[string]string, provisioner, node string
 	add(all, "controller-publish", provisioner)
 	add(all, "controller-modify", provisioner)
 	add(all, "node-publish", node)
-	if s.cfg.release >= withDrivers {
+	if m.cfg.release >= withDrivers {
 		return []map[string]string{all, few}
 	}
 	return []map[string]string{few, all}

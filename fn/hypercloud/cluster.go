@@ -6,62 +6,30 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
 )
 
-func (s *storage) clusterID() krm.ID {
-	return krm.ID{Group: cephGroup, Kind: clusterKind, Namespace: s.Object.Namespace, Name: s.Object.Name}
+// manifests are the objects of the output. Those that make them add them in the order in
+// which they need one another.
+type manifests struct {
+	*input
+	members  *members
+	objects  []gitops.Object
+	released map[krm.ID]bool // objects of earlier runs that may go
 }
 
-// addCluster makes the CephCluster.
-func (s *storage) addCluster() {
-	s.hosts = slices.DeleteFunc(s.hosts, func(h *host) bool { return len(h.devices) == 0 })
-	slices.SortFunc(s.hosts, func(a, b *host) int { return cmp.Compare(a.name, b.name) })
-	for _, h := range s.hosts {
-		slices.SortFunc(h.devices, func(a, b *device) int { return cmp.Compare(a.Name, b.Name) })
-	}
-	c := &s.cfg.Spec.Ceph
-	spec := d.Object(
-		d.F("cephVersion", d.Object(d.F("image", d.Text(c.Image)), d.F("allowUnsupported", d.Bool(false)))),
-		d.F("dataDirHostPath", d.Text(c.DataDirHostPath)),
-		d.F("mon", d.Object(d.F("count", d.Int(int64(c.Mons))), d.F("allowMultiplePerNode", d.Bool(false)))),
-		d.F("mgr", d.Object(d.F("count", d.Int(int64(c.Mgrs))), d.F("allowMultiplePerNode", d.Bool(false)))),
-		d.F("dashboard", s.dashboard()),
-		d.F("monitoring", d.Object(d.F("enabled", d.Bool(c.Monitoring.Enabled)))),
-	)
-	for _, field := range []string{"network", "placement", "resources", "priorityClassNames"} {
-		if n := s.Object.Node.Get("spec", "ceph", field); len(n.Fields()) > 0 {
-			spec.Set(field, plain(*n))
-		}
-	}
-	spec.Set("disruptionManagement", d.Object(d.F("managePodBudgets", d.Bool(true))))
-	spec.Set("storage", s.disks())
-	o := krm.Make(cephVersion, clusterKind, s.Object.Namespace, s.Object.Name, d.F("spec", spec))
-	if names := s.kernelNames(); names != "" {
-		o.SetAnnotation(annotationNames, names)
-	}
-	s.add(levelCluster, "cephcluster", o, s.needs(levelCluster)...)
-}
-
-// kernelNames says which disk each kernel name of the spec was when it was first read.
-func (s *storage) kernelNames() string {
-	var names []string
-	for _, h := range s.hosts {
-		for _, v := range h.devices {
-			if v.written != "" {
-				names = append(names, h.name+":"+v.written+"="+v.Name)
-			}
-		}
-	}
-	return strings.Join(names, ",")
+// add makes an object part of the output, in the file of its level.
+func (m *manifests) add(l level, file string, o *krm.Object, needs ...krm.ID) {
+	m.objects = append(m.objects, gitops.Object{File: file + ".yaml", Object: o, Level: l.word(), Needs: needs})
 }
 
 // needs are the objects that have to be there before those of a level.
-func (s *storage) needs(l level) []krm.ID {
+func (m *manifests) needs(l level) []krm.ID {
 	var ids []krm.ID
-	for i := range s.objects {
-		o := &s.objects[i]
+	for i := range m.objects {
+		o := &m.objects[i]
 		switch {
 		case l == levelCluster && o.Group() == csiGroup && o.Kind == driverKind:
 			ids = append(ids, o.ID())
@@ -72,8 +40,51 @@ func (s *storage) needs(l level) []krm.ID {
 	return ids
 }
 
-func (s *storage) dashboard() d.Node {
-	c := &s.cfg.Spec.Ceph.Dashboard
+// addCluster makes the CephCluster.
+func (m *manifests) addCluster() {
+	m.members.hosts = slices.DeleteFunc(m.members.hosts, func(h *host) bool { return len(h.devices) == 0 })
+	slices.SortFunc(m.members.hosts, func(a, b *host) int { return cmp.Compare(a.name, b.name) })
+	for _, h := range m.members.hosts {
+		slices.SortFunc(h.devices, func(a, b *device) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	c := &m.cfg.Spec.Ceph
+	spec := d.Object(
+		d.F("cephVersion", d.Object(d.F("image", d.Text(c.Image)), d.F("allowUnsupported", d.Bool(false)))),
+		d.F("dataDirHostPath", d.Text(c.DataDirHostPath)),
+		d.F("mon", d.Object(d.F("count", d.Int(int64(c.Mons))), d.F("allowMultiplePerNode", d.Bool(false)))),
+		d.F("mgr", d.Object(d.F("count", d.Int(int64(c.Mgrs))), d.F("allowMultiplePerNode", d.Bool(false)))),
+		d.F("dashboard", m.dashboard()),
+		d.F("monitoring", d.Object(d.F("enabled", d.Bool(c.Monitoring.Enabled)))),
+	)
+	for _, field := range []string{"network", "placement", "resources", "priorityClassNames"} {
+		if n := m.Object.Node.Get("spec", "ceph", field); len(n.Fields()) > 0 {
+			spec.Set(field, plain(*n))
+		}
+	}
+	spec.Set("disruptionManagement", d.Object(d.F("managePodBudgets", d.Bool(true))))
+	spec.Set("storage", m.disks())
+	o := krm.Make(cephVersion, clusterKind, m.Object.Namespace, m.Object.Name, d.F("spec", spec))
+	if names := m.kernelNames(); names != "" {
+		o.SetAnnotation(annotationNames, names)
+	}
+	m.add(levelCluster, "cephcluster", o, m.needs(levelCluster)...)
+}
+
+// kernelNames says which disk each kernel name of the spec was when it was first read.
+func (m *manifests) kernelNames() string {
+	var names []string
+	for _, h := range m.members.hosts {
+		for _, v := range h.devices {
+			if v.written != "" {
+				names = append(names, h.name+":"+v.written+"="+v.Name)
+			}
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+func (m *manifests) dashboard() d.Node {
+	c := &m.cfg.Spec.Ceph.Dashboard
 	n := d.Object(d.F("enabled", d.Bool(c.Enabled)), d.F("ssl", d.Bool(c.SSL)))
 	if c.Port > 0 {
 		n.Set("port", d.Int(int64(c.Port)))
@@ -86,9 +97,9 @@ func (s *storage) dashboard() d.Node {
 
 // disks are the nodes of the CephCluster with their disks. Nothing is taken that is not
 // named.
-func (s *storage) disks() d.Node {
+func (m *manifests) disks() d.Node {
 	nodes := d.List()
-	for _, h := range s.hosts {
+	for _, h := range m.members.hosts {
 		devices := d.List()
 		for _, dev := range h.devices {
 			devices.Add(dev.node())

@@ -88,6 +88,9 @@ func (d *delivery) settle() {
 	}
 }
 
+// charted reports whether charts bring the operators of Ceph.
+func (c *config) charted() bool { return c.Spec.Delivery.Type != deliverManifests }
+
 type rookConfig struct {
 	Version           string `json:"version"`
 	OperatorNamespace string `json:"operatorNamespace"`

@@ -7,12 +7,12 @@ import (
 
 // addDrivers makes the CSI drivers, which Rook itself made up to release 1.19. They come
 // before the CephCluster of their level, also where files are applied in their order.
-func (s *storage) addDrivers() {
-	if s.cfg.release < withDrivers {
+func (m *manifests) addDrivers() {
+	if m.cfg.release < withDrivers {
 		return
 	}
-	operator := s.cfg.Spec.Rook.OperatorNamespace
-	s.add(levelCluster, "1-operatorconfig", krm.Make(csiGroup+"/v1", operatorConfKind, operator, operatorConfName, d.F("spec", d.Object(
+	operator := m.cfg.Spec.Rook.OperatorNamespace
+	m.add(levelCluster, "1-operatorconfig", krm.Make(csiGroup+"/v1", operatorConfKind, operator, operatorConfName, d.F("spec", d.Object(
 		d.F("driverSpecDefaults", d.Object(
 			d.F("log", d.Object(d.F("verbosity", d.Int(0)))),
 			d.F("attachRequired", d.Bool(true)),
@@ -21,8 +21,8 @@ func (s *storage) addDrivers() {
 		)),
 	))))
 	for _, name := range []string{cephfsDriver(operator), rbdDriver(operator)} {
-		s.add(levelCluster, "2-driver", krm.Make(csiGroup+"/v1", driverKind, operator, name, d.F("spec", d.Object(
-			d.F("clusterName", d.Text(s.Object.Namespace)),
+		m.add(levelCluster, "2-driver", krm.Make(csiGroup+"/v1", driverKind, operator, name, d.F("spec", d.Object(
+			d.F("clusterName", d.Text(m.Object.Namespace)),
 		))))
 	}
 }

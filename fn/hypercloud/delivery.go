@@ -36,14 +36,14 @@ func graph() gitops.Graph {
 	return g
 }
 
-// charted reports whether charts bring the operators of Ceph.
-func (s *storage) charted() bool { return s.cfg.Spec.Delivery.Type != deliverManifests }
+// delivering puts the output into the form in which it reaches the cluster.
+type delivering struct{ *manifests }
 
 // deliver puts what is wanted into the order in which it is to be applied, and adds what
 // tells an engine of it.
-func (s *storage) deliver(ordered []gitops.Object) []gitops.Object {
-	objects := s.objects
-	if s.charted() {
+func (v *delivering) deliver(ordered []gitops.Object) []gitops.Object {
+	objects := v.objects
+	if v.cfg.charted() {
 		objects = slices.DeleteFunc(objects, func(o gitops.Object) bool { return o.Group() == csiGroup }) // of their chart
 	}
 	declared := System{}.Declare()
@@ -52,19 +52,19 @@ func (s *storage) deliver(ordered []gitops.Object) []gitops.Object {
 			o.Stateful = declared.Stateful(o.Object)
 		}
 	}
-	c := &s.cfg.Spec.Delivery
-	at := path.Join(c.Path, "rendered", strings.ToLower(strings.Join([]string{specKind, s.Object.Namespace, s.Object.Name}, ".")))
+	c := &v.cfg.Spec.Delivery
+	at := path.Join(c.Path, "rendered", strings.ToLower(strings.Join([]string{specKind, v.Object.Namespace, v.Object.Name}, ".")))
 	switch c.Type {
 	case deliverFlux:
 		return gitops.Flux{
-			Name: s.Object.Name, Source: gitops.Source{Kind: c.Source.Kind, Name: c.Source.Name, Namespace: c.Source.Namespace},
+			Name: v.Object.Name, Source: gitops.Source{Kind: c.Source.Kind, Name: c.Source.Name, Namespace: c.Source.Namespace},
 			Path: "./" + at, Checks: checks(),
-		}.Encode(graph(), objects, s.charts())
+		}.Encode(graph(), objects, v.charts())
 	case deliverArgoCD:
 		return gitops.Argo{
-			Name: s.Object.Name, Namespace: s.Object.Namespace, RepoURL: c.RepoURL, Revision: c.TargetRevision, Path: at,
+			Name: v.Object.Name, Namespace: v.Object.Namespace, RepoURL: c.RepoURL, Revision: c.TargetRevision, Path: at,
 			Project: c.Project, Server: c.Server,
-		}.Encode(graph(), objects, s.charts())
+		}.Encode(graph(), objects, v.charts())
 	}
 	return graph().Encode(objects, ordered)
 }
@@ -79,8 +79,8 @@ const (
 
 // charts are those that bring the operators of Ceph and, from Rook 1.20 on, the CSI
 // drivers. The definitions stay when a release goes; to turn them off would delete them.
-func (s *storage) charts() []gitops.Chart {
-	rook := &s.cfg.Spec.Rook
+func (v *delivering) charts() []gitops.Chart {
+	rook := &v.cfg.Spec.Rook
 	version := rook.Chart.Version
 	if version == "" {
 		version = chartVersion(rook.Version)
@@ -93,10 +93,10 @@ func (s *storage) charts() []gitops.Chart {
 		Name: rookChart, Namespace: rook.OperatorNamespace, Level: levelOperators.word(), Repository: url, Chart: rookChart, Version: version,
 		Values: d.Object(d.F("crds", d.Object(d.F("enabled", d.Bool(true))))),
 	}}
-	if s.cfg.release >= withDrivers {
+	if v.cfg.release >= withDrivers {
 		charts = append(charts, gitops.Chart{
 			Name: csiChart, Namespace: rook.OperatorNamespace, Level: levelOperators.word(), Repository: csiCharts, Chart: csiChart,
-			After: []string{rookChart}, Values: s.driverValues(),
+			After: []string{rookChart}, Values: v.driverValues(),
 		})
 	}
 	return charts
@@ -114,8 +114,8 @@ func chartVersion(version string) string {
 
 // driverValues are those that the chart of the drivers needs: with its own defaults the
 // drivers have names that no class of Rook knows, and take no snapshots.
-func (s *storage) driverValues() d.Node {
-	namespace := s.cfg.Spec.Rook.OperatorNamespace
+func (v *delivering) driverValues() d.Node {
+	namespace := v.cfg.Spec.Rook.OperatorNamespace
 	driver := func(name string, snapshots bool) d.Node {
 		n := d.Object(d.F("enabled", d.Bool(true)), d.F("name", d.Text(name)))
 		if snapshots {
@@ -123,8 +123,8 @@ func (s *storage) driverValues() d.Node {
 		}
 		return n
 	}
-	block := slices.ContainsFunc(s.cfg.Spec.Block, func(b blockConfig) bool { return b.SnapshotClass })
-	files := slices.ContainsFunc(s.cfg.Spec.Filesystem, func(f filesystemConfig) bool { return f.SnapshotClass })
+	block := slices.ContainsFunc(v.cfg.Spec.Block, func(b blockConfig) bool { return b.SnapshotClass })
+	files := slices.ContainsFunc(v.cfg.Spec.Filesystem, func(f filesystemConfig) bool { return f.SnapshotClass })
 	off := d.Object(d.F("enabled", d.Bool(false)))
 	return d.Object(
 		d.F("operatorConfig", d.Object(

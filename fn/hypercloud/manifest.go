@@ -47,16 +47,16 @@ func parts() []part {
 }
 
 // needed lists the parts without which the spec is not carried out.
-func (s *storage) needed() []part {
+func (c *config) needed() []part {
 	return slices.DeleteFunc(parts(), func(p part) bool {
 		switch p.deployment {
 		case csiOperator:
-			return s.cfg.release < withCSIOperator
+			return c.release < withCSIOperator
 		case snapshotController:
-			return !slices.ContainsFunc(s.cfg.Spec.Block, func(b blockConfig) bool { return b.SnapshotClass }) &&
-				!slices.ContainsFunc(s.cfg.Spec.Filesystem, func(f filesystemConfig) bool { return f.SnapshotClass })
+			return !slices.ContainsFunc(c.Spec.Block, func(b blockConfig) bool { return b.SnapshotClass }) &&
+				!slices.ContainsFunc(c.Spec.Filesystem, func(f filesystemConfig) bool { return f.SnapshotClass })
 		case cdiOperator:
-			return s.cfg.Spec.CDI == nil
+			return c.Spec.CDI == nil
 		}
 		return false
 	})

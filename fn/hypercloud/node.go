@@ -3,124 +3,120 @@ package hypercloud
 import (
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// naming takes the disks that the spec names.
+type naming struct {
+	*input
+	disks     *locator
+	members   *members
+	departure *departure
+}
+
 // keepNamed takes the disks that the spec names, and decides about those that it no
 // longer does.
-func (s *storage) keepNamed() {
+func (n *naming) keepNamed() {
 	seen := map[string]bool{}
 	var blind []string
-	for i := range s.cfg.Spec.Storage.Nodes {
-		n := &s.cfg.Spec.Storage.Nodes[i]
+	for i := range n.cfg.Spec.Storage.Nodes {
+		node := &n.cfg.Spec.Storage.Nodes[i]
 		path := []any{"spec", "storage", "nodes", i}
-		if seen[n.Hostname] {
-			s.reportAt(finding.Error, "host-twice", append(path, "hostname"), "host %s is there twice; write its devices in one place", n.Hostname)
+		if seen[node.Hostname] {
+			n.reportAt(finding.Error, "host-twice", append(path, "hostname"), "host %s is there twice; write its devices in one place", node.Hostname)
 			continue
 		}
-		seen[n.Hostname] = true
-		h := s.host(n.Hostname, path)
+		seen[node.Hostname] = true
+		h := n.host(node.Hostname, path)
 		if h == nil {
 			continue
 		}
-		s.hosts = append(s.hosts, h)
-		for j := range n.Devices {
-			s.keepDevice(h, &n.Devices[j], slices.Concat(path, []any{"devices", j}))
+		n.members.hosts = append(n.members.hosts, h)
+		for j := range node.Devices {
+			n.keepDevice(h, &node.Devices[j], slices.Concat(path, []any{"devices", j}))
 		}
-		if h.node != nil && len(s.in.Disks.On(h.node)) == 0 {
+		if h.node != nil && len(n.Disks.On(h.node)) == 0 {
 			blind = append(blind, h.name)
 		}
 	}
 	if len(blind) > 0 {
-		s.Report(finding.Info, "no-disks-known", "spec.storage.nodes", "the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it", finding.Names(blind))
+		n.Report(finding.Info, "no-disks-known", "spec.storage.nodes", "the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it", finding.Names(blind))
 	}
-	s.checkMetadata()
+	n.checkMetadata()
 	var all []leaving
-	for _, prior := range s.prior {
-		h := hostOf(s.hosts, prior.name)
+	for _, prior := range n.prior {
+		h := hostOf(n.members.hosts, prior.name)
 		for _, v := range prior.devices {
 			gone := h == nil || h.find(v.Name, v.disk) == nil && h.node != nil
-			if gone && !s.hasMoved(prior, v) {
+			if gone && !n.members.hasMoved(prior, v) {
 				all = append(all, leaving{prior, v, "it is no longer in the spec"})
 			}
 		}
 	}
-	s.leave(all)
+	n.departure.leave(all)
 }
 
 // host finds the node of a hostname; nil, with an error, where it cannot be had.
-func (s *storage) host(name string, path []any) *host {
-	nodes := s.in.Facts.Host(name)
-	prior := hostOf(s.prior, name)
+func (n *naming) host(name string, path []any) *host {
+	nodes := n.Facts.Host(name)
+	prior := hostOf(n.prior, name)
 	switch {
 	case len(nodes) > 1:
-		s.reportAt(finding.Error, "host-ambiguous", append(path, "hostname"), "%s is the hostname label of nodes %s and %s; give one of them another", name, nodes[0].Name, nodes[1].Name)
+		n.reportAt(finding.Error, "host-ambiguous", append(path, "hostname"), "%s is the hostname label of nodes %s and %s; give one of them another", name, nodes[0].Name, nodes[1].Name)
 		return nil
 	case len(nodes) == 0 && prior == nil:
-		s.reportAt(finding.Error, "no-such-host", append(path, "hostname"), "no node has the label kubernetes.io/hostname=%s; the inventory has %s", name, finding.Names(s.hostnames()))
+		n.reportAt(finding.Error, "no-such-host", append(path, "hostname"), "no node has the label kubernetes.io/hostname=%s; the inventory has %s", name, finding.Names(n.disks.hostnames()))
 		return nil
 	case len(nodes) == 0:
-		s.reportAt(finding.Warning, "host-missing", append(path, "hostname"), "node %s is missing from the inventory; its disks are held", name)
+		n.reportAt(finding.Warning, "host-missing", append(path, "hostname"), "node %s is missing from the inventory; its disks are held", name)
 		h := &host{name: name, devices: prior.devices}
 		for _, v := range prior.devices {
-			s.choosing(diskRef(v, h), name, place.Held, "its node is missing from the inventory")
+			n.choosing(diskRef(v, h), name, place.Held, "its node is missing from the inventory")
 		}
 		return h
 	}
 	h := &host{name: name, node: nodes[0]}
-	if why := place.RefuseHostname(h.node, s.in.Facts); why != "" {
-		s.reportAt(finding.Error, "host-refused", append(path, "hostname"), "node %s cannot be used: %s", h.node.Name, why)
+	if why := place.RefuseHostname(h.node, n.Facts); why != "" {
+		n.reportAt(finding.Error, "host-refused", append(path, "hostname"), "node %s cannot be used: %s", h.node.Name, why)
 		return nil
 	}
 	verdict, reason := place.Chosen, "the spec names it"
 	if prior != nil {
 		verdict, reason = place.Kept, "it has disks of the cluster"
 	}
-	s.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: h.node.Name}, h.node.Name, verdict, reason)
+	n.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: h.node.Name}, h.node.Name, verdict, reason)
 	return h
 }
 
-func (s *storage) hostnames() []string {
-	var names []string
-	for _, n := range s.in.Facts.Nodes {
-		if n.Hostname != "" {
-			names = append(names, n.Hostname)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // keepDevice takes a disk that the spec names.
-func (s *storage) keepDevice(h *host, want *deviceConfig, path []any) {
+func (n *naming) keepDevice(h *host, want *deviceConfig, path []any) {
 	prior := &host{}
-	if p := hostOf(s.prior, h.name); p != nil {
+	if p := hostOf(n.prior, h.name); p != nil {
 		prior = p
 	}
 	if h.node == nil {
-		if prior.find(want.Name, s.diskAt(h, want.Name)) == nil && prior.writtenAs(want.Name) == nil {
-			s.reportAt(finding.Warning, "device-waits", append(path, "name"), "is added when its node is in the inventory")
+		if prior.find(want.Name, n.disks.diskAt(h, want.Name)) == nil && prior.writtenAs(want.Name) == nil {
+			n.reportAt(finding.Warning, "device-waits", append(path, "name"), "is added when its node is in the inventory")
 		}
 		return
 	}
-	link, on, why := s.resolve(h, want.Name)
+	link, on, why := n.disks.resolve(h, want.Name)
 	known := prior.writtenAs(want.Name)
 	switch {
 	case known != nil && known.Name != link:
-		s.reportAt(finding.Warning, "kernel-name-moved", append(path, "name"), "was the kernel name of %s of host %s, and %s now; the disk that was taken is kept: write %s", known.Name, h.name, orElse(link != "", "is that of "+link, "is not known"), known.Name)
+		n.reportAt(finding.Warning, "kernel-name-moved", append(path, "name"), "was the kernel name of %s of host %s, and %s now; the disk that was taken is kept: write %s", known.Name, h.name, orElse(link != "", "is that of "+link, "is not known"), known.Name)
 		link, on, why = known.Name, known.disk, ""
 	case why != "":
-		s.reportAt(finding.Error, "device-unknown", append(path, "name"), "%s %s; %s; write the link of the one that is meant", want.Name, why, s.disksOf(h))
+		n.reportAt(finding.Error, "device-unknown", append(path, "name"), "%s %s; %s; write the link of the one that is meant", want.Name, why, n.disks.disksOf(h))
 		return
 	case link != want.Name:
-		s.reportAt(finding.Warning, "kernel-name", append(path, "name"), "%s may be another disk after the next start of host %s; it is %s now, which is rendered and kept: write %s", want.Name, h.name, link, link)
+		n.reportAt(finding.Warning, "kernel-name", append(path, "name"), "%s may be another disk after the next start of host %s; it is %s now, which is rendered and kept: write %s", want.Name, h.name, link, link)
 	}
-	if twin := s.twin(h, link, on); twin != nil {
-		s.reportAt(finding.Error, "device-twice", append(path, "name"), "%s is the disk that %s names already; remove one of them", want.Name, s.field(twin.path))
+	if twin := n.members.twin(h, link, on); twin != nil {
+		n.reportAt(finding.Error, "device-twice", append(path, "name"), "%s is the disk that %s names already; remove one of them", want.Name, fieldOf(n.Object, twin.path))
 		return
 	}
 	v := &device{deviceConfig: *want, disk: on, path: path}
@@ -129,15 +125,15 @@ func (s *storage) keepDevice(h *host, want *deviceConfig, path []any) {
 		v.written = want.Name
 	}
 	if want.MetadataDevice != "" {
-		v.MetadataDevice = s.metadata(h, want.MetadataDevice, append(path, "metadataDevice"))
+		v.MetadataDevice = n.metadata(h, want.MetadataDevice, append(path, "metadataDevice"))
 	}
 	before := prior.find(link, on)
 	if before == nil {
-		before = s.movedHere(h, link, on)
+		before = n.disks.movedHere(h, link, on)
 	}
 	if before != nil {
-		s.keepPrior(h, v, before)
-	} else if !s.takeNamed(h, v) {
+		n.keepPrior(h, v, before)
+	} else if !n.takeNamed(h, v) {
 		return
 	}
 	h.devices = append(h.devices, v)
@@ -158,123 +154,87 @@ func orElse(condition bool, then, otherwise string) string {
 	return otherwise
 }
 
-// twin finds the device of the spec that is the same disk, also under a host that has it
-// under another name.
-func (s *storage) twin(h *host, link string, on *disk.Disk) *device {
-	for _, other := range s.hosts {
-		if v := other.find(link, on); v != nil && v.path != nil && (other == h || !on.Missing() || strings.HasPrefix(link, byID)) {
-			return v
-		}
-	}
-	return nil
-}
-
 // keepPrior keeps a disk as it was rendered: Rook reads what is said of it only when it
 // makes the OSD.
-func (s *storage) keepPrior(h *host, v, before *device) {
+func (n *naming) keepPrior(h *host, v, before *device) {
 	if v.Name != before.Name {
-		s.reportAt(finding.Info, "link-kept", append(v.path, "name"), "is %s, by which the disk was rendered; it is kept as it is", before.Name)
+		n.reportAt(finding.Info, "link-kept", append(v.path, "name"), "is %s, by which the disk was rendered; it is kept as it is", before.Name)
 		v.Name = before.Name
 	}
 	v.locked = before.locked
 	now, was := v.deviceConfig, before.deviceConfig
-	if !s.unused && (now.DeviceClass != was.DeviceClass || now.MetadataDevice != was.MetadataDevice || now.OSDsPerDevice != was.OSDsPerDevice || now.Encrypted != was.Encrypted) {
-		s.reportAt(finding.Warning, "old-settings", v.path, "has other settings than its OSD was made with, and Rook reads them only once; they stay as they were: to have others, take the disk out, purge its OSD, clean it and put it in again")
+	if !n.unused && (now.DeviceClass != was.DeviceClass || now.MetadataDevice != was.MetadataDevice || now.OSDsPerDevice != was.OSDsPerDevice || now.Encrypted != was.Encrypted) {
+		n.reportAt(finding.Warning, "old-settings", v.path, "has other settings than its OSD was made with, and Rook reads them only once; they stay as they were: to have others, take the disk out, purge its OSD, clean it and put it in again")
 		v.DeviceClass, v.MetadataDevice, v.OSDsPerDevice, v.Encrypted = was.DeviceClass, was.MetadataDevice, was.OSDsPerDevice, was.Encrypted
 	}
-	s.checkOthers(h, v)
-	if v.disk.Missing() && len(s.in.Disks.On(h.node)) > 0 {
-		s.choosing(diskRef(v, h), h.node.Name, place.Held, "it is missing from the inventory")
-		s.reportAt(finding.Warning, "device-missing", append(v.path, "name"), "%s of host %s is missing from the inventory; it is held", v.Name, h.name)
+	n.members.checkOthers(h, v)
+	if v.disk.Missing() && len(n.Disks.On(h.node)) > 0 {
+		n.choosing(diskRef(v, h), h.node.Name, place.Held, "it is missing from the inventory")
+		n.reportAt(finding.Warning, "device-missing", append(v.path, "name"), "%s of host %s is missing from the inventory; it is held", v.Name, h.name)
 		return
 	}
-	s.choosing(diskRef(v, h), h.node.Name, place.Kept, "it is a disk of the cluster already")
-}
-
-// checkOthers looks for somebody else who has named a disk of the cluster.
-func (s *storage) checkOthers(h *host, v *device) {
-	for _, holder := range v.disk.Holders() {
-		switch {
-		case s.mine(holder):
-		case holder.Source == disk.Live:
-			if !s.unused {
-				s.reportAt(finding.Warning, "disk-held", at(v), "%s of host %s is also held by %s; see which of them has it", v.Name, h.name, holder)
-				return
-			}
-		default:
-			s.reportAt(finding.Error, "disk-twice", at(v), "%s of host %s, a disk of CephCluster %s, is also named by %s; take it out of one of them", v.Name, h.name, s.Object.Name, holder)
-			return
-		}
-	}
-}
-
-// at is where the spec names a disk, or where it could.
-func at(v *device) []any {
-	if v.path == nil {
-		return []any{"spec", "storage"}
-	}
-	return append(v.path, "name")
+	n.choosing(diskRef(v, h), h.node.Name, place.Kept, "it is a disk of the cluster already")
 }
 
 // partition is the end of a link that is one of a partition.
 var partition = regexp.MustCompile(`-part[0-9]+$`)
 
 // takeNamed takes a new disk, and reports whether it may be had.
-func (s *storage) takeNamed(h *host, v *device) bool {
+func (n *naming) takeNamed(h *host, v *device) bool {
 	if whole := partition.ReplaceAllString(v.Name, ""); whole != v.Name {
-		s.reportAt(finding.Error, "device-partition", at(v), "%s is a partition, and a disk is taken whole; write %s", v.Name, whole)
+		n.reportAt(finding.Error, "device-partition", at(v), "%s is a partition, and a disk is taken whole; write %s", v.Name, whole)
 		return false
 	}
-	verdict := s.in.Disks.Verdict(v.disk, disk.Want{Mine: s.mine, Node: h.node})
+	verdict := n.Disks.Verdict(v.disk, disk.Want{Mine: n.mine, Node: h.node})
 	verdict = slices.DeleteFunc(verdict, func(o disk.Objection) bool {
 		// It is named, so nothing chooses it; and what is missing may not be looked at.
 		return o.Rule == disk.Tagged || o.Rule == disk.NoCapacity || o.Rule == disk.NotActive && v.disk.Missing()
 	})
 	if reason := verdict.Reason(); reason != "" {
-		s.choosing(diskRef(v, h), h.node.Name, place.Refused, reason)
-		s.reportAt(finding.Error, "device-refused", at(v), "%s of host %s cannot be taken: %s; take it out of the spec, or see to that", v.Name, h.name, reason)
+		n.choosing(diskRef(v, h), h.node.Name, place.Refused, reason)
+		n.reportAt(finding.Error, "device-refused", at(v), "%s of host %s cannot be taken: %s; take it out of the spec, or see to that", v.Name, h.name, reason)
 		return false
 	}
-	if v.disk.Missing() && len(s.in.Disks.On(h.node)) > 0 {
-		s.reportAt(finding.Warning, "device-missing", at(v), "%s is no link of a disk of host %s in the inventory; %s", v.Name, h.name, s.disksOf(h))
+	if v.disk.Missing() && len(n.Disks.On(h.node)) > 0 {
+		n.reportAt(finding.Warning, "device-missing", at(v), "%s is no link of a disk of host %s in the inventory; %s", v.Name, h.name, n.disks.disksOf(h))
 	}
-	if other := s.in.Disks.Take(v.disk, s.Object.Ref, s.owner); other != nil && !s.mine(*other) {
-		s.reportAt(finding.Error, "disk-twice", at(v), "%s of host %s is also named by %s; take it out of one of them", v.Name, h.name, other)
+	if other := n.Disks.Take(v.disk, n.Object.Ref, n.owner); other != nil && !n.mine(*other) {
+		n.reportAt(finding.Error, "disk-twice", at(v), "%s of host %s is also named by %s; take it out of one of them", v.Name, h.name, other)
 		return false
 	}
-	s.choosing(diskRef(v, h), h.node.Name, place.Chosen, "the spec names it")
+	n.choosing(diskRef(v, h), h.node.Name, place.Chosen, "the spec names it")
 	return true
 }
 
 // metadata is the link of a disk for metadata, which several OSDs of a host may share.
-func (s *storage) metadata(h *host, name string, path []any) string {
-	link, on, why := s.resolve(h, name)
+func (n *naming) metadata(h *host, name string, path []any) string {
+	link, on, why := n.disks.resolve(h, name)
 	switch {
 	case why != "":
-		s.reportAt(finding.Error, "device-unknown", path, "%s %s; %s; write the link of the one that is meant", name, why, s.disksOf(h))
+		n.reportAt(finding.Error, "device-unknown", path, "%s %s; %s; write the link of the one that is meant", name, why, n.disks.disksOf(h))
 		return name
 	case link != name:
-		s.reportAt(finding.Warning, "kernel-name", path, "%s may be another disk after the next start of host %s; it is %s now, which is rendered: write %s", name, h.name, link, link)
+		n.reportAt(finding.Warning, "kernel-name", path, "%s may be another disk after the next start of host %s; it is %s now, which is rendered: write %s", name, h.name, link, link)
 	}
 	for _, holder := range on.Holders() {
-		if !s.mine(holder) {
-			s.reportAt(finding.Error, "disk-twice", path, "%s of host %s is also held by %s; take it out of one of them", link, h.name, holder)
+		if !n.mine(holder) {
+			n.reportAt(finding.Error, "disk-twice", path, "%s of host %s is also held by %s; take it out of one of them", link, h.name, holder)
 			return link
 		}
 	}
-	s.in.Disks.Take(on, s.Object.Ref, s.owner)
+	n.Disks.Take(on, n.Object.Ref, n.owner)
 	return link
 }
 
 // checkMetadata refuses a disk for both data and metadata.
-func (s *storage) checkMetadata() {
-	for _, h := range s.hosts {
+func (n *naming) checkMetadata() {
+	for _, h := range n.members.hosts {
 		for _, v := range h.devices {
 			if v.MetadataDevice == "" {
 				continue
 			}
-			if data := h.find(v.MetadataDevice, s.diskAt(h, v.MetadataDevice)); data != nil {
-				s.reportAt(finding.Error, "device-twice", append(at(v)[:len(at(v))-1:len(at(v))-1], "metadataDevice"), "%s is a disk for data, too; take it out of the devices of host %s, or name another one", v.MetadataDevice, h.name)
+			if data := h.find(v.MetadataDevice, n.disks.diskAt(h, v.MetadataDevice)); data != nil {
+				n.reportAt(finding.Error, "device-twice", append(at(v)[:len(at(v))-1:len(at(v))-1], "metadataDevice"), "%s is a disk for data, too; take it out of the devices of host %s, or name another one", v.MetadataDevice, h.name)
 			}
 		}
 	}

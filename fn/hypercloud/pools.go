@@ -5,45 +5,48 @@ import (
 	d "github.com/poolwright/poolwright/schema/document"
 )
 
+// poolManifests make the pools, filesystems and object stores.
+type poolManifests struct{ *manifests }
+
 // addPools makes the pools, filesystems and object stores.
-func (s *storage) addPools() {
-	for i := range s.cfg.Spec.Block {
-		b := &s.cfg.Spec.Block[i]
-		s.addPool("cephblockpool", poolKind, b.Name, s.pool(&b.copies))
+func (p *poolManifests) addPools() {
+	for i := range p.cfg.Spec.Block {
+		b := &p.cfg.Spec.Block[i]
+		p.addPool("cephblockpool", poolKind, b.Name, p.pool(&b.copies))
 	}
-	for i := range s.cfg.Spec.Filesystem {
-		f := &s.cfg.Spec.Filesystem[i]
-		data := s.pool(&f.copies)
+	for i := range p.cfg.Spec.Filesystem {
+		f := &p.cfg.Spec.Filesystem[i]
+		data := p.pool(&f.copies)
 		data.SetFields(append([]d.Field{d.F("name", d.Text(dataPoolName))}, data.Fields()...))
-		s.addPool("cephfilesystem", filesystemKind, f.Name, d.Object(
-			d.F("metadataPool", s.pool(&copies{Replicas: f.Replicas})),
+		p.addPool("cephfilesystem", filesystemKind, f.Name, d.Object(
+			d.F("metadataPool", p.pool(&copies{Replicas: f.Replicas})),
 			d.F("dataPools", d.List(data)),
 			d.F("preserveFilesystemOnDelete", d.Bool(true)),
-			d.F("metadataServer", s.daemon("mds", d.F("activeCount", d.Int(int64(f.ActiveMDS))), d.F("activeStandby", d.Bool(true)))),
+			d.F("metadataServer", p.daemon("mds", d.F("activeCount", d.Int(int64(f.ActiveMDS))), d.F("activeStandby", d.Bool(true)))),
 		))
-		s.addPool("cephfilesystemsubvolumegroup", subvolumesKind, subvolumes(f.Name), d.Object(
+		p.addPool("cephfilesystemsubvolumegroup", subvolumesKind, subvolumes(f.Name), d.Object(
 			d.F("name", d.Text(subvolumesName)),
 			d.F("filesystemName", d.Text(f.Name)),
-		), krm.ID{Group: cephGroup, Kind: filesystemKind, Namespace: s.Object.Namespace, Name: f.Name})
+		), krm.ID{Group: cephGroup, Kind: filesystemKind, Namespace: p.Object.Namespace, Name: f.Name})
 	}
-	for i := range s.cfg.Spec.Object {
-		o := &s.cfg.Spec.Object[i]
-		s.addPool("cephobjectstore", storeKind, o.Name, d.Object(
-			d.F("metadataPool", s.pool(&copies{Replicas: o.Replicas})),
-			d.F("dataPool", s.pool(&o.copies)),
+	for i := range p.cfg.Spec.Object {
+		o := &p.cfg.Spec.Object[i]
+		p.addPool("cephobjectstore", storeKind, o.Name, d.Object(
+			d.F("metadataPool", p.pool(&copies{Replicas: o.Replicas})),
+			d.F("dataPool", p.pool(&o.copies)),
 			d.F("preservePoolsOnDelete", d.Bool(true)),
-			d.F("gateway", s.daemon("rgw", d.F("instances", d.Int(int64(o.Instances))), d.F("port", d.Int(int64(o.Port))))),
+			d.F("gateway", p.daemon("rgw", d.F("instances", d.Int(int64(o.Instances))), d.F("port", d.Int(int64(o.Port))))),
 		))
 	}
 }
 
-func (s *storage) addPool(file, kind, name string, spec d.Node, needs ...krm.ID) {
-	s.add(levelPools, file, krm.Make(cephVersion, kind, s.Object.Namespace, name, d.F("spec", spec)), append(s.needs(levelPools), needs...)...)
+func (p *poolManifests) addPool(file, kind, name string, spec d.Node, needs ...krm.ID) {
+	p.add(levelPools, file, krm.Make(cephVersion, kind, p.Object.Namespace, name, d.F("spec", spec)), append(p.needs(levelPools), needs...)...)
 }
 
 // pool is a pool with copies in different failure domains.
-func (s *storage) pool(c *copies) d.Node {
-	n := d.Object(d.F("failureDomain", d.Text(s.cfg.Spec.Storage.FailureDomain)))
+func (p *poolManifests) pool(c *copies) d.Node {
+	n := d.Object(d.F("failureDomain", d.Text(p.cfg.Spec.Storage.FailureDomain)))
 	if c.DeviceClass != "" {
 		n.Set("deviceClass", d.Text(c.DeviceClass))
 	}
@@ -52,9 +55,9 @@ func (s *storage) pool(c *copies) d.Node {
 }
 
 // daemon is what is said of daemons that are no part of the CephCluster itself.
-func (s *storage) daemon(name string, fields ...d.Field) d.Node {
+func (p *poolManifests) daemon(name string, fields ...d.Field) d.Node {
 	n := d.Object(fields...)
-	ceph := s.Object.Node.Get("spec", "ceph")
+	ceph := p.Object.Node.Get("spec", "ceph")
 	for _, f := range []struct{ from, to string }{{"resources", "resources"}, {"placement", "placement"}, {"priorityClassNames", "priorityClassName"}} {
 		if said := ceph.Get(f.from, name); said != nil && said.Kind() != d.Null {
 			n.Set(f.to, plain(*said))

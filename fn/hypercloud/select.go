@@ -4,26 +4,33 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/disk"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// selection takes the disks that the selectors of the spec mean.
+type selection struct {
+	*input
+	disks     *locator
+	members   *members
+	departure *departure
+}
+
 // keepSelected keeps the disks that were chosen before. What is no longer selected, or
 // gone, is held.
-func (s *storage) keepSelected() {
+func (s *selection) keepSelected() {
 	terms := s.cfg.Spec.Storage.NodeSelector.NodeSelectorTerms
-	if len(terms) > 0 && !slices.ContainsFunc(s.in.Facts.Nodes, s.selects) {
+	if len(terms) > 0 && !slices.ContainsFunc(s.Facts.Nodes, s.selects) {
 		s.Report(finding.Error, "selector-matches-nothing", "spec.storage.nodeSelector.nodeSelectorTerms",
-			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.in.Facts.Nodes), "node"))
+			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.Facts.Nodes), "node"))
 		return
 	}
 	var all, moved []leaving
 	for _, prior := range s.prior {
 		h := &host{name: prior.name, node: prior.node}
 		for _, v := range prior.devices {
-			if n := s.movedTo(prior, v); n != nil && !s.lets(prior, v) && s.refuseNode(n) == "" {
+			if n := s.disks.movedTo(prior, v); n != nil && !s.lets(prior, v) && s.refuseNode(n) == "" {
 				moved = append(moved, leaving{host: prior, device: v})
 				continue
 			}
@@ -31,36 +38,36 @@ func (s *storage) keepSelected() {
 			if why == "" {
 				h.devices = append(h.devices, v)
 				s.choosing(diskRef(v, h), h.nodeName(), place.Kept, "it is a disk of the cluster already")
-				s.checkOthers(h, v)
+				s.members.checkOthers(h, v)
 				continue
 			}
 			all = append(all, leaving{prior, v, why})
 		}
 		if len(h.devices) > 0 {
-			s.hosts = append(s.hosts, h)
+			s.members.hosts = append(s.members.hosts, h)
 			s.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: h.node.Name}, h.node.Name, place.Kept, "it has disks of the cluster")
 		}
 	}
 	for _, l := range moved {
-		n := s.movedTo(l.host, l.device)
-		h := hostOf(s.hosts, n.Hostname)
+		n := s.disks.movedTo(l.host, l.device)
+		h := hostOf(s.members.hosts, n.Hostname)
 		if h == nil {
 			h = &host{name: n.Hostname, node: n}
-			s.hosts = append(s.hosts, h)
+			s.members.hosts = append(s.members.hosts, h)
 			s.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: n.Name}, n.Name, place.Kept, "it has disks of the cluster")
 		}
 		if h.find(l.Name, l.disk) == nil {
 			h.devices = append(h.devices, l.device)
 			s.choosing(diskRef(l.device, h), n.Name, place.Kept, "it is a disk of the cluster already")
-			s.checkOthers(h, l.device)
+			s.members.checkOthers(h, l.device)
 		}
-		s.hasMoved(l.host, l.device)
+		s.members.hasMoved(l.host, l.device)
 	}
-	s.leave(all)
+	s.departure.leave(all)
 }
 
 // unselected says why a disk of the cluster would not be chosen now, or "".
-func (s *storage) unselected(h *host, v *device) string {
+func (s *selection) unselected(h *host, v *device) string {
 	switch {
 	case h.node == nil:
 		return "its node is missing from the inventory"
@@ -68,49 +75,27 @@ func (s *storage) unselected(h *host, v *device) string {
 		return "its node is no longer selected by nodeSelector"
 	case s.lets(h, v):
 		return "its removal is allowed"
-	case v.disk.Missing() || !s.isOn(v.disk, h):
+	case v.disk.Missing() || !s.disks.isOn(v.disk, h):
 		return "it is missing from the inventory"
 	case !selector.MatchesAny(s.cfg.Spec.Storage.DeviceSelector.SelectorTerms, v.disk.Report()):
 		return "it is no longer selected by deviceSelector"
 	case s.unused:
-		return s.in.Disks.Verdict(v.disk, disk.Want{Mine: s.mine, Node: h.node}).Reason()
+		return s.Disks.Verdict(v.disk, disk.Want{Mine: s.mine, Node: h.node}).Reason()
 	}
 	return ""
 }
 
-// selects reports whether the spec allows a node.
-func (s *storage) selects(n *inventory.Node) bool {
-	return selector.MatchesAny(s.cfg.Spec.Storage.NodeSelector.NodeSelectorTerms, n.Object)
-}
-
-// refuseNode says why a node gives no disks, or "".
-func (s *storage) refuseNode(n *inventory.Node) string {
-	if !s.selects(n) {
-		return "it is not selected by nodeSelector"
-	}
-	if why := place.RefuseHostname(n, s.in.Facts); why != "" {
-		return why
-	}
-	return place.RefusePods(n, s.tolerations("osd"))
-}
-
-// tolerations are those of a daemon, and of all.
-func (s *storage) tolerations(daemon string) []place.Toleration {
-	placement := s.cfg.Spec.Ceph.Placement
-	return slices.Concat(placement["all"].Tolerations, placement[daemon].Tolerations)
-}
-
 // chooseDisks takes every eligible disk that the selectors mean.
-func (s *storage) chooseDisks() {
-	for _, n := range s.in.Facts.Nodes {
+func (s *selection) chooseDisks() {
+	for _, n := range s.Facts.Nodes {
 		ref := finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: n.Name}
 		if why := s.refuseNode(n); why != "" {
-			if h := hostOf(s.hosts, n.Hostname); h == nil {
+			if h := hostOf(s.members.hosts, n.Hostname); h == nil {
 				s.choosing(ref, n.Name, place.Refused, why)
 			}
 			continue
 		}
-		h := hostOf(s.hosts, n.Hostname)
+		h := hostOf(s.members.hosts, n.Hostname)
 		isNew := h == nil
 		if isNew {
 			h = &host{name: n.Hostname, node: n}
@@ -119,7 +104,7 @@ func (s *storage) chooseDisks() {
 		switch {
 		case !isNew:
 		case len(h.devices) > 0:
-			s.hosts = append(s.hosts, h)
+			s.members.hosts = append(s.members.hosts, h)
 			s.choosing(ref, n.Name, place.Chosen, "it has eligible disks")
 		default:
 			s.choosing(ref, n.Name, place.Refused, "it has no eligible disk"+orElse(len(refusals) > 0, ": "+place.Summarize(refusals), ""))
@@ -128,14 +113,14 @@ func (s *storage) chooseDisks() {
 }
 
 // chooseOn takes the eligible disks of a host, and returns why the others are none.
-func (s *storage) chooseOn(h *host) []place.Refusal {
+func (s *selection) chooseOn(h *host) []place.Refusal {
 	var refusals []place.Refusal
-	for _, there := range s.in.Disks.On(h.node) {
+	for _, there := range s.Disks.On(h.node) {
 		v := &device{disk: there, deviceConfig: deviceConfig{Name: there.ByID(), OSDsPerDevice: 1}}
 		if h.find(v.Name, there) != nil {
 			continue
 		}
-		reason := s.in.Disks.Verdict(there, disk.Want{Mine: s.mine, Node: h.node, MinCapacity: leastDisk}).Reason()
+		reason := s.Disks.Verdict(there, disk.Want{Mine: s.mine, Node: h.node, MinCapacity: leastDisk}).Reason()
 		switch {
 		case reason != "":
 		case v.Name == "":
@@ -143,14 +128,14 @@ func (s *storage) chooseOn(h *host) []place.Refusal {
 		case !selector.MatchesAny(s.cfg.Spec.Storage.DeviceSelector.SelectorTerms, there.Report()):
 			reason = "it is not selected by deviceSelector"
 		default:
-			reason = s.givenUp[there]
+			reason = s.members.givenUp[there]
 		}
 		if reason != "" {
 			s.choosing(diskRef(v, h), h.node.Name, place.Refused, reason)
 			refusals = append(refusals, place.Refusal{Reason: reason, Size: there.Size()})
 			continue
 		}
-		s.in.Disks.Take(there, s.Object.Ref, s.owner)
+		s.Disks.Take(there, s.Object.Ref, s.owner)
 		h.devices = append(h.devices, v)
 		s.choosing(diskRef(v, h), h.node.Name, place.Chosen, "it is eligible, and selected")
 	}

@@ -21,8 +21,8 @@ done
 `
 
 // addToolbox makes the Deployment with the tools of Ceph.
-func (s *storage) addToolbox() {
-	if !s.cfg.Spec.Ceph.Toolbox {
+func (m *manifests) addToolbox() {
+	if !m.cfg.Spec.Ceph.Toolbox {
 		return
 	}
 	labels := d.Object(d.F("app", d.Text(toolboxName)))
@@ -35,7 +35,7 @@ func (s *storage) addToolbox() {
 	}
 	container := d.Object(
 		d.F("name", d.Text(toolboxName)),
-		d.F("image", d.Text(s.cfg.Spec.Ceph.Image)),
+		d.F("image", d.Text(m.cfg.Spec.Ceph.Image)),
 		d.F("imagePullPolicy", d.Text("IfNotPresent")),
 		d.F("command", d.List(d.Text("/bin/bash"), d.Text("-c"), d.Text(follow))),
 		d.F("env", d.List(secret("CEPH_USER", "ceph-username"), secret("CEPH_KEY", "ceph-secret"))),
@@ -49,7 +49,7 @@ func (s *storage) addToolbox() {
 		d.F("volumeMounts", d.List(mount("ceph", "/etc/ceph"), mount("mon-endpoints", "/etc/rook"))),
 	)
 	pod := d.Object()
-	if tolerations := s.Object.Node.Get("spec", "ceph", "placement", "all", "tolerations"); len(tolerations.Seq()) > 0 {
+	if tolerations := m.Object.Node.Get("spec", "ceph", "placement", "all", "tolerations"); len(tolerations.Seq()) > 0 {
 		pod.Set("tolerations", plain(*tolerations))
 	}
 	pod.Set("containers", d.List(container))
@@ -60,12 +60,12 @@ func (s *storage) addToolbox() {
 			d.F("items", d.List(d.Object(d.F("key", d.Text("data")), d.F("path", d.Text("mon-endpoints"))))),
 		))),
 	))
-	s.add(levelToolbox, "deployment", krm.Make(appsGroup+"/v1", deploymentKind, s.Object.Namespace, toolboxName, d.F("spec", d.Object(
+	m.add(levelToolbox, "deployment", krm.Make(appsGroup+"/v1", deploymentKind, m.Object.Namespace, toolboxName, d.F("spec", d.Object(
 		d.F("replicas", d.Int(1)),
 		d.F("selector", d.Object(d.F("matchLabels", labels))),
 		d.F("template", d.Object(
 			d.F("metadata", d.Object(d.F("labels", labels))),
 			d.F("spec", pod),
 		)),
-	))), s.needs(levelToolbox)...)
+	))), m.needs(levelToolbox)...)
 }

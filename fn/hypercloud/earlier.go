@@ -1,0 +1,132 @@
+package hypercloud
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	d "github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// annotationNames is on a CephCluster: which disk a kernel name of the spec was when it
+// was first read, as <hostname>:<name>=<link>[,...]. A kernel name may be that of another
+// disk tomorrow.
+const annotationNames = "poolwright.io/kernel-names"
+
+// earlier reads the cluster as it was before this run.
+type earlier struct {
+	*input
+	disks *locator
+}
+
+// readPrior reads the disks of the cluster as it was rendered and as it lives. What lives
+// and the lock has lost is not forgotten.
+func (e *earlier) readPrior() {
+	e.locked = e.before(e.clusterID())
+	if live := e.Facts.Object(e.clusterID()); e.isOurs(live) {
+		e.live = live
+	}
+	e.unused = e.live == nil && e.Facts.Tells(cephGroup, clusterKind, e.Object.Namespace)
+	for _, o := range []*krm.Object{e.locked, e.live} {
+		if o == nil {
+			continue
+		}
+		for _, n := range o.Node.Seq("spec", "storage", "nodes") {
+			e.readHost(n.Str("name"), &n, o == e.locked)
+		}
+	}
+	if e.locked == nil {
+		return
+	}
+	for entry := range strings.SplitSeq(e.locked.Annotation(annotationNames), ",") {
+		name, link, _ := strings.Cut(entry, "=")
+		hostname, written, found := strings.Cut(name, ":")
+		if h := hostOf(e.prior, hostname); found && h != nil {
+			if v := h.find(link, nil); v != nil {
+				v.written = written
+			}
+		}
+	}
+}
+
+func (e *earlier) readHost(name string, n *d.Node, locked bool) {
+	h := hostOf(e.prior, name)
+	if h == nil {
+		h = &host{name: name}
+		if nodes := e.Facts.Host(name); len(nodes) == 1 {
+			h.node = nodes[0]
+		}
+		e.prior = append(e.prior, h)
+	}
+	items := n.Seq("devices")
+	for i := range items {
+		link := cmp.Or(items[i].Str("fullpath"), items[i].Str("name"))
+		if link == "" {
+			continue
+		}
+		link = e.adoptedName(h, link)
+		on := e.disks.diskAt(h, link)
+		if h.find(link, on) != nil {
+			continue
+		}
+		v := &device{disk: on, locked: locked, deviceConfig: deviceConfig{
+			Name: link, DeviceClass: items[i].Str("config", "deviceClass"), MetadataDevice: items[i].Str("config", "metadataDevice"), OSDsPerDevice: 1,
+			Encrypted: items[i].Str("config", "encryptedDevice") == "true",
+		}}
+		if v.MetadataDevice != "" {
+			v.MetadataDevice = e.adoptedName(h, v.MetadataDevice)
+		}
+		if n, err := strconv.Atoi(items[i].Str("config", "osdsPerDevice")); err == nil {
+			v.OSDsPerDevice = n
+		}
+		h.devices = append(h.devices, v)
+	}
+}
+
+// adoptedName is the link of a disk that a live cluster, which others have made, has by its
+// kernel name.
+func (e *earlier) adoptedName(h *host, name string) string {
+	if strings.HasPrefix(name, byID) {
+		return name
+	}
+	path := name
+	if !strings.HasPrefix(path, "/") {
+		path = "/dev/" + path
+	}
+	link, _, why := e.disks.resolve(h, path)
+	if why != "" && (e.whole || e.lets(h, &device{deviceConfig: deviceConfig{Name: name}})) {
+		return name // it may go, whatever it is
+	}
+	if why != "" {
+		e.Report(finding.Error, "device-unknown", "spec.storage", "the CephCluster has %s of host %s, which %s; %s; write the link of the one that is meant into the live CephCluster, and take the inventory anew", name, h.name, why, e.disks.disksOf(h))
+		return name
+	}
+	e.Report(finding.Info, "kernel-name-replaced", "spec.storage", "%s of host %s, a disk of the CephCluster by its kernel name, is %s, which is rendered", name, h.name, link)
+	return link
+}
+
+// checkAdopted tells of disks that a live cluster, which others have made, has without
+// naming them: they are not rendered.
+func (e *earlier) checkAdopted() {
+	if e.live == nil {
+		return
+	}
+	var fields []string
+	look := func(n *d.Node, of string) {
+		for _, field := range []string{"useAllNodes", "useAllDevices", "deviceFilter", "devicePathFilter", "storageClassDeviceSets"} {
+			if text := n.Str(field); text != "" && text != "false" || len(n.Seq(field)) > 0 {
+				fields = append(fields, field+of)
+			}
+		}
+	}
+	look(e.live.Node.Get("spec", "storage"), "")
+	nodes := e.live.Node.Seq("spec", "storage", "nodes")
+	for i := range nodes {
+		look(&nodes[i], " of host "+nodes[i].Str("name"))
+	}
+	if len(fields) > 0 {
+		e.Report(finding.Warning, "disks-unnamed", "spec.storage", "the live %s has disks by %s, which is not rendered: a disk that the spec does not name is no longer declared then; its OSD runs on, and nobody mends it: compare ceph osd tree with the spec before this is applied", e.live.Ref, finding.Names(fields))
+	}
+}
