@@ -26,44 +26,51 @@ func replicas(c *class.Class) int {
 	return n
 }
 
+// classMaker makes the classes of a set.
+type classMaker struct {
+	*input
+	roster  *roster
+	classes []setClass
+}
+
 // makeClasses makes the classes of the set, and keeps those that are no longer in the
 // spec and in use.
-func (s *set) makeClasses() {
+func (m *classMaker) makeClasses() {
 	names := map[string]bool{}
-	for i := range s.cfg.Spec.StorageClasses {
-		want := &s.cfg.Spec.StorageClasses[i]
-		name := cmp.Or(want.Name, s.Object.Name)
+	for i := range m.cfg.Spec.StorageClasses {
+		want := &m.cfg.Spec.StorageClasses[i]
+		name := cmp.Or(want.Name, m.Object.Name)
 		if names[name] {
-			s.reportClass(i, "name", finding.Error, "class-twice", "is the name of two classes of the set (%s); give one of them another", name)
+			m.reportClass(i, "name", finding.Error, "class-twice", "is the name of two classes of the set (%s); give one of them another", name)
 			continue
 		}
 		names[name] = true
-		before := class.Before(s.in.Facts, s.Before, name)
-		if len(s.pools) == 0 && before == nil {
+		before := class.Before(m.Facts, m.Before, name)
+		if len(m.roster.pools) == 0 && before == nil {
 			continue // withheld
 		}
-		c := setClass{s.newClass(want, name, before), i}
+		c := setClass{m.newClass(want, name, before), i}
 		if text := c.Changed(before); text != "" {
-			s.reportClass(i, "name", finding.Error, "class-changed", "%s", text)
+			m.reportClass(i, "name", finding.Error, "class-changed", "%s", text)
 		}
-		s.checkReplicas(&c)
-		s.classes = append(s.classes, c)
+		m.checkReplicas(&c)
+		m.classes = append(m.classes, c)
 	}
-	s.keepClasses(names)
-	slices.SortFunc(s.classes, func(a, b setClass) int { return cmp.Compare(a.Name, b.Name) })
+	m.keepClasses(names)
+	slices.SortFunc(m.classes, func(a, b setClass) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // newClass is a class as the spec wants it. What the spec leaves open stays as it was.
-func (s *set) newClass(want *classConfig, name string, before *class.Class) class.Class {
+func (m *classMaker) newClass(want *classConfig, name string, before *class.Class) class.Class {
 	repl := want.Replicas
 	// A default is taken once.
-	for _, earlier := range []*class.Class{before, class.Rendered(s.Before, name)} {
+	for _, earlier := range []*class.Class{before, class.Rendered(m.Before, name)} {
 		if repl == 0 && earlier != nil {
 			repl = replicas(earlier)
 		}
 	}
 	if repl == 0 {
-		repl = max(1, min(3, len(s.members())))
+		repl = max(1, min(3, len(m.roster.members())))
 	}
 	parameters := map[string]string{"repl": strconv.Itoa(repl), "protocol": "nvmf", "fsType": want.FSType}
 	if want.Thin {
@@ -75,11 +82,11 @@ func (s *set) newClass(want *classConfig, name string, before *class.Class) clas
 	if want.STSAffinityGroup {
 		parameters["stsAffinityGroup"] = "true"
 	}
-	own := labelSet + ": " + s.Object.Name
+	own := labelSet + ": " + m.Object.Name
 	switch {
 	case len(want.Topology) > 0:
 		maps.Copy(parameters, want.Topology)
-	case s.form.has(topology):
+	case m.form.has(topology):
 		parameters[poolLabel] = own
 	}
 	if before != nil && len(want.Topology) == 0 && before.Parameters[poolLabel] != parameters[poolLabel] {
@@ -91,7 +98,7 @@ func (s *set) newClass(want *classConfig, name string, before *class.Class) clas
 		}
 		if maps.Equal(other, before.Parameters) && (before.Parameters[poolLabel] == "" || before.Parameters[poolLabel] == own) {
 			parameters = other
-			s.Report(finding.Info, "class-kept", "spec.release", "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", name, s.cfg.Spec.Release)
+			m.Report(finding.Info, "class-kept", "spec.release", "StorageClass %s keeps the parameters that it was made with; a class of another name gets those of release %s", name, m.cfg.Spec.Release)
 		}
 	}
 	return class.Class{
@@ -101,9 +108,9 @@ func (s *set) newClass(want *classConfig, name string, before *class.Class) clas
 }
 
 // checkReplicas holds the copies against the nodes that can have one.
-func (s *set) checkReplicas(c *setClass) {
-	nodes, online, lives := len(s.members()), map[string]bool{}, false
-	for _, p := range s.pools {
+func (m *classMaker) checkReplicas(c *setClass) {
+	nodes, online, lives := len(m.roster.members()), map[string]bool{}, false
+	for _, p := range m.roster.pools {
 		lives = lives || p.live != nil
 		if stateOf(p.live).online {
 			online[p.node] = true
@@ -113,9 +120,9 @@ func (s *set) checkReplicas(c *setClass) {
 	switch n := replicas(&c.Class); {
 	case nodes == 0:
 	case n > nodes:
-		s.reportClass(c.index, field, finding.Error, "replicas", "StorageClass %s wants %s, each on another node, and %s pools; lower it under a new name, or add nodes", c.Name, finding.Count(n, "replica"), nodesHave(nodes))
+		m.reportClass(c.index, field, finding.Error, "replicas", "StorageClass %s wants %s, each on another node, and %s pools; lower it under a new name, or add nodes", c.Name, finding.Count(n, "replica"), nodesHave(nodes))
 	case lives && n > len(online):
-		s.reportClass(c.index, field, finding.Warning, "replicas-online", "StorageClass %s wants %s, each on another node, and %s pools that are Online; volumes wait until there are more", c.Name, finding.Count(n, "replica"), nodesHave(len(online)))
+		m.reportClass(c.index, field, finding.Warning, "replicas-online", "StorageClass %s wants %s, each on another node, and %s pools that are Online; volumes wait until there are more", c.Name, finding.Count(n, "replica"), nodesHave(len(online)))
 	}
 }
 
@@ -127,29 +134,29 @@ func nodesHave(n int) string {
 }
 
 // reportClass reports on a field of a class, or on the class where it is not written.
-func (s *set) reportClass(index int, field string, severity finding.Severity, rule, format string, args ...any) {
-	f := s.Finding(severity, rule, "spec.storageClasses", fmt.Sprintf(format, args...))
-	items := s.Object.Node.Seq("spec", "storageClasses")
+func (m *classMaker) reportClass(index int, field string, severity finding.Severity, rule, format string, args ...any) {
+	f := m.Finding(severity, rule, "spec.storageClasses", fmt.Sprintf(format, args...))
+	items := m.Object.Node.Seq("spec", "storageClasses")
 	if index >= 0 && index < len(items) {
 		f.Field = fmt.Sprintf("spec.storageClasses[%d]", index)
-		f.Pos = s.Object.Position(items[index].Off)
+		f.Pos = m.Object.Position(items[index].Off)
 		if at := items[index].Get(field); at != nil {
 			f.Field += "." + field
-			f.Pos = s.Object.Position(at.Off)
+			f.Pos = m.Object.Position(at.Off)
 		}
 	}
-	s.Collect(f)
+	m.Collect(f)
 }
 
 // keepClasses keeps what is no longer in the spec while a volume or a claim uses it.
-func (s *set) keepClasses(wanted map[string]bool) {
-	for _, o := range s.Before {
+func (m *classMaker) keepClasses(wanted map[string]bool) {
+	for _, o := range m.Before {
 		if o.GroupKind() != class.Kind() || wanted[o.Name] {
 			continue
 		}
-		if user := class.UserOf(s.in.Facts, o.Name); user != "" {
-			s.classes = append(s.classes, setClass{class.Read(o), -1})
-			s.Report(finding.Warning, "class-used", "spec.storageClasses", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
+		if user := class.UserOf(m.Facts, o.Name); user != "" {
+			m.classes = append(m.classes, setClass{class.Read(o), -1})
+			m.Report(finding.Warning, "class-used", "spec.storageClasses", "StorageClass %s is no longer in the spec, and is kept while it is used: %s", o.Name, user)
 		}
 	}
 }
@@ -157,14 +164,14 @@ func (s *set) keepClasses(wanted map[string]bool) {
 // checkDefaults refuses a second default class in the package.
 func (r *rendering) checkDefaults() {
 	for _, s := range r.sets {
-		for i := range s.classes {
-			c := &s.classes[i]
-			s.in.Defaults.Know(c.Name)
+		for i := range s.classes.classes {
+			c := &s.classes.classes[i]
+			s.Defaults.Know(c.Name)
 			if !c.Default {
 				continue
 			}
-			if first := s.in.Defaults.Take(c.Name, s.Object.Ref); first != "" {
-				s.reportClass(c.index, "default", finding.Error, "two-defaults", "StorageClass %s is a second default class, the first is %s; make one of them no default", c.Name, first)
+			if first := s.Defaults.Take(c.Name, s.Object.Ref); first != "" {
+				s.classes.reportClass(c.index, "default", finding.Error, "two-defaults", "StorageClass %s is a second default class, the first is %s; make one of them no default", c.Name, first)
 			}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
-	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // pool is one DiskPool of a set: of an earlier run, alive, or new.
@@ -77,48 +76,11 @@ func pairs(labels map[string]string) string {
 	return strings.Join(all, ",")
 }
 
-// sameDisk reports whether two pools name one disk.
-func (s *set) sameDisk(a, b *pool) bool {
-	_, first := splitURI(a.uri())
-	_, second := splitURI(b.uri())
-	if strings.TrimLeft(first, "/") == strings.TrimLeft(second, "/") && a.node == b.node {
-		return true
-	}
-	return a.disk != nil && a.disk == b.disk
-}
-
-// find looks for the disk of a pool: by the identity that it remembers, then by its link.
-func (s *set) find(p *pool) *disk.Disk {
-	hold, found := holdOf(p.node, p.uri())
-	if !found {
-		return nil
-	}
-	var candidates []*disk.Disk
-	if m := readMark(p.mark); m.wwn != "" || m.serial != "" {
-		candidates = s.in.Disks.Named(disk.Hold{Identity: disk.Identity{WWN: m.wwn, Serial: m.serial, Node: p.node}})
-	}
-	candidates = slices.Concat(candidates, s.in.Disks.Named(hold))
-	for _, there := range candidates {
-		if !there.Missing() && !there.Inactive() && s.in.Disks.NodeOf(there) == p.node {
-			return there
-		}
-	}
-	return nil
-}
-
 // hasLink reports whether a pool's link still names its disk.
 func (p *pool) hasLink() bool {
 	_, path := splitURI(p.uri())
 	path = "/" + strings.TrimLeft(path, "/")
 	return slices.Contains(p.disk.Known().Links, path) || p.disk.HasPath(func(have string) bool { return have == path }) || slices.Contains(p.disk.ByPathLinks(), path)
-}
-
-func (s *set) poolRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: s.form.apiVersion, Kind: poolKind, Namespace: s.Object.Namespace, Name: name}
-}
-
-func (s *set) poolID(name string) krm.ID {
-	return krm.ID{Group: group, Kind: poolKind, Namespace: s.Object.Namespace, Name: name}
 }
 
 // inForm is the spec of a pool as the release writes it. What the release cannot say stays
@@ -145,67 +107,4 @@ func (p *pool) inForm(f *form) (apiVersion string, spec d.Node) {
 		}
 	}
 	return f.apiVersion, spec
-}
-
-// object is the pool as it is rendered.
-func (s *set) object(p *pool) *krm.Object {
-	apiVersion, spec := p.inForm(&s.form)
-	o := krm.Make(apiVersion, poolKind, s.Object.Namespace, p.name, d.F("spec", spec.Made()))
-	if p.mark != "" {
-		o.SetAnnotation(annotationDisk, p.mark)
-	}
-	if p.chosen != "" {
-		o.SetAnnotation(annotationChosen, p.chosen)
-	}
-	if p.replaces != "" {
-		o.SetAnnotation(annotationReplaces, p.replaces)
-	}
-	return o
-}
-
-// newPool is a pool on a disk of a node.
-func (s *set) newPool(node, name, link string, on *disk.Disk) *pool {
-	uri := link
-	if scheme := s.cfg.Spec.DiskURI; scheme != "path" {
-		uri = scheme + "://" + link
-	}
-	spec := d.Object(d.F("node", d.Text(node)), d.F("disks", d.List(d.Text(uri))))
-	if labels := s.labels(); len(labels) > 0 {
-		spec.Set(topology, d.Object(d.F("labelled", textMap(labels))))
-	}
-	if secret := s.cfg.Spec.EncryptionSecret; secret != "" {
-		spec.Set(encryption, d.Object(d.F("source", d.Object(d.F("secret", d.Object(d.F("name", d.Text(secret))))))))
-	}
-	if size := s.cfg.Spec.MaxExpansion; size != "" {
-		spec.Set(expansion, d.Text(size))
-	}
-	if size := s.cfg.Spec.ClusterSize; size != "" {
-		spec.Set(s.form.clusterKey(), d.Text(size))
-	}
-	return &pool{
-		name: name, node: node, apiVersion: s.form.apiVersion, spec: spec, mark: markOf(on).String(), disk: on,
-		live: s.in.Facts.Object(s.poolID(name)), isNew: true,
-	}
-}
-
-// labels are those of new pools.
-func (s *set) labels() map[string]string {
-	if !s.form.has(topology) {
-		return nil
-	}
-	labels := map[string]string{labelSet: s.Object.Name}
-	for key, value := range s.cfg.Spec.TopologyLabels {
-		labels[key] = value
-	}
-	return labels
-}
-
-// textMap writes texts in order of their keys.
-func textMap(m map[string]string) d.Node {
-	out := d.Object()
-	for key, value := range m {
-		out.Set(key, d.Text(value))
-	}
-	slices.SortFunc(out.Fields(), func(a, b d.Field) int { return cmp.Compare(a.Key, b.Key) })
-	return out
 }

@@ -42,16 +42,6 @@ func (p *pool) said(means map[string]string) string {
 // words joins those of a node and a disk.
 func words(node, disk string) string { return strings.Trim(node+","+disk, ",") }
 
-// chosenBefore adds to what is kept of a node why it was chosen, where a pool tells.
-func (s *set) chosenBefore(node, reason string) string {
-	for _, p := range s.pools {
-		if p.node == node && !p.isNew && p.ofNode() != "" {
-			return reason + "; " + p.ofNode()
-		}
-	}
-	return reason
-}
-
 // wordOf is why a node was picked.
 func wordOf(picked place.Picked) string {
 	if picked.Spread {

@@ -8,55 +8,55 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// replacement makes pools in the place of others.
+type replacement struct {
+	*input
+	roster *roster
+	offers *offers
+}
+
 // replacePools makes a pool beside each one that is to be replaced, and lets that go
 // when the new one serves and the loss is allowed.
-func (s *set) replacePools(allowed map[string]string) {
-	for _, name := range s.replace {
-		old := s.pool(name)
+func (r *replacement) replacePools(allowed map[string]string) {
+	for _, name := range r.replace {
+		old := r.roster.pool(name)
 		if old == nil {
-			s.checkReplaced(name)
+			r.checkReplaced(name)
 			continue
 		}
-		i := slices.IndexFunc(s.pools, func(p *pool) bool { return p.replaces == name })
+		i := slices.IndexFunc(r.roster.pools, func(p *pool) bool { return p.replaces == name })
 		if i < 0 {
-			s.replacement(old, allowed)
+			r.putBeside(old, allowed)
 			continue
 		}
-		fresh := s.pools[i]
+		fresh := r.roster.pools[i]
 		switch state := stateOf(fresh.live); {
 		case !state.online:
-			s.waits(old, fresh, "DiskPool "+fresh.name+" is not Created and Online yet: apply what is rendered, and take the inventory anew")
+			r.waits(old, fresh, "DiskPool "+fresh.name+" is not Created and Online yet: apply what is rendered, and take the inventory anew")
 		case !old.consent:
-			s.waits(old, fresh, "its removal is not allowed yet: when it is empty, "+consentFor(name))
+			r.waits(old, fresh, "its removal is not allowed yet: when it is empty, "+consentFor(name))
 		default:
-			s.drop(old, "DiskPool "+fresh.name+" took its place, and its removal is allowed")
-			s.pools = slices.DeleteFunc(s.pools, func(p *pool) bool { return p == old })
+			r.roster.drop(old, "DiskPool "+fresh.name+" took its place, and its removal is allowed")
+			r.roster.pools = slices.DeleteFunc(r.roster.pools, func(p *pool) bool { return p == old })
 			fresh.replaces = ""
 		}
 	}
-	for _, p := range s.pools { // what was replaced is gone, and so is the wish
-		if p.replaces != "" && s.pool(p.replaces) == nil {
+	for _, p := range r.roster.pools { // what was replaced is gone, and so is the wish
+		if p.replaces != "" && r.roster.pool(p.replaces) == nil {
 			p.replaces = ""
 		}
 	}
 }
 
-func (s *set) pool(name string) *pool {
-	if i := slices.IndexFunc(s.pools, func(p *pool) bool { return p.name == name }); i >= 0 {
-		return s.pools[i]
-	}
-	return nil
-}
-
 // waits says what the old pool waits for, and how its replicas are moved.
-func (s *set) waits(old, fresh *pool, why string) {
-	s.Report(finding.Warning, "replacement-waits", "", "DiskPool %s stays beside %s: %s; its replicas are moved with kubectl mayastor scale volume VOLUME REPLICAS, one more and then one less", old.name, fresh.name, why)
+func (r *replacement) waits(old, fresh *pool, why string) {
+	r.Report(finding.Warning, "replacement-waits", "", "DiskPool %s stays beside %s: %s; its replicas are moved with kubectl mayastor scale volume VOLUME REPLICAS, one more and then one less", old.name, fresh.name, why)
 }
 
-// replacement makes the new pool: on the same node, or else on another one.
-func (s *set) replacement(old *pool, allowed map[string]string) {
+// putBeside makes the new pool: on the same node, or else on another one.
+func (r *replacement) putBeside(old *pool, allowed map[string]string) {
 	var nodes []*inventory.Node
-	for _, n := range s.in.Facts.Nodes {
+	for _, n := range r.Facts.Nodes {
 		if allowed[n.Name] == "" {
 			nodes = append(nodes, n)
 		}
@@ -67,47 +67,36 @@ func (s *set) replacement(old *pool, allowed map[string]string) {
 		nodes = slices.Insert(slices.Delete(nodes, i, i+1), 0, same)
 	}
 	for _, n := range nodes {
-		if n.Name != old.node && s.full(n.Name) {
+		if n.Name != old.node && r.roster.full(n.Name) {
 			continue
 		}
-		for c := range s.candidates(n) {
-			fresh := s.take(n, c, chosenReplaced, "it takes the place of the disk of DiskPool "+old.name)
+		for c := range r.offers.candidates(n) {
+			fresh := r.offers.take(n, c, chosenReplaced, "it takes the place of the disk of DiskPool "+old.name)
 			fresh.replaces = old.name
-			s.waits(old, fresh, "it is new")
+			r.waits(old, fresh, "it is new")
 			return
 		}
 	}
-	s.Report(finding.Warning, "no-replacement", "", "DiskPool %s cannot be replaced: no node that is allowed has an eligible disk; nothing changes until there is one", old.name)
+	r.Report(finding.Warning, "no-replacement", "", "DiskPool %s cannot be replaced: no node that is allowed has an eligible disk; nothing changes until there is one", old.name)
 	old.leaving = false
-	s.perNode[old.node]++
-}
-
-// full reports whether a pool more on another node would be one too many.
-func (s *set) full(node string) bool {
-	members, here := s.members(), 0
-	for _, p := range s.pools {
-		if p.node == node {
-			here++
-		}
-	}
-	return here >= s.cfg.perNode || here == 0 && s.cfg.Spec.MaxNodeCount > 0 && len(members) > s.cfg.Spec.MaxNodeCount
+	r.roster.perNode[old.node]++
 }
 
 // checkReplaced warns of a name that means nothing any more. While the pool or its disk is
 // there, the name keeps the disk from being chosen anew.
-func (s *set) checkReplaced(name string) {
-	if s.in.Facts.Object(s.poolID(name)) != nil || s.released[s.poolID(name)] {
+func (r *replacement) checkReplaced(name string) {
+	if r.Facts.Object(r.poolID(name)) != nil || r.roster.released[r.poolID(name)] {
 		return
 	}
-	for _, n := range s.in.Facts.Nodes {
-		for _, there := range s.in.Disks.On(n) {
-			link, _ := linkOf(there, s.cfg.Spec.AllowByPath)
-			if poolName(s.Object.Name, n.Name, stableID(there, n.Name, link)) == name {
+	for _, n := range r.Facts.Nodes {
+		for _, there := range r.Disks.On(n) {
+			link, _ := linkOf(there, r.cfg.Spec.AllowByPath)
+			if poolName(r.Object.Name, n.Name, stableID(there, n.Name, link)) == name {
 				return
 			}
 		}
 	}
-	f := s.Finding(finding.Warning, "replace-unmatched", "", annotationReplace+" names "+poolKind+"/"+name+", which is not there (any more); remove it")
-	f.Field, f.Pos = "metadata.annotations", s.Object.At("metadata", "annotations", annotationReplace)
-	s.Collect(f)
+	f := r.Finding(finding.Warning, "replace-unmatched", "", annotationReplace+" names "+poolKind+"/"+name+", which is not there (any more); remove it")
+	f.Field, f.Pos = "metadata.annotations", r.Object.At("metadata", "annotations", annotationReplace)
+	r.Collect(f)
 }

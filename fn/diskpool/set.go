@@ -1,16 +1,13 @@
 package diskpool
 
 import (
-	"fmt"
-	"maps"
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -19,13 +16,7 @@ import (
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := &rendering{}
 	for _, spec := range specs {
-		s := &set{Collector: system.NewCollector(spec, 0), in: in, owner: spec.Object.OwnerKey(), released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]bool{}}
-		s.replace = replaced(spec.Object)
-		var err error
-		if s.cfg, err = readConfig(spec); err != nil {
-			s.Report(finding.Error, "spec", "", "%v", err)
-		}
-		r.sets = append(r.sets, s)
+		r.sets = append(r.sets, newSet(in, spec))
 	}
 	return r
 }
@@ -57,20 +48,70 @@ func (r *rendering) Choose() []system.Output {
 	return outputs
 }
 
-// set is one DiskPoolSet at work.
+// set is one DiskPoolSet at work: what decides about it, and what makes its output. All of
+// it reads one input, and decides about pools in one roster.
 type set struct {
-	*system.Collector
-	in       system.Input
-	owner    string
-	cfg      config
-	form     form
-	replace  []string // names of pools that are to be replaced
-	pools    []*pool
-	used     map[*disk.Disk]bool // by pools of the set
-	perNode  map[string]int      // pools that stay on a node
-	classes  []setClass
-	released map[krm.ID]bool
-	givenUp  map[*disk.Disk]bool // disks of pools that went in this run
+	*input
+	roster      *roster
+	retention   *retention
+	limits      *limits
+	replacement *replacement
+	selection   *selection
+	maker       *maker
+	classes     *classMaker
+}
+
+func newSet(in system.Input, spec *system.Spec) *set {
+	i := &input{Collector: system.NewCollector(spec, 0), Input: in, owner: spec.Object.OwnerKey(), replace: replaced(spec.Object)}
+	var err error
+	if i.cfg, err = readConfig(spec); err != nil {
+		i.Report(finding.Error, "spec", "", "%v", err)
+	}
+	r := &roster{input: i, used: map[*disk.Disk]bool{}, perNode: map[string]int{}, released: map[krm.ID]bool{}, givenUp: map[*disk.Disk]bool{}}
+	m := &maker{i}
+	o := &offers{i, r, m}
+	return &set{
+		input: i, roster: r, retention: &retention{i, r}, limits: &limits{i, r}, replacement: &replacement{i, r, o},
+		selection: &selection{i, r, o}, maker: m, classes: &classMaker{input: i, roster: r},
+	}
+}
+
+// keep takes over the pools of earlier runs and those that live, and frees the disks of
+// those that go.
+func (s *set) keep() {
+	if len(s.Facts.Nodes) == 0 {
+		s.Report(finding.Error, "no-inventory", "",
+			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster beside the spec with poolwright inventory")
+		return
+	}
+	if terms := s.cfg.Spec.AllowedNodes.NodeSelectorTerms; len(terms) > 0 && !slices.ContainsFunc(s.Facts.Nodes, s.selects) {
+		s.Report(finding.Error, "selector-matches-nothing", "spec.allowedNodes.nodeSelectorTerms",
+			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.Facts.Nodes), "node"))
+		return
+	}
+	if s.retention.keepPools() {
+		s.limits.limitNodes()
+		s.limits.limitPools()
+	}
+}
+
+// choose takes what is wanted more: replacements first, then pools on nodes that have
+// some, then on new nodes.
+func (s *set) choose() {
+	for _, p := range s.roster.pools {
+		s.roster.use(p)
+	}
+	allowed := s.selection.allowedNodes()
+	s.replacement.replacePools(allowed)
+	s.selection.keepMembers(allowed)
+	s.selection.chooseNodes(allowed)
+	s.selection.explainRest(allowed)
+	s.selection.compareSettings()
+	if len(s.roster.pools) == 0 {
+		s.Report(finding.Warning, "no-pools", "", "no pool can be made: %s; classes are withheld until there is one", s.selection.whyNone(allowed))
+	}
+	s.classes.makeClasses()
+	slices.SortFunc(s.roster.pools, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
 }
 
 // replaced reads which pools are to be replaced.
@@ -82,54 +123,6 @@ func replaced(o *krm.Object) []string {
 		}
 	}
 	return names
-}
-
-// readRelease finds out which fields a pool has.
-func (s *set) readRelease() {
-	s.form = s.cfg.release.form()
-	if s.cfg.release.newerThan(newestMinor) {
-		s.Report(finding.Info, "newer-release", "spec.release", "%s is newer than the newest release that is known, 2.%d; pools are written as for that", s.cfg.Spec.Release, newestMinor)
-	}
-	fields, names := s.cfg.wantedFields()
-	definition := definitionOf(s.in.Facts, s.in.Held)
-	var served *form
-	if definition != nil {
-		if served = servedForm(definition, fields); served != nil {
-			s.form = *served
-			s.Report(finding.Info, "served-version", "spec.release", "pools are written as %s, since the definition diskpools.%s of the package decides, and not the release", served.apiVersion, group)
-		}
-	}
-	for i, field := range fields {
-		switch {
-		case s.form.knows(field):
-		case served != nil:
-			s.Report(finding.Error, "unknown-to-release", "spec."+names[i], "no served version of the definition diskpools.%s has the field %s; remove it, or update Mayastor and its definition", group, field)
-		default:
-			s.Report(finding.Error, "unknown-to-release", "spec."+names[i], "release %s has no %s; the first that has it is %s: raise spec.release, or remove it", s.cfg.Spec.Release, field, firstWith(field))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(s.cfg.Spec.TopologyLabels)) {
-		at := s.Object.Node.Get("spec", "topologyLabels").Field(key)
-		f := s.Finding(finding.Error, "topology-key", "spec.topologyLabels", "")
-		f.Field = "spec.topologyLabels[" + key + "]"
-		if at != nil {
-			f.Pos = s.Object.Position(at.Off)
-		}
-		switch {
-		case key == labelSet:
-			f.Message = "is the label that every pool gets with the name of its set; use another key"
-		case strings.Contains(key, "/") && !s.cfg.release.newerThan(slashMinor):
-			f.Message = fmt.Sprintf("has a slash, on which Mayastor fails up to release 2.%d; use a key without one", slashMinor)
-		default:
-			continue
-		}
-		s.Collect(f)
-	}
-}
-
-// selects reports whether the spec allows a node.
-func (s *set) selects(n *inventory.Node) bool {
-	return selector.MatchesAny(s.cfg.nodeTerms(), n.Object)
 }
 
 func nodeRef(name string) finding.Ref {
@@ -147,11 +140,11 @@ func diskRef(there *disk.Disk) finding.Ref {
 // output is what becomes of the set.
 func (s *set) output() system.Output {
 	var objects []gitops.Object
-	for _, p := range s.pools {
-		objects = append(objects, gitops.Object{File: "diskpool.yaml", Object: s.object(p)})
+	for _, p := range s.roster.pools {
+		objects = append(objects, gitops.Object{File: "diskpool.yaml", Object: s.maker.object(p)})
 	}
-	for i := range s.classes {
-		objects = append(objects, gitops.Object{File: "storageclass.yaml", Object: s.classes[i].Object(), Stage: 1})
+	for i := range s.classes.classes {
+		objects = append(objects, gitops.Object{File: "storageclass.yaml", Object: s.classes.classes[i].Object(), Stage: 1})
 	}
-	return s.Output(objects, s.released)
+	return s.Output(objects, s.roster.released)
 }

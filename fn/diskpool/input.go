@@ -1,0 +1,136 @@
+package diskpool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// input is what every step of a render reads. What the steps find and choose they tell
+// the collector.
+type input struct {
+	*system.Collector
+	system.Input
+	owner   string
+	cfg     config
+	form    form
+	replace []string // names of pools that are to be replaced
+}
+
+// readRelease finds out which fields a pool has.
+func (in *input) readRelease() {
+	in.form = in.cfg.release.form()
+	if in.cfg.release.newerThan(newestMinor) {
+		in.Report(finding.Info, "newer-release", "spec.release", "%s is newer than the newest release that is known, 2.%d; pools are written as for that", in.cfg.Spec.Release, newestMinor)
+	}
+	fields, names := in.cfg.wantedFields()
+	definition := definitionOf(in.Facts, in.Held)
+	var served *form
+	if definition != nil {
+		if served = servedForm(definition, fields); served != nil {
+			in.form = *served
+			in.Report(finding.Info, "served-version", "spec.release", "pools are written as %s, since the definition diskpools.%s of the package decides, and not the release", served.apiVersion, group)
+		}
+	}
+	for i, field := range fields {
+		switch {
+		case in.form.knows(field):
+		case served != nil:
+			in.Report(finding.Error, "unknown-to-release", "spec."+names[i], "no served version of the definition diskpools.%s has the field %s; remove it, or update Mayastor and its definition", group, field)
+		default:
+			in.Report(finding.Error, "unknown-to-release", "spec."+names[i], "release %s has no %s; the first that has it is %s: raise spec.release, or remove it", in.cfg.Spec.Release, field, firstWith(field))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(in.cfg.Spec.TopologyLabels)) {
+		at := in.Object.Node.Get("spec", "topologyLabels").Field(key)
+		f := in.Finding(finding.Error, "topology-key", "spec.topologyLabels", "")
+		f.Field = "spec.topologyLabels[" + key + "]"
+		if at != nil {
+			f.Pos = in.Object.Position(at.Off)
+		}
+		switch {
+		case key == labelSet:
+			f.Message = "is the label that every pool gets with the name of its set; use another key"
+		case strings.Contains(key, "/") && !in.cfg.release.newerThan(slashMinor):
+			f.Message = fmt.Sprintf("has a slash, on which Mayastor fails up to release 2.%d; use a key without one", slashMinor)
+		default:
+			continue
+		}
+		in.Collect(f)
+	}
+}
+
+// allows reports whether a pool may go.
+func (in *input) allows(name string) bool {
+	one, all := in.Consent.Covers(poolKind, name), in.Consent.Covers(setKind, in.Object.Name)
+	return one || all
+}
+
+// selects reports whether the spec allows a node.
+func (in *input) selects(n *inventory.Node) bool {
+	return selector.MatchesAny(in.cfg.nodeTerms(), n.Object)
+}
+
+// selectsDisk holds a disk against the selector.
+func (in *input) selectsDisk(there *disk.Disk) bool {
+	terms := in.cfg.Spec.DiskSelector.SelectorTerms
+	return len(terms) == 0 || selector.MatchesAny(terms, there.Report())
+}
+
+// want is what a disk must meet for a pool of a name.
+func (in *input) want(n *inventory.Node, name string) disk.Want {
+	return disk.Want{
+		Mine: func(h disk.Holder) bool {
+			if h.Source != disk.Live {
+				return h.Owner == in.owner
+			}
+			return h.Object.Kind == poolKind && h.Object.Namespace == in.Object.Namespace && h.Object.Name == name && (h.Owner == "" || h.Owner == in.owner)
+		},
+		Node: n, MinCapacity: in.cfg.minCapacity, AllowedTags: in.cfg.allowedTags,
+	}
+}
+
+// sameDisk reports whether two pools name one disk.
+func (in *input) sameDisk(a, b *pool) bool {
+	_, first := splitURI(a.uri())
+	_, second := splitURI(b.uri())
+	if strings.TrimLeft(first, "/") == strings.TrimLeft(second, "/") && a.node == b.node {
+		return true
+	}
+	return a.disk != nil && a.disk == b.disk
+}
+
+// find looks for the disk of a pool: by the identity that it remembers, then by its link.
+func (in *input) find(p *pool) *disk.Disk {
+	hold, found := holdOf(p.node, p.uri())
+	if !found {
+		return nil
+	}
+	var candidates []*disk.Disk
+	if m := readMark(p.mark); m.wwn != "" || m.serial != "" {
+		candidates = in.Disks.Named(disk.Hold{Identity: disk.Identity{WWN: m.wwn, Serial: m.serial, Node: p.node}})
+	}
+	candidates = slices.Concat(candidates, in.Disks.Named(hold))
+	for _, there := range candidates {
+		if !there.Missing() && !there.Inactive() && in.Disks.NodeOf(there) == p.node {
+			return there
+		}
+	}
+	return nil
+}
+
+func (in *input) poolRef(name string) finding.Ref {
+	return finding.Ref{APIVersion: in.form.apiVersion, Kind: poolKind, Namespace: in.Object.Namespace, Name: name}
+}
+
+func (in *input) poolID(name string) krm.ID {
+	return krm.ID{Group: group, Kind: poolKind, Namespace: in.Object.Namespace, Name: name}
+}
