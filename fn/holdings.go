@@ -91,10 +91,10 @@ func gripOf(owner string, h disk.Hold) grip {
 // abandoned lists the disks that the lock of a spec holds, and that are in what is rendered
 // under no name any more. A spec without a lock has none to give up.
 func (f *Function) abandoned(ledger *disk.Ledger, holdings []holding, outputs []output, given map[grip]bool) map[grip]bool {
-	locked := map[string][]disk.Hold{}
+	locked := map[string][]holding{}
 	for _, h := range holdings {
 		if h.Source == disk.Lock {
-			locked[h.Owner] = append(locked[h.Owner], h.disks...)
+			locked[h.Owner] = append(locked[h.Owner], h)
 		}
 	}
 	more := map[grip]bool{}
@@ -104,20 +104,22 @@ func (f *Function) abandoned(ledger *disk.Ledger, holdings []holding, outputs []
 		if len(before) == 0 {
 			continue
 		}
-		kept := f.kept(ledger, o, len(before))
+		kept := f.kept(ledger, o)
+		left := func(d *disk.Disk) bool { return !kept[d] }
 		for _, h := range before {
-			left := func(d *disk.Disk) bool { return !kept[d] }
-			if !given[gripOf(owner, h)] && slices.ContainsFunc(ledger.Named(h), left) {
-				more[gripOf(owner, h)] = true
+			for _, hold := range h.disks {
+				if !given[gripOf(owner, hold)] && slices.ContainsFunc(ledger.Named(hold), left) {
+					more[gripOf(owner, hold)] = true
+				}
 			}
 		}
 	}
 	return more
 }
 
-// kept lists the disks that are in what is rendered, about so many, under all of their names.
-func (f *Function) kept(ledger *disk.Ledger, o output, about int) map[*disk.Disk]bool {
-	kept := make(map[*disk.Disk]bool, about)
+// kept lists the disks that are in what is rendered, under all of their names.
+func (f *Function) kept(ledger *disk.Ledger, o output) map[*disk.Disk]bool {
+	kept := map[*disk.Disk]bool{}
 	for _, rendered := range o.Objects {
 		for _, h := range f.holds(rendered.Object) {
 			for _, d := range ledger.Named(h) {

@@ -13,9 +13,10 @@ func (System) Holds(o *krm.Object) []disk.Hold {
 	if o.Kind == storageSetKind {
 		return setHolds(o)
 	}
-	var holds []disk.Hold
-	for _, name := range disksOf(o) {
-		holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: name}})
+	names := disksOf(o)
+	holds := make([]disk.Hold, len(names))
+	for i, name := range names {
+		holds[i].Device = inventory.Key{Namespace: o.Namespace, Name: name}
 	}
 	return holds
 }

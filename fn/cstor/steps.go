@@ -133,7 +133,7 @@ func (s *steps) removalWaits(m *member, mayGo func(*nodePool) bool) string {
 // what they wait for.
 func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 	slices.SortStableFunc(s.asked, func(a, b step) int { return cmp.Compare(a.kind, b.kind) })
-	cluster := from
+	cluster := from.Clone()
 	for i := range s.asked {
 		a := &s.asked[i]
 		if a.wait == "" && !s.free() {
@@ -141,7 +141,10 @@ func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 			a.refused = a.wait != ""
 		}
 		if a.wait == "" {
-			edited := cluster.Clone()
+			edited := cluster
+			if s.told() { // what is too much is taken back
+				edited = cluster.Clone()
+			}
 			if a.edit(edited); !s.told() || s.inTime(edited, a) {
 				cluster, s.taken = edited, append(s.taken, *a)
 			}

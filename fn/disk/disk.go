@@ -127,7 +127,10 @@ func readEntries(o *krm.Object) []*Disk {
 
 // Rank orders disks: the smallest that suffices first, then by identity.
 func Rank(a, b *Disk) int {
-	return cmp.Or(cmp.Compare(a.Size(), b.Size()), cmp.Compare(a.Identity.String(), b.Identity.String()), cmp.Compare(a.name.Name, b.name.Name))
+	if by := cmp.Compare(a.Size(), b.Size()); by != 0 {
+		return by
+	}
+	return cmp.Or(cmp.Compare(a.Identity.String(), b.Identity.String()), cmp.Compare(a.name.Name, b.name.Name))
 }
 
 // Holders lists who holds the disk, under whatever name, in the order in which they were

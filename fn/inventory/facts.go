@@ -46,7 +46,7 @@ type Facts struct {
 
 	nodes     map[string]*Node
 	hosts     map[string][]*Node
-	devices   func() map[Key]*BlockDevice
+	devices   func() map[string]map[string]*BlockDevice // by namespace, of which there are few, and name
 	byHost    map[string][]*BlockDevice
 	claims    map[Key]*Claim
 	claimsOf  map[Key][]*Claim // by block device
@@ -82,10 +82,13 @@ func New(objects []*krm.Object) *Facts {
 		kinds:    map[krm.GroupKind]*ofKind{},
 		wholes:   map[string][]*krm.Object{},
 	}
-	f.devices = sync.OnceValue(func() map[Key]*BlockDevice {
-		index := make(map[Key]*BlockDevice, len(f.Devices))
+	f.devices = sync.OnceValue(func() map[string]map[string]*BlockDevice {
+		index := map[string]map[string]*BlockDevice{}
 		for _, d := range f.Devices {
-			index[Key{d.Namespace, d.Name}] = d
+			if index[d.Namespace] == nil {
+				index[d.Namespace] = make(map[string]*BlockDevice, len(f.Devices))
+			}
+			index[d.Namespace][d.Name] = d
 		}
 		return index
 	})
@@ -249,7 +252,9 @@ func (f *Facts) Node(name string) *Node { return f.nodes[name] }
 func (f *Facts) Host(hostname string) []*Node { return f.hosts[hostname] }
 
 // Device returns a block device, or nil.
-func (f *Facts) Device(namespace, name string) *BlockDevice { return f.devices()[Key{namespace, name}] }
+func (f *Facts) Device(namespace, name string) *BlockDevice {
+	return f.devices()[namespace][name]
+}
 
 // DevicesOn returns the block devices that carry this hostname label.
 func (f *Facts) DevicesOn(hostname string) []*BlockDevice { return f.byHost[hostname] }

@@ -48,7 +48,10 @@ type row struct {
 func newShelf(devices []*inventory.BlockDevice, order Order) *shelf {
 	s := &shelf{order: order}
 	sorted := slices.SortedFunc(slices.Values(devices), func(a, b *inventory.BlockDevice) int {
-		return cmp.Or(a.Type().Compare(b.Type()), order(a, b))
+		if by := a.Type().Compare(b.Type()); by != 0 {
+			return by
+		}
+		return order(a, b)
 	})
 	for len(sorted) > 0 {
 		r := row{of: sorted[0].Type()}

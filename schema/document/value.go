@@ -22,9 +22,10 @@ func (n *Node) Field(key string) *Field {
 	if n == nil || n.Kind() != Map {
 		return nil
 	}
-	for i := range n.Fields() {
-		if n.Fields()[i].Key == key {
-			return &n.Fields()[i]
+	fields := n.Fields()
+	for i := range fields {
+		if fields[i].Key == key {
+			return &fields[i]
 		}
 	}
 	return nil

@@ -107,15 +107,20 @@ func (c *Cluster) Clone() *Cluster {
 }
 
 // Disks lists the block devices of a pool: data, then write cache.
-func (p *Pool) Disks() []string { return append(p.Data.Disks(), p.Cache.Disks()...) }
+func (p *Pool) Disks() []string {
+	if len(p.Cache) == 0 {
+		return p.Data.Disks()
+	}
+	return append(p.Data.Disks(), p.Cache.Disks()...)
+}
 
 // Disks lists the block devices of all pools, in order.
 func (c *Cluster) Disks() []string {
-	var names []string
+	var groups Groups
 	for _, p := range c.Pools {
-		names = append(names, p.Disks()...)
+		groups = append(append(groups, p.Data...), p.Cache...)
 	}
-	return names
+	return groups.Disks()
 }
 
 // Host returns the pool that selects a host, or nil.
