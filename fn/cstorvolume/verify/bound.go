@@ -27,7 +27,7 @@ func (p *proof) bound(c *conformance.Check, v *volume.Chain, claim *krm.Object) 
 		}
 	}
 	if v.Config != nil {
-		p.configured(c, v, want)
+		p.configured(c, v, claim, want)
 	}
 	p.replicas(c, v, want)
 	p.health(c, v)
@@ -86,10 +86,15 @@ func (p *proof) policies(c *conformance.Check, v *volume.Chain, claim *krm.Objec
 // object compares an object with what is there under its name.
 func (p *proof) object(c *conformance.Check, v *volume.Chain, want *krm.Object) {
 	live := p.live(v, want.ID())
-	if live == nil {
-		if want.Kind != volume.ConfigKind { // that is told
-			p.missing(c, want.ID())
-		}
+	switch {
+	case live != nil:
+	case want.Kind == volume.ConfigKind: // that is told
+		return
+	case want.Kind == pool.ReplicaKind && v.Config != nil && scales(v.Config):
+		p.missing(c, want.ID(), scaled)
+		return
+	default:
+		p.missing(c, want.ID(), putBack)
 		return
 	}
 	c.Part(live.Ref)
@@ -163,7 +168,10 @@ func (p *proof) owner(c *conformance.Check, v *volume.Chain, want, live *krm.Obj
 }
 
 // configured compares the config with the operators.
-func (p *proof) configured(c *conformance.Check, v *volume.Chain, want *chain.Volume) {
+func (p *proof) configured(c *conformance.Check, v *volume.Chain, claim *krm.Object, want *chain.Volume) {
+	if scales(v.Config) {
+		p.refused(c, v, claim)
+	}
 	version := v.Config.Node.Str("versionDetails", "status", "current")
 	if operators := p.version[v.Config.Namespace]; version != "" && operators != "" && version != operators {
 		c.Error(conformance.Version, v.Config.Ref, "is of version %s, and the operators are of %s, which leave it alone until it is upgraded", version, operators)

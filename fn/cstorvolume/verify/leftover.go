@@ -28,11 +28,7 @@ func (p *proof) pending(c *conformance.Check, v *volume.Chain, claim *krm.Object
 			left = append(left, o.Kind+" "+o.Name)
 		}
 	}
-	about := claim
-	if claim == nil {
-		about = v.Config
-	}
-	p.refused(c, about)
+	p.refused(c, v, claim)
 	if c.Verdict() != finding.Error {
 		c.Error(conformance.Missing, c.Subject, "has no volume: %s is %s; what the operators say is in its events", v.Config.Ref, phase)
 	}
@@ -44,12 +40,16 @@ func (p *proof) pending(c *conformance.Check, v *volume.Chain, claim *krm.Object
 	}
 }
 
-// refused adds why the operators make no volume of a claim, or of a config without one, as
-// preview has it.
-func (p *proof) refused(c *conformance.Check, about *krm.Object) {
+// refused adds why the operators make no volume of a claim, or of a config without one, or do
+// not scale it, as preview has it.
+func (p *proof) refused(c *conformance.Check, v *volume.Chain, claim *krm.Object) {
+	about := claim
+	if claim == nil {
+		about = v.Config
+	}
 	if p.refusals == nil {
 		p.refusals = map[finding.Ref][]finding.Finding{}
-		_, findings := preview.Of(p.facts, p.rendered, p.unbound())
+		_, findings := preview.Of(p.facts, p.rendered, p.unsettled())
 		for _, f := range findings {
 			if f.Severity == finding.Error {
 				p.refusals[f.Object] = append(p.refusals[f.Object], f)
@@ -59,15 +59,25 @@ func (p *proof) refused(c *conformance.Check, about *krm.Object) {
 	c.Findings = append(c.Findings, p.refusals[about.Ref]...)
 }
 
-// unbound lists the claims and configs whose volumes are not made.
-func (p *proof) unbound() []*krm.Object {
+// unsettled lists the claims and configs whose volumes are not made, or to be scaled.
+func (p *proof) unsettled() []*krm.Object {
 	all := slices.Clone(p.volumes.Waiting)
 	for _, v := range p.volumes.Sorted {
-		if v.Config != nil && phaseOf(v.Config) != chain.PhaseBound && p.claimOf(v) == nil {
+		switch {
+		case v.Config == nil, phaseOf(v.Config) == chain.PhaseBound && !scales(v.Config):
+		case v.Claim != nil:
+			all = append(all, v.Claim)
+		case p.claimOf(v) == nil:
 			all = append(all, v.Config)
 		}
 	}
 	return all
+}
+
+// scales reports whether a config asks for other pools than its volume is on.
+func scales(config *krm.Object) bool {
+	wanted := config.Node.Get("spec", "policy", "replicaPoolInfo")
+	return wanted != nil && !slices.Equal(poolNames(wanted.Items()), poolNames(config.Node.Seq("status", "poolInfo")))
 }
 
 func (p *proof) serviceOf(v *volume.Chain) *krm.Object {

@@ -16,6 +16,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -143,7 +144,7 @@ func (p *proof) volume(v *volume.Chain, claim *krm.Object) {
 	case v.Config == nil && claim == nil && v.Volume == nil:
 		p.abandoned(c, v)
 	case v.Config == nil:
-		p.missing(c, krm.ID{Group: pool.APIGroup, Kind: volume.ConfigKind, Namespace: v.Namespace, Name: v.Name})
+		p.missing(c, krm.ID{Group: pool.APIGroup, Kind: volume.ConfigKind, Namespace: v.Namespace, Name: v.Name}, putBack)
 		p.bound(c, v, claim)
 	default:
 		p.pending(c, v, claim)
@@ -194,12 +195,18 @@ func (p *proof) claimOf(v *volume.Chain) *krm.Object {
 
 func phaseOf(o *krm.Object) string { return o.Node.Str("status", "phase") }
 
+// Why a part of a volume that is bound is missing, and what to do.
+const (
+	putBack = "the operators make nothing more of a volume that they have bound, so put it back"
+	scaled  = "its config asks for it by now; what the operators say is in the events of that"
+)
+
 // missing reports an object that should be there, if the facts would tell of it.
-func (p *proof) missing(c *conformance.Check, id krm.ID) {
+func (p *proof) missing(c *conformance.Check, id krm.ID, remedy string) {
 	if p.tells(c, id.GroupKind(), id.Namespace) {
 		ref := finding.Ref{APIVersion: versionOf(id), Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 		c.Part(ref)
-		c.Error(conformance.Missing, ref, "is missing, of the volume of %s; the operators make nothing more of a volume that they have bound, so put it back", c.Subject)
+		c.Error(conformance.Missing, ref, "is missing, of the volume of %s; %s", c.Subject, remedy)
 	}
 }
 
@@ -239,7 +246,7 @@ func (p *proof) waiting(claim *krm.Object) {
 	case sc != nil && sc.Binding == "WaitForFirstConsumer":
 		c.Warn(ruleAwaits, c.Subject, "has no volume yet: StorageClass %s makes it for the first pod that uses the claim", sc.Name)
 	default:
-		p.refused(c, claim)
+		p.refused(c, nil, claim)
 		c.Error(conformance.Missing, c.Subject, "has no volume: nothing is made of it yet; what the driver says is in its events")
 	}
 	p.checks = append(p.checks, *c)
@@ -329,14 +336,17 @@ func (p *proof) wanted(v *volume.Chain, claim *krm.Object) *chain.Volume {
 
 // poolsOf lists the pools that a config wants replicas on, or else says that it has them on.
 func poolsOf(config *krm.Object) []string {
-	var names []string
-	for _, p := range config.Node.Seq("spec", "policy", "replicaPoolInfo") {
-		names = append(names, p.Str("poolName"))
+	if names := poolNames(config.Node.Seq("spec", "policy", "replicaPoolInfo")); len(names) > 0 {
+		return names
 	}
-	if len(names) == 0 {
-		for _, p := range config.Node.Seq("status", "poolInfo") {
-			names = append(names, cmp.Or(p.Value(), p.Str("poolName")))
-		}
+	return poolNames(config.Node.Seq("status", "poolInfo"))
+}
+
+// poolNames are those of a replicaPoolInfo, or of a poolInfo, sorted.
+func poolNames(info []document.Node) []string {
+	var names []string
+	for i := range info {
+		names = append(names, cmp.Or(info[i].Value(), info[i].Str("poolName")))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
