@@ -8,6 +8,7 @@ const (
 	Label    = "label"
 	Deleting = "deleting"
 	Version  = "version"
+	Differs  = "differs"
 	LeftOver = "left-over"
 	Untold   = "untold" // the facts do not tell of a kind
 )

@@ -38,12 +38,12 @@ func verifyClass(facts *inventory.Facts, spec system.Followed) *conformance.Chec
 		c.Part(o.Ref)
 	}
 	if live := facts.Object(class.ID(spec.Object.Name)); live != nil {
-		has := class.Read(live)
-		if rendered := class.Rendered(spec.Before, spec.Object.Name); rendered != nil {
-			if text := rendered.Changed(&has); text != "" {
-				c.Error("class-differs", live.Ref, "is not as it is rendered: %s", text)
+		for _, o := range spec.Before {
+			if o.ID() == live.ID() {
+				c.Class(facts, o)
 			}
 		}
+		has := class.Read(live)
 		verify.Policy(c, facts, &has, spec.Object.Namespace)
 	}
 	return c

@@ -23,6 +23,9 @@ type state struct {
 	outage bool   // it does not serve
 }
 
+// degraded is the reason of a pool that still serves.
+const degraded = "Degraded"
+
 // stateOf reads the status of a pool. A newer operator says status beside pool_status,
 // and the former counts. nil is a pool that is not there.
 func stateOf(o *krm.Object) state {
@@ -54,7 +57,7 @@ func stateOf(o *krm.Object) state {
 		s.phase, s.online = health.OK, true
 		return s
 	case "Degraded":
-		return is(health.Error, "Degraded", "degraded; it still serves")
+		return is(health.Error, degraded, "degraded; it still serves")
 	case "Faulted":
 		s.outage = true
 		return is(health.Error, "Faulted", "faulted")

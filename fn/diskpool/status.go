@@ -103,7 +103,7 @@ func checkNodes(facts *inventory.Facts, step *health.Step, pools []*krm.Object) 
 func problemOf(facts *inventory.Facts, o *krm.Object, nodeDown bool) health.Problem {
 	s := stateOf(o)
 	s.addWarning(facts.Warning(o))
-	p := health.Problem{Phase: s.phase, Reason: s.reason, What: s.what, Note: s.note, Outage: s.outage}
+	p := health.Problem{Phase: s.phase, Made: s.reason == degraded, Reason: s.reason, What: s.what, Note: s.note, Outage: s.outage}
 	if s.reason == "Terminating" { // it is rendered, so that it is not our doing
 		p.Phase, p.What, p.Outage = health.Error, "being deleted, and not by Poolwright", true
 	}

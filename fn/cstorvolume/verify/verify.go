@@ -138,7 +138,7 @@ func (p *proof) volume(v *volume.Chain, claim *krm.Object) {
 	case claim != nil && claim.Deleting(), claim == nil && v.Config != nil && v.Config.Deleting():
 		c.Warn(conformance.Deleting, c.Subject, "is being deleted, and its volume %s with it", v.Name)
 	case v.Config == nil && v.Target == nil && len(v.Replicas) == 0:
-		p.unmade(c, v, claim)
+		p.unmade(c, v)
 	case v.Config != nil && phaseOf(v.Config) == chain.PhaseBound:
 		p.bound(c, v, claim)
 	case v.Config == nil && claim == nil && v.Volume == nil:
@@ -219,8 +219,8 @@ func versionOf(id krm.ID) string {
 	}
 }
 
-// unmade judges a claim whose volume nothing is made of but its PersistentVolume.
-func (p *proof) unmade(c *conformance.Check, v *volume.Chain, claim *krm.Object) {
+// unmade judges a volume of which there is nothing but its PersistentVolume.
+func (p *proof) unmade(c *conformance.Check, v *volume.Chain) {
 	config := krm.ID{Group: pool.APIGroup, Kind: volume.ConfigKind, Namespace: v.Cluster.Namespace, Name: v.Name}
 	if !p.tells(c, config.GroupKind(), config.Namespace) {
 		return
