@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -143,40 +144,11 @@ func TestCarriedOut(t *testing.T) {
 		if fs := judged(m.verify(m.facts)); len(fs) > 0 {
 			t.Fatalf("said of what was made as preview says: %v", fs)
 		}
-		names := slices.Sorted(func(yield func(string) bool) {
-			for name := range damages {
-				if !yield(name) {
-					return
-				}
+		for _, name := range slices.Sorted(maps.Keys(damages)) {
+			if m.suffers(t, name, damages[name]) {
+				told[name]++
 			}
-		})
-		name := rapid.SampledFrom(names).Draw(t, "damage")
-		damage := damages[name]
-		at := m.of(damage.kinds...)
-		if len(at) == 0 {
-			return
 		}
-		i := rapid.SampledFrom(at).Draw(t, "at")
-		facts := slices.Clone(m.facts)
-		node := facts[i].Node.Copy()
-		damaged := krm.NewObject(nil, &node)
-		if !damage.do(damaged, m) {
-			return
-		}
-		*damaged = *krm.NewObject(nil, damaged.Node)
-		facts[i] = damaged
-		if damaged.Name == "" {
-			facts = slices.Delete(facts, i, i+1)
-		}
-		fs := judged(m.verify(facts))
-		worst := finding.Warning
-		if finding.Failed(fs) {
-			worst = finding.Error
-		}
-		if len(fs) == 0 || worst != damage.severity {
-			t.Fatalf("%s of %s: want a finding that is %s, got %v", name, m.facts[i].Ref, damage.severity, fs)
-		}
-		told[name]++
 	})
 	for name := range damages {
 		if told[name] == 0 {
@@ -186,6 +158,35 @@ func TestCarriedOut(t *testing.T) {
 	if len(told) < len(damages)/2 {
 		t.Errorf("only %d of %d kinds of damage were drawn", len(told), len(damages))
 	}
+}
+
+// suffers does one damage to a copy of the facts, at random, and holds that it is told; false
+// where there is nothing that it could be done to.
+func (m *made) suffers(t *rapid.T, name string, damage damage) bool {
+	at := m.of(damage.kinds...)
+	if len(at) == 0 {
+		return false
+	}
+	i := rapid.SampledFrom(at).Draw(t, name)
+	node := m.facts[i].Node.Copy()
+	damaged := krm.NewObject(nil, &node)
+	if !damage.do(damaged, m) {
+		return false
+	}
+	facts := slices.Clone(m.facts)
+	facts[i] = krm.NewObject(nil, damaged.Node)
+	if facts[i].Name == "" {
+		facts = slices.Delete(facts, i, i+1)
+	}
+	fs := judged(m.verify(facts))
+	worst := finding.Warning
+	if finding.Failed(fs) {
+		worst = finding.Error
+	}
+	if len(fs) == 0 || worst != damage.severity {
+		t.Fatalf("%s of %s: want a finding that is %s, got %v", name, m.facts[i].Ref, damage.severity, fs)
+	}
+	return true
 }
 
 // judged leaves out what no part of the volumes is amiss in: these clusters have no disks.
