@@ -41,7 +41,10 @@ func verbs() map[string]verb {
 			return s.cluster.Befall(func() error { return s.cluster.Move(args[0], args[1]) })
 		}),
 		"label": exactly(3, func(s scene, args []string) error { return s.cluster.Label(args[0], args[1], args[2]) }),
-		"fill":  exactly(2, withNumber(func(s scene, node string, percent int) error { return s.cluster.Fill(node, percent) })),
+		"fill": exactly(2, withNumber(func(s scene, node string, percent int) error {
+			defer s.cluster.Advance(1)
+			return s.cluster.Fill(node, percent)
+		})),
 		"pause": exactly(2, withNumber(func(s scene, operator string, minutes int) error { return s.cluster.Pause(operator, minutes) })),
 		"unfinalize": exactly(0, func(s scene, _ []string) error {
 			for _, name := range s.cluster.Stuck() {

@@ -1,0 +1,141 @@
+package cstor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// newVolumes is a cluster of four pools with a volume of some replicas, on the first of them.
+func newVolumes(t *testing.T, replicas int) (*edit, *VolumeConfig) {
+	e := &edit{Cluster: New(1)}
+	c := &PoolCluster{header: newHeader("cstor.openebs.io/v1", "CStorPoolCluster", Namespace, "prod")}
+	for i := range 4 {
+		node := fmt.Sprintf("n%d", i+1)
+		e.AddNode(node, "", nil)
+		e.AddDisk(node, node+"-0", 100<<30)
+		p := Pool{NodeSelector: map[string]string{labelHostname: node}}
+		p.Config.DataRAIDGroupType, p.Data = "stripe", []RAIDGroup{{[]GroupDevice{{node + "-0"}}}}
+		c.Spec.Pools = append(c.Spec.Pools, p)
+	}
+	e.Advance(1)
+	if err := e.apply(t, c); err != nil {
+		t.Fatal(err)
+	}
+	e.Advance(5)
+	e.Provision("db", "prod", replicas, "")
+	e.Advance(3)
+	return e, e.VolumeConfigs["db"]
+}
+
+// scale edits the pools of a volume: "+" adds a free one, "-" takes the first away, a name
+// adds that.
+func scale(e *edit, steps string) error {
+	wanted := clone(*e.VolumeConfigs["db"])
+	info := &wanted.Spec.Policy.ReplicaPoolInfo
+	for step := range strings.FieldsSeq(steps) {
+		switch step {
+		case "-":
+			*info = (*info)[1:]
+		case "+":
+			i := slices.IndexFunc(sorted(e.Instances), func(i *Instance) bool { return !slices.Contains(wanted.Spec.pools(), i.Name) })
+			*info = append(slices.Clone(*info), poolName{sorted(e.Instances)[i].Name})
+		default:
+			*info = append(slices.Clone(*info), poolName{step})
+		}
+	}
+	return e.Engine.applyVolume(&wanted)
+}
+
+// TestScale: a CStorVolumeConfig that is edited does what was seen of the real operators.
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		replicas       int
+		edit, refusal  string
+		replicasAt10   int
+		wrong, explain string
+	}{
+		{1, "+", "", 2, "", "up by one"},
+		{1, "+ +", "", 3, "", "up by many"},
+		{3, "-", "", 2, "had 3", "down by one, of which the watch knows no consent"},
+		{3, "- -", "Can't perform more than one replica scale down requested scale down count 2", 3, "", "down by many"},
+		{2, "+ -", "volume replica migration directly by modifying pool names", 2, "", "a swap"},
+		{1, "prod-none", "", 1, "none of its cluster", "a pool that there is not is accepted, and nothing comes"},
+		{1, "-", "", 0, "without pools", "an empty list is accepted, and deletes the replica"},
+	} {
+		t.Run(c.explain, func(t *testing.T) {
+			e, _ := newVolumes(t, c.replicas)
+			err := scale(e, c.edit)
+			if (err == nil) != (c.refusal == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
+				t.Errorf("refused: %v", err)
+			}
+			e.Advance(10)
+			if got := len(e.replicasOf("db")); got != c.replicasAt10 {
+				t.Errorf("%d replicas, want %d", got, c.replicasAt10)
+			}
+			if err := e.Watch.Err(); (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("watch: %v", err)
+			}
+		})
+	}
+}
+
+// TestRebuild: a replica that is added is Recreate, then Rebuilding, and counts when it is
+// Healthy; no other edit passes meanwhile.
+func TestRebuild(t *testing.T) {
+	e, _ := newVolumes(t, 2)
+	if err := scale(e, "+"); err != nil {
+		t.Fatal(err)
+	}
+	var phases []string
+	for range 8 {
+		e.Advance(1)
+		for _, r := range e.replicasOf("db") {
+			if r.Spec.ReplicaID != "" {
+				phases = append(phases, r.Status.Phase)
+			}
+		}
+		if err := scale(e, "-"); len(phases) == 2 && (err == nil || !strings.Contains(err.Error(), "already in progress")) {
+			t.Errorf("while it is %s: %v", phases[1], err)
+		}
+		if v := e.Volumes["db"]; len(phases) == 2 && (v.Spec.DesiredReplicationFactor != 3 || v.Spec.ReplicationFactor != 2) {
+			t.Errorf("factors %+v", v.Spec)
+		}
+	}
+	if got := strings.Join(slices.Compact(phases), " "); !strings.HasPrefix(got, "Recreate Rebuilding Healthy") {
+		t.Error(got)
+	}
+}
+
+// TestLostNode: what is on a lost node looks well, keeps its finalizers, and nothing else is
+// done for the cluster while its instance goes.
+func TestLostNode(t *testing.T) {
+	e, _ := newVolumes(t, 3)
+	lost := sorted(e.Instances)[0]
+	if len(e.replicasOn(lost.Name)) == 0 {
+		lost = sorted(e.Instances)[1]
+	}
+	if err := e.Lose(lost.selects()); err != nil {
+		t.Fatal(err)
+	}
+	e.Advance(5)
+	if r := e.replicasOn(lost.Name)[0]; r.Status.Phase != "Healthy" || lost.Status.Phase != online || e.Watch.Healthy("db") != 2 {
+		t.Errorf("%s, %s, %d healthy", r.Status.Phase, lost.Status.Phase, e.Watch.Healthy("db"))
+	}
+	remove(e.API, e.Replicas, e.replicasOn(lost.Name)[0].Name)
+	remove(e.API, e.Instances, lost.Name)
+	e.Advance(5)
+	stuck := e.Stuck()
+	if len(stuck) != 2 {
+		t.Errorf("stuck: %v", stuck)
+	}
+	for _, name := range stuck {
+		if err := e.Unfinalize(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if e.Instances[lost.Name] != nil || len(e.replicasOf("db")) != 2 || e.Watch.Err() != nil {
+		t.Errorf("%s%v", e, e.Watch.Err())
+	}
+}
