@@ -4,13 +4,39 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Size is the shape of a generated cluster.
 type Size struct{ Nodes, Disks int }
 
 func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Nodes, s.Disks) }
+
+// Sizes is a flag.Value: sizes with commas between them.
+type Sizes []Size
+
+func (s *Sizes) String() string {
+	var all []string
+	for _, size := range *s {
+		all = append(all, size.String())
+	}
+	return strings.Join(all, ",")
+}
+
+// Set implements flag.Value.
+func (s *Sizes) Set(text string) error {
+	*s = nil
+	for one := range strings.SplitSeq(text, ",") {
+		var size Size
+		if n, err := fmt.Sscanf(one, "%dx%d", &size.Nodes, &size.Disks); n != 2 {
+			return fmt.Errorf("%q is no size; write 1000x24: %w", one, err)
+		}
+		*s = append(*s, size)
+	}
+	return nil
+}
 
 // Generate writes a package for a cluster of this size: a pool of mirrors on
 // every node, an inventory as a snapshot gives it, in Inventory wrappers, and a
@@ -47,16 +73,36 @@ func Generate(dir string, s Size, poolwright string) error {
 	return nil
 }
 
-// PoolSet writes a package beside one of Generate, with the same inventory: a DiskPoolSet
-// with so many pools on every node, a number or all.
-func PoolSet(dir, from, perNode string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "inventory"), 0o755); err != nil {
+// Lock writes a package beside one of Generate, with the same spec and inventory, and
+// renders it, as people have it day by day.
+func Lock(dir, from, poolwright string) error {
+	if err := link(dir, from, "cstor.yaml", "inventory/nodes.yaml", "inventory/blockdevices.yaml"); err != nil {
 		return err
 	}
-	for _, name := range []string{"inventory/nodes.yaml", "inventory/blockdevices.yaml"} {
+	if out, err := exec.Command(poolwright, "render", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("render %s: %w\n%s", dir, err, out)
+	}
+	return nil
+}
+
+// link makes files of one package files of another.
+func link(dir, from string, names ...string) error {
+	for _, name := range names {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			return err
+		}
 		if err := os.Link(filepath.Join(from, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// PoolSet writes a package beside one of Generate, with the same inventory: a DiskPoolSet
+// with so many pools on every node, a number or all.
+func PoolSet(dir, from, perNode string) error {
+	if err := link(dir, from, "inventory/nodes.yaml", "inventory/blockdevices.yaml"); err != nil {
+		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "diskpools.yaml"), fmt.Appendf(nil, `apiVersion: poolwright.io/v1alpha1
 kind: DiskPoolSet

@@ -23,19 +23,20 @@ func main() {
 		}
 	}
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is printed")
-	largest := flag.Int("max-nodes", 5000, "leave out clusters with more nodes")
+	var sizes bench.Sizes
+	_ = sizes.Set("3x4,100x12,1000x24")
+	flag.Var(&sizes, "sizes", "the clusters to measure, nodes x disks of each")
 	poolwright := flag.String("poolwright", "bin/poolwright", "the binary to measure")
-	kustomize := flag.String("kustomize", "bin/kustomize", "the kustomize binary; left out where it is missing")
+	kustomize := flag.String("kustomize", "bin/kustomize", "the kustomize binary; \"\" leaves it out")
 	flag.Parse()
-	bench.Exit(run(*runs, *largest, *poolwright, *kustomize))
+	bench.Exit(run(*runs, sizes, *poolwright, *kustomize))
 }
 
-// sizes are those that the README reports.
-var sizes = []bench.Size{{Nodes: 3, Disks: 4}, {Nodes: 100, Disks: 12}, {Nodes: 1000, Disks: 24}, {Nodes: 5000, Disks: 24}}
-
-func run(runs, largest int, poolwright, kustomize string) error {
-	tools := []*string{&poolwright, &kustomize}
-	for _, tool := range tools {
+func run(runs int, sizes bench.Sizes, poolwright, kustomize string) error {
+	for _, tool := range []*string{&poolwright, &kustomize} {
+		if *tool == "" {
+			continue
+		}
 		path, err := filepath.Abs(*tool)
 		if err != nil {
 			return err
@@ -55,9 +56,6 @@ func run(runs, largest int, poolwright, kustomize string) error {
 	fmt.Println("| cluster | job | wall | ratio | peak memory | allocated |")
 	fmt.Println("|---|---|---:|---:|---:|---:|")
 	for _, s := range sizes {
-		if s.Nodes > largest {
-			continue
-		}
 		dir := filepath.Join(work, s.String())
 		if err := bench.Generate(dir, s, poolwright); err != nil {
 			return err
@@ -74,12 +72,11 @@ func run(runs, largest int, poolwright, kustomize string) error {
 				return err
 			}
 		}
+		if err := bench.Lock(dir+".lock", dir, poolwright); err != nil {
+			return err
+		}
 		var base time.Duration
 		for _, j := range jobs(self, poolwright, kustomize, dir, list, s) {
-			if _, err := os.Stat(j.Argv[0]); err != nil {
-				fmt.Fprintf(os.Stderr, "bench: %s left out: %v\n", j.Name, err)
-				continue
-			}
 			m, err := j.Measure(runs)
 			if err != nil {
 				return err
@@ -93,7 +90,7 @@ func run(runs, largest int, poolwright, kustomize string) error {
 	return nil
 }
 
-// slowKustomize is the size from which kustomize takes minutes.
+// slowKustomize is the size from which kustomize takes hours.
 const slowKustomize = 1000
 
 func jobs(self, poolwright, kustomize, dir, list string, s bench.Size) []bench.Job {
@@ -102,13 +99,14 @@ func jobs(self, poolwright, kustomize, dir, list string, s bench.Size) []bench.J
 		{Name: "parse only (yaml.v3)", Argv: []string{self, "in-process", "parse", list}},
 		{Name: "kyaml function that does nothing", Argv: []string{self, "in-process", "kyaml", list}},
 		{Name: "`poolwright render`", Argv: []string{poolwright, "render", dir, "-o", "-"}, Twin: []string{self, "in-process", "render", dir}},
+		{Name: "`poolwright render`, with a lock", Argv: []string{poolwright, "render", dir + ".lock"}, Twin: []string{self, "in-process", "render", dir + ".lock"}},
 		{Name: "`poolwright render`, inventory in JSON", Argv: []string{poolwright, "render", asJSON, "-o", "-"}, Twin: []string{self, "in-process", "render", asJSON}},
 		{Name: "`poolwright render`, DiskPoolSet", Argv: []string{poolwright, "render", dir + ".pools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".pools"}},
 		{Name: "`poolwright render`, DiskPoolSet of all disks", Argv: []string{poolwright, "render", dir + ".allpools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".allpools"}},
 		{Name: "`poolwright fn`", Argv: []string{poolwright, "fn"}, Stdin: list, Twin: []string{self, "in-process", "fn", list}},
 		{Name: "`poolwright build`", Argv: []string{poolwright, "build", dir}, Twin: []string{self, "in-process", "build", dir}},
 	}
-	if s.Nodes <= slowKustomize {
+	if kustomize != "" && s.Nodes <= slowKustomize {
 		jobs = append(jobs, bench.Job{Name: "`kustomize build` with the function", Dir: dir,
 			Argv: []string{kustomize, "build", "--enable-alpha-plugins", "--enable-exec", "."}})
 	}
