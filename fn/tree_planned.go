@@ -67,7 +67,7 @@ func (p *plannedSpec) addNode(c place.Choice) {
 	if isUsed(c.Verdict) {
 		z.used++
 	}
-	t := &health.Tree{Object: c.Subject, State: string(c.Verdict), Note: c.Reason}
+	t := &health.Tree{Object: c.Subject, State: string(c.Verdict), Note: c.Reason, Place: health.Place{Role: health.Pool, Node: c.Node}}
 	p.nodes[c.Node] = t
 	z.nodes = append(z.nodes, t)
 }
@@ -115,7 +115,7 @@ func (p *plannedSpec) children(choices []place.Choice) []*health.Tree {
 
 // disk is a disk, or what else is on a node.
 func (p *plannedSpec) disk(c place.Choice) *health.Tree {
-	t := &health.Tree{Object: c.Subject, State: string(c.Verdict)}
+	t := &health.Tree{Object: c.Subject, State: string(c.Verdict), Place: health.Place{Role: health.Disk}}
 	var notes []string
 	if d := p.facts.Device(c.Subject.Namespace, c.Subject.Name); d != nil {
 		notes = append(notes, d.Path, quantity.Size(d.Capacity), d.DriveType)

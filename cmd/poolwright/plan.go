@@ -69,6 +69,10 @@ const planExample = `  # What would the edit that I just made do?
   git worktree add ../base origin/main
   poolwright plan storage --against ../base/storage/rendered --fail-on destructive -o markdown > comment.md
 
+  # With a picture of the volumes to come, which the pipeline has put somewhere
+  poolwright preview storage -o svg > volumes.svg
+  poolwright plan storage -o markdown --picture https://ci.example.com/42/volumes.svg > comment.md
+
   # 200 nodes: only the counts
   poolwright plan --summary
 
@@ -88,6 +92,7 @@ type planFlags struct {
 	failOn  change.Risk
 	prune   *bool // nil if nobody said
 	manager string
+	picture string
 	cluster clusterFlags
 }
 
@@ -118,6 +123,14 @@ func newPlan(s program) *cobra.Command {
 			if f.summary && f.output != asText {
 				return usage("-o %s has a summary: leave out --summary", f.output)
 			}
+			if f.picture != "" {
+				if f.output != asMarkdown {
+					return usage("--picture is for -o markdown only")
+				}
+				if _, err := pictureLink(f.picture); err != nil {
+					return err
+				}
+			}
 			return runPlan(cmd.Context(), s, dirArg(args), &f)
 		},
 	}
@@ -127,6 +140,8 @@ func newPlan(s program) *cobra.Command {
 	addOneOf(cmd, &f.failOn, "fail-on", "", "exit with 1 if a change is as risky as this, else with 0", change.Disruptive, change.Destructive)
 	cmd.Flags().BoolVar(&prune, "prune", false, "with --against live: whether what lives of specs that are not in DIR counts as removed (default: not, with a warning)")
 	cmd.Flags().StringVar(&f.manager, "field-manager", "", "with --against live: apply in this name (default: who applied each object before)")
+	cmd.Flags().StringVar(&f.picture, "picture", "", "with -o markdown: the URL of a picture to show, as preview and tree draw it with -o svg")
+	complete(cmd, "picture")
 	completeOrPath(cmd, "against", cobra.ShellCompDirectiveFilterDirs, againstRendered, againstLive)
 	complete(cmd, "field-manager")
 	// No namespace: what a plan does not look at, it would call unchanged.
@@ -144,6 +159,7 @@ type plan struct {
 	findings []finding.Finding
 	facts    *inventory.Facts // for the risks
 	verbose  bool             // findings are not folded
+	picture  string           // the URL of one for a comment, or ""
 }
 
 func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
@@ -157,7 +173,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	p := plan{function: s.function, pkg: l.pkg(), against: f.against, findings: result.Findings, facts: result.Facts, verbose: *s.verbose}
+	p := plan{function: s.function, pkg: l.pkg(), against: f.against, findings: result.Findings, facts: result.Facts, verbose: *s.verbose, picture: f.picture}
 	if !finding.Failed(result.Findings) {
 		if err := p.compare(ctx, s, f, base, l, rendered(result)); err != nil {
 			return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -31,6 +32,10 @@ func (p *plan) markdown() string {
 		fmt.Fprintf(&b, "%s, against %s.\n", capital(p.summary()), against)
 	}
 	b.WriteString(p.warnings())
+	if p.picture != "" {
+		link, _ := pictureLink(p.picture) // checked with the flags
+		b.WriteString("\n" + link + "\n")
+	}
 	if len(p.changes) == 0 {
 		return b.String()
 	}
@@ -53,6 +58,17 @@ func (p *plan) markdown() string {
 		b.WriteString(block)
 	}
 	return b.String()
+}
+
+// pictureLink shows a picture in Markdown: one on the web, or beside the file that the
+// comment is kept in.
+func pictureLink(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.String() == "" || len(u.String()) > 2000 {
+		return "", usage("--picture %q is no URL of a picture: write one that begins with https://, or a path", text)
+	}
+	plain := strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "[", "%5B", "]", "%5D", "|", "%7C", "`", "%60")
+	return "![The storage](" + plain.Replace(u.String()) + ")", nil
 }
 
 // warnings is a list of the errors, and then of the warnings, many of one kind folded.

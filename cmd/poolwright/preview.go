@@ -11,6 +11,7 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/cstorvolume/preview"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -27,11 +28,15 @@ CStorVolumeConfig. What only the cluster can know stands as <what it is>. Where 
 operator chooses pools at random, the candidates are listed.
 
 What the operators will not make is an error with their reason, and what they make all
-the same is shown.`
+the same is shown. A picture has the pools by zone and node, with the replicas that
+they have, get and may get, their disks, and how full they are.`
 
 const previewExample = `  poolwright preview
   poolwright preview storage CStorVolumeClass/db
-  poolwright preview storage PersistentVolumeClaim/shop/pg-0 -o yaml`
+  poolwright preview storage PersistentVolumeClaim/shop/pg-0 -o yaml
+
+  # A picture for the pull request
+  poolwright preview storage -o svg > volumes.svg`
 
 func newPreview(s program) *cobra.Command {
 	var f format
@@ -50,7 +55,7 @@ func newPreview(s program) *cobra.Command {
 			return runPreview(s, dir, subject, f)
 		},
 	}
-	addOneOf(cmd, &f, "output", "o", "print as table, yaml (the objects) or json", "table", asYAML, asJSON)
+	addPictureFormat(cmd, &f, "print as table, yaml (the objects) or json", "table", asYAML, asJSON)
 	return cmd
 }
 
@@ -76,7 +81,12 @@ func runPreview(s program, dir string, subject *ref, f format) error {
 		return err
 	}
 	shown, findings := preview.Of(result.Facts, rendered, claims)
-	if err := printPreview(s.out, f, shown); err != nil {
+	if f.isPicture() {
+		err = drawPreview(s, f, &shown, l, result.Facts)
+	} else {
+		err = printPreview(s.out, f, shown)
+	}
+	if err != nil {
 		return err
 	}
 	if len(shown.Chains) == 0 {
@@ -86,6 +96,16 @@ func runPreview(s program, dir string, subject *ref, f format) error {
 		findings[i].Pos = positionOf(rendered, findings[i].Object)
 	}
 	return report(s.streams, finding.Sort(append(result.Findings, findings...)))
+}
+
+// drawPreview draws the pools as they are, with what comes to them.
+func drawPreview(s program, f format, shown *preview.Preview, l loaded, facts *inventory.Facts) error {
+	objects, _ := s.function.Facts(l.Objects, false) // its findings are those of the render
+	title := "Volumes to come: " + finding.Count(len(shown.Chains), "claim")
+	if len(shown.Chains) == 1 && shown.Chains[0].Claim.Name != "" {
+		title = "Volume to come: " + shown.Chains[0].Claim.String()
+	}
+	return printPicture(s.out, f, title, shown.Draw(poolsOf(s.function.Tree(objects, krm.ID{}), facts)))
 }
 
 // positionOf is where an object is written, if it is.

@@ -14,6 +14,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/snapshot"
@@ -52,7 +53,10 @@ const treeExample = `  poolwright tree
   poolwright tree --from inventory
 
   # Where will the pools of this package go?
-  poolwright tree --planned`
+  poolwright tree --planned
+
+  # A picture: pools by zone and node, with replicas, disks, fill level and health
+  poolwright tree -o svg > storage.svg`
 
 func newTree(s program) *cobra.Command {
 	var f treeFlags
@@ -81,7 +85,7 @@ func newTree(s program) *cobra.Command {
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of KIND/NAME (default any)")
 	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(f.from)) })
-	addFormat(cmd, &f.format)
+	addPictureFormat(cmd, &f.format, "print as json or yaml instead of as text", asJSON, asYAML)
 	addFrom(cmd, &f.from)
 	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and what leads there")
 	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render puts the pools of the package in the current folder")
@@ -129,6 +133,13 @@ func runTree(ctx context.Context, s program, args []string, f treeFlags) error {
 	shown := trees
 	if f.unhealthy {
 		shown = health.Unhealthy(trees)
+	}
+	if f.format.isPicture() {
+		title := "Storage"
+		if wanted != nil {
+			title += " of " + args[0]
+		}
+		return printPicture(s.out, f.format, title, poolsOf(shown, inventory.New(facts)))
 	}
 	if f.format != asText {
 		return printAs(s.out, f.format, treesForMachines(shown))

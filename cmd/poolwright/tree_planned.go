@@ -39,6 +39,9 @@ func runPlanned(s program, f treeFlags) error {
 	if result.Facts != nil {
 		trees = fn.PlannedTree(result.Choices, result.Facts)
 	}
+	if f.format.isPicture() {
+		return printPicture(s.out, f.format, "Storage as it is planned", poolsOf(trees, result.Facts))
+	}
 	if f.format != asText {
 		return printAs(s.out, f.format, treesForMachines(trees))
 	}

@@ -18,6 +18,14 @@ func (f *forest) host(hostname string) (where, down string) {
 	return where, f.pools.HostDown(hostname)
 }
 
+// nodeName is the node of a host, or the host where that is not known.
+func (f *forest) nodeName(hostname string) string {
+	if nodes := f.facts.Host(hostname); len(nodes) == 1 {
+		return nodes[0].Name
+	}
+	return hostname
+}
+
 // node is a node with its pools and what they serve, then its other disks.
 func (f *forest) node(n *inventory.Node) *health.Tree {
 	t := &health.Tree{Object: n.Object.Ref}

@@ -21,6 +21,7 @@ func (f *forest) missingPool(p plannedPool) *health.Tree {
 	t := &health.Tree{
 		Object: finding.Ref{APIVersion: cstorVersion, Kind: poolInstanceKind, Namespace: o.Namespace, Name: cmp.Or(name, o.Name+health.Unnamed)},
 		Phase:  health.Progressing, State: health.Missing, Note: "not made yet, for host " + p.Hostname,
+		Place: health.Place{Role: health.Pool, Node: f.nodeName(p.Hostname)},
 	}
 	if gone {
 		t.Phase, t.Note = health.Error, "it was made before, on host "+p.Hostname
@@ -56,7 +57,8 @@ func (f *forest) pool(i *pool.Instance) *health.Tree {
 
 func (f *forest) poolAlone(i *pool.Instance) *health.Tree {
 	p := poolProblem(i.Object)
-	t := &health.Tree{Object: i.Object.Ref, State: i.Phase, Phase: p.Phase}
+	t := &health.Tree{Object: i.Object.Ref, State: i.Phase, Phase: p.Phase, Place: health.Place{Role: health.Pool, Node: f.nodeName(i.Hostname)}}
+	t.Place.Used, t.Place.Total = i.Space()
 	where, down := f.host(i.Hostname)
 	if down != "" {
 		t.Phase = health.Error // whatever the pool manager said last
@@ -114,9 +116,11 @@ func (f *forest) device(namespace, name string) *health.Tree {
 	ref := finding.Ref{APIVersion: deviceVersion, Kind: blockDeviceKind, Namespace: namespace, Name: name}
 	d := f.facts.Device(namespace, name)
 	if d == nil {
-		return health.Absent(ref, "the pool names it")
+		t := health.Absent(ref, "the pool names it")
+		t.Place.Role = health.Disk
+		return t
 	}
-	t := &health.Tree{Object: ref, State: note(d.State, d.ClaimState), Phase: health.Progressing}
+	t := &health.Tree{Object: ref, State: note(d.State, d.ClaimState), Phase: health.Progressing, Place: health.Place{Role: health.Disk}}
 	switch {
 	case d.State == "Inactive":
 		t.Phase = health.Error

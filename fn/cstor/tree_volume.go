@@ -179,16 +179,18 @@ func (f *forest) replica(o *krm.Object) *health.Tree {
 	if i := f.pools.Instance(instance); i != nil {
 		return under(t, f.pool(i))
 	}
-	why := "the replica names it"
-	if host := o.Annotation(pool.AnnotationReplicaHost); host != "" {
+	why, host := "the replica names it", o.Annotation(pool.AnnotationReplicaHost)
+	if host != "" {
 		why += ", on host " + host
 	}
-	return under(t, health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: poolInstanceKind, Namespace: instance.Namespace, Name: instance.Name}, why))
+	gone := health.Absent(finding.Ref{APIVersion: cstorVersion, Kind: poolInstanceKind, Namespace: instance.Namespace, Name: instance.Name}, why)
+	gone.Place = health.Place{Role: health.Pool, Node: f.nodeName(host)}
+	return under(t, gone)
 }
 
 func (f *forest) replicaAlone(o *krm.Object) *health.Tree {
 	v := f.volumes.OfReplica(o)
-	return &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: v.ReplicaPhase(o), Note: v.Down(o)}
+	return &health.Tree{Object: o.Ref, State: o.Node.Str("status", "phase"), Phase: v.ReplicaPhase(o), Note: v.Down(o), Place: health.Place{Role: health.Replica}}
 }
 
 // hit is a volume upwards, with what the loss of some replicas means to it.

@@ -2,6 +2,7 @@ package diskpool
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/class"
@@ -135,7 +136,7 @@ func (f *forest) volumeAlone(o *krm.Object) *health.Tree {
 func (f *forest) pool(o *krm.Object) *health.Tree {
 	t := f.poolAlone(o)
 	node := f.node(o.Node.Str("spec", "node"))
-	on := &health.Tree{Object: finding.Ref{Kind: "Disk", Name: uriOf(o)}, Phase: health.Error, State: health.Missing, Children: []*health.Tree{node}}
+	on := &health.Tree{Object: finding.Ref{Kind: "Disk", Name: uriOf(o)}, Phase: health.Error, State: health.Missing, Place: health.Place{Role: health.Disk}, Children: []*health.Tree{node}}
 	if d := f.disk(o); d != nil {
 		on.Object, on.Phase, on.State, on.Note = diskRef(d), health.OK, "", quantity.Size(d.Size())
 		if d.Device != nil {
@@ -149,11 +150,27 @@ func (f *forest) pool(o *krm.Object) *health.Tree {
 
 func (f *forest) poolAlone(o *krm.Object) *health.Tree {
 	s := stateOf(o)
-	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: "on node " + o.Node.Str("spec", "node")}
+	node := o.Node.Str("spec", "node")
+	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: "on node " + node, Place: health.Place{Role: health.Pool, Node: node}}
+	t.Place.Used, t.Place.Total = space(o, f.disk(o))
 	if s.note != "" {
 		t.Note += ", " + s.note
 	}
 	return t
+}
+
+// space is how much of a pool is used, and how much it has, in bytes; 0 where nobody says. A
+// snapshot keeps a share alone, which is of the disk.
+func space(o *krm.Object, on *disk.Disk) (used, total int64) {
+	total, known := o.Node.Get("status", "capacity").Int()
+	if used, said := o.Node.Get("status", "used").Int(); known && said && total > 0 {
+		return max(0, used), total
+	}
+	percent, err := strconv.ParseInt(o.Annotation(krm.AnnotationUsedPercent), 10, 64)
+	if on == nil || on.Size() <= 0 || err != nil || percent < 0 || percent > 100 {
+		return 0, 0
+	}
+	return on.Size() / 100 * percent, on.Size()
 }
 
 // poolUp is a pool with its disk below it, and what may have replicas on it.

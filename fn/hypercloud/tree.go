@@ -149,6 +149,7 @@ func (f *forest) cluster(o *krm.Object) *health.Tree {
 	nodes := o.Node.Seq("spec", "storage", "nodes")
 	for i := range nodes {
 		host := f.host(nodes[i].Str("name"))
+		host.Place = health.Place{Role: health.Pool, Node: host.Object.Name}
 		one := choiceOf(&nodes[i]).or(choiceOf(o.Node.Get("spec", "storage")))
 		for _, name := range one.devices {
 			host.Children = append(host.Children, f.disk(nodes[i].Str("name"), name, "osd"))
@@ -182,6 +183,7 @@ func (f *forest) host(name string) *health.Tree {
 // disk is a device as a CephCluster names it.
 func (f *forest) disk(host, name, role string) *health.Tree {
 	t := health.Absent(finding.Ref{Kind: "Disk", Namespace: host, Name: name}, "its CephCluster names it")
+	t.Place.Role = health.Disk
 	for _, d := range f.ledger.Named(named(host, name, role)) {
 		if d.Missing() {
 			continue

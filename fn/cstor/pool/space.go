@@ -26,5 +26,16 @@ func (i *Instance) Free() (bytes int64, known bool) {
 	return total.Value() / 100 * (100 - used), true
 }
 
+// Space is how much of the pool is used, in bytes, and how much it has; a total of 0 where
+// nobody says.
+func (i *Instance) Space() (used, total int64) {
+	free, known := i.Free()
+	q, err := resource.ParseQuantity(i.Object.Node.Str("status", "capacity", "total"))
+	if err != nil || !known || q.Value() <= 0 || free < 0 {
+		return 0, 0
+	}
+	return max(0, q.Value()-free), q.Value()
+}
+
 // ReadOnly reports whether the pool takes no writes.
 func (i *Instance) ReadOnly() bool { return i.Object.Node.Str("status", "readOnly") == "true" }
