@@ -25,6 +25,8 @@ func TestApplication(t *testing.T) { scenario.Run(t, application("application"))
 
 func TestDiskPools(t *testing.T) { scenario.RunDiskPools(t, application("pools")) }
 
+func TestVolumes(t *testing.T) { scenario.RunVolumes(t, application("volumes")) }
+
 // application is the suite of an Application.
 func application(name string) scenario.Suite {
 	s := suite

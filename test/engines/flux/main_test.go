@@ -29,6 +29,8 @@ func TestLibrary(t *testing.T) { scenario.Run(t, library("library")) }
 
 func TestLibraryDiskPools(t *testing.T) { scenario.RunDiskPools(t, library("library-pools")) }
 
+func TestLibraryVolumes(t *testing.T) { scenario.RunVolumes(t, library("library-volumes")) }
+
 // library is the suite of what Flux applies with.
 func library(name string) scenario.Suite {
 	s := suite

@@ -26,6 +26,8 @@ func TestPackage(t *testing.T) { scenario.Run(t, library("package")) }
 
 func TestDiskPools(t *testing.T) { scenario.RunDiskPools(t, library("pools")) }
 
+func TestVolumes(t *testing.T) { scenario.RunVolumes(t, library("volumes")) }
+
 // library is the suite of what kpt applies with.
 func library(name string) scenario.Suite {
 	s := suite

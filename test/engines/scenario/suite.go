@@ -63,17 +63,17 @@ func start(t *testing.T, s Suite, c *Cluster, name, protection string) *run {
 func begin(g *Git, c *Cluster) *run {
 	g.t.Helper()
 	r := &run{Git: g, engine: g.suite.New(g.t, g.name), cluster: c}
-	r.playDriver()
+	r.playDriver(r.volumes())
 	return r
 }
 
-// playDriver plays the CSI driver and the operator for the namespace until the test
-// ends.
-func (r *run) playDriver() {
+// playDriver plays the CSI driver, which makes volumes by the name of their claim, and the
+// operator for the namespace until the test ends.
+func (r *run) playDriver(volumes map[string]*unstructured.Unstructured) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan struct{})
-	d := &driver{cluster: r.cluster, namespace: r.Namespace, volumes: r.volumes(), refused: map[types.UID]time.Time{}}
+	d := &driver{cluster: r.cluster, namespace: r.Namespace, volumes: volumes, refused: map[types.UID]time.Time{}}
 	go func() {
 		defer close(done)
 		d.run(ctx)
