@@ -28,7 +28,7 @@ to be kept beside the specs of a package.`,
 			if output != "" && output != "json" && output != "yaml" {
 				return fmt.Errorf("output %q is not one of json, yaml", output)
 			}
-			read, err := facts.Read(cmd.Context(), f.host())
+			read, err := facts.Read(f.host())
 			if err != nil {
 				return err
 			}

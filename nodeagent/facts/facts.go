@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -17,15 +18,16 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/probe"
 )
 
-// Facts is the node at one moment.
+// Facts is the node at one moment. What is on a device, and what LVM has, is read when it is
+// first asked for.
 type Facts struct {
 	Host    host.Host
 	Devices *device.Devices
-	// LVM is nil where LVMError is not.
-	LVM      *lvm.State
-	LVMError error
 
 	contents map[string]content
+	lvmOnce  sync.Once
+	lvm      *lvm.State
+	lvmErr   error
 }
 
 type content struct {
@@ -33,27 +35,13 @@ type content struct {
 	err error
 }
 
-// Read reads the devices, what is on each, and LVM. A device that cannot be read, or an LVM
-// that does not answer, is a fact as well.
-func Read(ctx context.Context, h host.Host) (*Facts, error) {
+// Read reads the devices. An error means that nothing may be concluded.
+func Read(h host.Host) (*Facts, error) {
 	devices, err := device.Scan(h)
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{Host: h, Devices: devices, contents: map[string]content{}}
-	for _, d := range devices.All {
-		if d.Size > 0 && d.Kind != device.Other && (d.Kind != device.Loop || d.Backing != nil) {
-			c, err := read(h, d)
-			f.contents[d.Name] = content{c, err}
-		}
-	}
-	state, err := lvm.Read(ctx, h.Tools)
-	if err != nil {
-		f.LVMError = err
-	} else {
-		f.LVM = &state
-	}
-	return f, nil
+	return &Facts{Host: h, Devices: devices, contents: map[string]content{}}, nil
 }
 
 func read(h host.Host, d *device.Device) (probe.Content, error) {
@@ -69,13 +57,18 @@ func read(h host.Host, d *device.Device) (probe.Content, error) {
 func (f *Facts) Content(d *device.Device) (probe.Content, error) {
 	c, found := f.contents[d.Name]
 	if !found {
-		return probe.Content{}, fmt.Errorf("%s was not read", d.Path)
+		if d.Size <= 0 || d.Kind == device.Other {
+			return probe.Content{}, fmt.Errorf("%s is no disk, or has no medium", d.Path)
+		}
+		c.Content, c.err = read(f.Host, d)
+		f.contents[d.Name] = c
 	}
 	return c.Content, c.err
 }
 
 // AddContent adds what another prober says of a device, or that it could not say.
 func (f *Facts) AddContent(d *device.Device, kinds []string, err error) {
+	_, _ = f.Content(d) // its error is kept
 	c := f.contents[d.Name]
 	c.Add(kinds...)
 	c.err = errors.Join(c.err, err)
@@ -87,6 +80,9 @@ func (f *Facts) AddContent(d *device.Device, kinds []string, err error) {
 func (f *Facts) Marked(uuid string) []*device.Device {
 	var found []*device.Device
 	for _, d := range f.Devices.All {
+		if d.Size <= 0 || d.Kind == device.Other {
+			continue
+		}
 		c, err := f.Content(d)
 		if err == nil && c.Filesystem != nil && c.Filesystem.UUID == uuid || f.PartitionGUID(d) == uuid && uuid != "" {
 			found = append(found, d)
@@ -117,22 +113,28 @@ func (f *Facts) PartitionGUID(d *device.Device) string {
 	return ""
 }
 
-// Groups are LVM's groups, or an error where LVM is not known to have none.
-func (f *Facts) Groups() (*lvm.State, error) {
-	if f.LVM == nil {
-		return nil, f.LVMError
-	}
-	return f.LVM, nil
+// LVM is what LVM has. The error wraps host.ErrMissing where there is no LVM.
+func (f *Facts) LVM(ctx context.Context) (*lvm.State, error) {
+	f.lvmOnce.Do(func() {
+		state, err := lvm.Read(ctx, f.Host.Tools)
+		if err != nil {
+			f.lvmErr = err
+			return
+		}
+		f.lvm = &state
+	})
+	return f.lvm, f.lvmErr
 }
 
 // Group is the LVM group on a device or one of its partitions, or nil.
-func (f *Facts) Group(d *device.Device) *lvm.Group {
-	if f.LVM == nil {
+func (f *Facts) Group(ctx context.Context, d *device.Device) *lvm.Group {
+	state, err := f.LVM(ctx)
+	if err != nil {
 		return nil
 	}
 	paths := append([]string{d.Path}, d.Links...)
 	for _, p := range f.Devices.Partitions(d) {
 		paths = append(append(paths, p.Path), p.Links...)
 	}
-	return f.LVM.Of(paths...)
+	return state.Of(paths...)
 }

@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -55,7 +54,7 @@ func TestRules(t *testing.T) {
 			for at, text := range test.content {
 				write(t, h, "/dev/sda", at, text)
 			}
-			f, err := facts.Read(context.Background(), h)
+			f, err := facts.Read(h)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,11 +41,11 @@ func Compose(ctx context.Context, f *facts.Facts, owners Owners, left []api.Left
 		Modules: modules(f), HugePages: hugePages(f), BootID: f.Host.BootID(), Leftovers: append([]api.Leftover{}, left...),
 	}
 	for _, d := range f.Devices.Disks() {
-		inv.Disks = append(inv.Disks, diskOf(f, d, owners))
+		inv.Disks = append(inv.Disks, diskOf(ctx, f, d, owners))
 	}
-	if f.LVM != nil {
-		for i := range f.LVM.Groups {
-			inv.Groups = append(inv.Groups, groupOf(&f.LVM.Groups[i], owners))
+	if state, err := f.LVM(ctx); err == nil {
+		for i := range state.Groups {
+			inv.Groups = append(inv.Groups, groupOf(&state.Groups[i], owners))
 		}
 	}
 	for _, tool := range f.Host.Tools.List(ctx) {
@@ -55,7 +55,7 @@ func Compose(ctx context.Context, f *facts.Facts, owners Owners, left []api.Left
 	return inv
 }
 
-func diskOf(f *facts.Facts, d *device.Device, owners Owners) api.InventoryDisk {
+func diskOf(ctx context.Context, f *facts.Facts, d *device.Device, owners Owners) api.InventoryDisk {
 	disk := api.InventoryDisk{
 		Path: d.Path, Links: append([]string{}, d.Links...), WWN: d.WWN, Serial: d.Serial, Model: d.Model, Size: d.Size,
 		Rotational: d.Rotational, Transport: d.Transport, Content: []string{}, Partitions: []string{}, Mounts: []string{},
@@ -75,8 +75,8 @@ func diskOf(f *facts.Facts, d *device.Device, owners Owners) api.InventoryDisk {
 	}
 	slices.Sort(disk.Mounts)
 	disk.Mounts = slices.Compact(disk.Mounts)
-	disk.Owner = ownerOf(f, d, c, owners)
-	group := f.Group(d)
+	disk.Owner = ownerOf(ctx, f, d, c, owners)
+	group := f.Group(ctx, d)
 	switch {
 	case group != nil:
 		disk.Holder = group.Name
@@ -95,7 +95,7 @@ func diskOf(f *facts.Facts, d *device.Device, owners Owners) api.InventoryDisk {
 
 // ownerOf is the object whose mark is on a disk, on one of its partitions, or on the group
 // that has it.
-func ownerOf(f *facts.Facts, d *device.Device, c probe.Content, owners Owners) string {
+func ownerOf(ctx context.Context, f *facts.Facts, d *device.Device, c probe.Content, owners Owners) string {
 	var marks []string
 	if c.Filesystem != nil {
 		marks = append(marks, c.Filesystem.UUID)
@@ -106,7 +106,7 @@ func ownerOf(f *facts.Facts, d *device.Device, c probe.Content, owners Owners) s
 			marks = append(marks, p.GUID)
 		}
 	}
-	if g := f.Group(d); g != nil {
+	if g := f.Group(ctx, d); g != nil {
 		marks = append(marks, mark.FromTags(g.Tags))
 	}
 	for _, m := range marks {

@@ -54,57 +54,47 @@ type LV struct {
 	Open       bool
 	// Snapshots says that there is a snapshot of it, or that it is one.
 	Snapshots bool
-	Kind      string // linear, striped, thin-pool and so on
 }
-
-// ErrNotThere says that LVM is not on the node.
-var ErrNotThere = errors.New("LVM is not on the node")
 
 // Read reads all that LVM has. The error wraps host.ErrMissing where LVM is not there. Any
 // error means that nothing may be concluded.
 func Read(ctx context.Context, tools *host.Tools) (State, error) {
-	rows := map[string][]map[string]string{}
+	args := []string{"fullreport", "--all", "--reportformat", "json", "--units", "b", "--nosuffix"}
 	for _, report := range []struct{ name, fields string }{
-		{"vgs", "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,vg_tags,vg_systemid,vg_lock_type,vg_exported,vg_partial"},
-		{"pvs", "pv_uuid,pv_name,pv_size,pv_free,pv_missing,pv_duplicate,vg_uuid"},
-		{"lvs", "lv_name,lv_uuid,lv_path,lv_size,lv_tags,lv_active,lv_device_open,origin,segtype,vg_uuid,lv_layout,origin_uuid"},
+		{"vg", "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,vg_tags,vg_systemid,vg_lock_type,vg_exported,vg_partial"},
+		{"pv", "pv_uuid,pv_name,pv_size,pv_free,pv_missing,pv_duplicate,vg_uuid"},
+		{"lv", "lv_name,lv_uuid,lv_path,lv_size,lv_tags,lv_active,lv_device_open,origin,origin_uuid,vg_uuid"},
 	} {
-		args := []string{report.name, "--reportformat", "json", "--units", "b", "--nosuffix", "--options", report.fields}
-		if report.name == "lvs" {
-			args = append(args, "--all")
-		}
-		out, err := tools.Output(ctx, "lvm", args...)
-		if err != nil {
-			return State{}, fmt.Errorf("lvm %s: %w", report.name, err)
-		}
-		list, err := decode(out, strings.TrimSuffix(report.name, "s"))
-		if err != nil {
-			return State{}, fmt.Errorf("lvm %s: %w", report.name, err)
-		}
-		rows[report.name] = list
+		args = append(args, "--configreport", report.name, "--options", report.fields)
+	}
+	out, err := tools.Output(ctx, "lvm", args...)
+	if err != nil {
+		return State{}, fmt.Errorf("lvm fullreport: %w", err)
+	}
+	rows, err := decode(out)
+	if err != nil {
+		return State{}, fmt.Errorf("lvm fullreport: %w", err)
 	}
 	return assemble(rows)
 }
 
-// decode reads a report. LVM prints one even where there is nothing to report, so that no
-// report is a failure.
-func decode(out []byte, kind string) ([]map[string]string, error) {
+// decode reads the reports, one a group and one of what is in no group. LVM prints a report
+// even where there is nothing, so that none at all is a failure.
+func decode(out []byte) (map[string][]map[string]string, error) {
 	var answer struct {
 		Report *[]map[string][]map[string]string `json:"report"`
 	}
 	if err := json.Unmarshal(out, &answer); err != nil {
 		return nil, fmt.Errorf("its answer is not JSON: %w", err)
 	}
-	if answer.Report == nil || len(*answer.Report) == 0 {
+	if answer.Report == nil {
 		return nil, errors.New("its answer has no report")
 	}
-	var rows []map[string]string
+	rows := map[string][]map[string]string{}
 	for _, report := range *answer.Report {
-		list, found := report[kind]
-		if !found {
-			return nil, fmt.Errorf("its report has no %q", kind)
+		for kind, list := range report {
+			rows[kind] = append(rows[kind], list...)
 		}
-		rows = append(rows, list...)
 	}
 	return rows, nil
 }
@@ -113,9 +103,9 @@ func assemble(rows map[string][]map[string]string) (State, error) {
 	var s State
 	r := &reader{}
 	index := map[string]int{}
-	for _, row := range rows["vgs"] {
+	for _, row := range rows["vg"] {
 		if row["vg_uuid"] == "" {
-			return State{}, errors.New("lvm vgs: a group has no UUID")
+			return State{}, errors.New("lvm: a group has no UUID")
 		}
 		index[row["vg_uuid"]] = len(s.Groups)
 		s.Groups = append(s.Groups, Group{
@@ -124,7 +114,7 @@ func assemble(rows map[string][]map[string]string) (State, error) {
 			LockType: row["vg_lock_type"], Exported: row["vg_exported"] != "", Partial: row["vg_partial"] != "",
 		})
 	}
-	for _, row := range rows["pvs"] {
+	for _, row := range rows["pv"] {
 		pv := PV{
 			UUID: row["pv_uuid"], Path: row["pv_name"], Size: r.bytes(row, "pv_size"), Free: r.bytes(row, "pv_free"),
 			Missing: row["pv_missing"] != "", Duplicate: row["pv_duplicate"] != "",
@@ -140,7 +130,7 @@ func assemble(rows map[string][]map[string]string) (State, error) {
 			g.MissingPVs = append(g.MissingPVs, pv.UUID)
 		}
 	}
-	for _, row := range rows["lvs"] {
+	for _, row := range rows["lv"] {
 		at, found := index[row["vg_uuid"]]
 		if !found {
 			continue
@@ -150,12 +140,12 @@ func assemble(rows map[string][]map[string]string) (State, error) {
 			// Names in brackets are of parts that only LVM uses.
 			Name: strings.Trim(row["lv_name"], "[]"), UUID: row["lv_uuid"], Path: row["lv_path"], Size: r.bytes(row, "lv_size"),
 			Tags: list(row["lv_tags"]), Active: row["lv_active"] == "active", Open: row["lv_device_open"] == "open",
-			Snapshots: row["origin"] != "", Kind: row["segtype"],
+			Snapshots: row["origin"] != "",
 		})
 	}
 	for i := range s.Groups {
 		g := &s.Groups[i]
-		for _, row := range rows["lvs"] {
+		for _, row := range rows["lv"] {
 			if origin := row["origin_uuid"]; origin != "" && row["vg_uuid"] == g.UUID {
 				for j := range g.LVs {
 					g.LVs[j].Snapshots = g.LVs[j].Snapshots || g.LVs[j].UUID == origin

@@ -1,0 +1,272 @@
+package source_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/facts"
+	"github.com/poolwright/poolwright/nodeagent/guard"
+	"github.com/poolwright/poolwright/nodeagent/host"
+	"github.com/poolwright/poolwright/nodeagent/source"
+	"github.com/poolwright/poolwright/nodeagent/step"
+)
+
+// An operation is what the controller would ask for: the state that is wanted now.
+type operation struct {
+	Apply   *api.Volume      `json:",omitempty"`
+	Remove  *api.Volume      `json:",omitempty"`
+	Release *api.Volume      `json:",omitempty"`
+	Group   *api.VolumeGroup `json:",omitempty"`
+	Ungroup *api.VolumeGroup `json:",omitempty"`
+	FS      string           `json:",omitempty"`
+}
+
+// run is what a worker process is to do.
+type run struct {
+	Folder     string
+	Root       string
+	Tools      []string // folders of programs, before those of the machine
+	Operations []operation
+	KillAt     int // the number of the point at which the process ends itself; -1 for none
+}
+
+const workerEnv = "POOLWRIGHT_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv(workerEnv); file != "" {
+		if err := work(file); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// work does the operations that the folder's progress file says are left.
+func work(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var r run
+	if err := json.Unmarshal(data, &r); err != nil {
+		return err
+	}
+	journal, err := step.Open(r.Folder)
+	if err != nil {
+		return err
+	}
+	h := host.New(r.Root)
+	h.Tools.Folders = append(r.Tools, h.Tools.Folders...)
+	points := 0
+	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
+		if points == r.KillAt {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+		points++
+		fmt.Printf("POINT %s %s %s\n", s.Object, s.Kind, point)
+	}}}
+	progress := filepath.Join(r.Folder, "progress")
+	begun, _ := os.ReadFile(progress)
+	first, _ := strconv.Atoi(string(begun))
+	for i := first; i < len(r.Operations); i++ {
+		if err := os.WriteFile(progress, []byte(strconv.Itoa(i)), 0o600); err != nil {
+			return err
+		}
+		if err := r.Operations[i].do(engine, h); err != nil {
+			return fmt.Errorf("operation %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (o operation) do(e *source.Engine, h host.Host) error {
+	ctx := context.Background()
+	request := func(v *api.Volume) source.Request {
+		return source.Request{Volume: v, Filesystem: source.Filesystem{Type: o.FS}}
+	}
+	switch {
+	case o.Apply != nil:
+		result, err := e.Apply(ctx, request(o.Apply))
+		var refusal guard.Refusal
+		if errors.As(err, &refusal) && refusal.Rule == guard.RuleUnsettled && result.Path != "" {
+			if err := link(h, result.Path, result.Device.Name); err != nil {
+				return err
+			}
+			_, err = e.Apply(ctx, request(o.Apply))
+		}
+		return err
+	case o.Remove != nil:
+		return e.Remove(ctx, request(o.Remove))
+	case o.Release != nil:
+		return e.Release(ctx, request(o.Release), "left")
+	case o.Group != nil:
+		_, err := e.ApplyGroup(ctx, source.GroupRequest{Group: o.Group})
+		return err
+	default:
+		return e.RemoveGroup(ctx, source.GroupRequest{Group: o.Ungroup})
+	}
+}
+
+// link does what udev does, where there is none.
+func link(h host.Host, path, name string) error {
+	if _, err := os.Stat("/run/udev/data"); err == nil {
+		_, err := h.Tools.Output(context.Background(), "udevadm", "settle", "--timeout=60", "--exit-if-exists="+path)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	_ = os.Remove(path)
+	return os.Symlink("../../"+name, path)
+}
+
+// start runs a worker, and returns the points that it passed.
+func start(t *testing.T, r run) (points []string, killed bool, err error) {
+	t.Helper()
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "run.json")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), workerEnv+"="+file)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	for line := range strings.Lines(out.String()) {
+		points = append(points, strings.TrimSpace(line))
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
+			return points, true, nil
+		}
+		err = errors.New(strings.TrimSpace(errs.String()))
+	}
+	return points, false, err
+}
+
+// summary is what a machine has come to, without what differs from run to run.
+func summary(t *testing.T, h host.Host, folder string, names ...string) string {
+	t.Helper()
+	f, err := facts.Read(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	files, _ := os.ReadDir(filepath.Join(folder, "sparse"))
+	for _, file := range files {
+		info, err := file.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "file %s %d\n", file.Name(), info.Size())
+	}
+	for _, d := range f.Devices.All {
+		if d.Backing == nil || !strings.HasPrefix(d.Backing.Path, folder+"/sparse/") {
+			if !contains(names, d.Name) {
+				continue
+			}
+		}
+		name := d.Name
+		if d.Backing != nil {
+			name = "loop over " + filepath.Base(d.Backing.Path)
+		}
+		c, err := f.Content(d)
+		fmt.Fprintf(&b, "%s %d %v %v", name, d.Size, c.Kinds, err)
+		if c.Filesystem != nil {
+			fmt.Fprintf(&b, " %+v", *c.Filesystem)
+		}
+		if c.Table != nil {
+			fmt.Fprintf(&b, " %+v", *c.Table)
+		}
+		for _, p := range f.Devices.Partitions(d) {
+			fmt.Fprintf(&b, " partition %d at %d of %d", p.Number, p.Start, p.Size)
+		}
+		b.WriteString("\n")
+	}
+	if state, err := f.LVM(context.Background()); err == nil {
+		for _, g := range state.Groups {
+			fmt.Fprintf(&b, "group %s %d %d %v\n", g.Name, g.Size, g.Free, g.Tags)
+			for _, lv := range g.LVs {
+				fmt.Fprintf(&b, " %s %d %v %v\n", lv.Name, lv.Size, lv.Tags, lv.Active)
+			}
+		}
+	}
+	entries, err := filepath.Glob(filepath.Join(folder, "journal", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range entries {
+		fmt.Fprintf(&b, "journal %s\n", filepath.Base(file))
+	}
+	return b.String()
+}
+
+func contains(list []string, s string) bool {
+	for _, item := range list {
+		if item == s {
+			return true
+		}
+	}
+	return false
+}
+
+// crash runs a scenario once as a whole, then once for each of its points with the process
+// killed there, and compares what the machine has come to.
+func crash(t *testing.T, operations []operation, reset func(folder string), names ...string) int {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "agent")
+	root := host.New("/")
+	begin := func(killAt int) run {
+		reset(folder)
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return run{Folder: folder, Root: "/", Operations: operations, KillAt: killAt}
+	}
+	t.Cleanup(func() { reset(folder) })
+	points, _, err := start(t, begin(-1))
+	if err != nil {
+		t.Fatalf("uninterrupted: %v\n%s", err, strings.Join(points, "\n"))
+	}
+	if len(points) == 0 {
+		t.Fatal("no step was taken")
+	}
+	want := summary(t, root, folder, names...)
+	for n := range points {
+		r := begin(n)
+		if _, killed, err := start(t, r); !killed {
+			t.Fatalf("it was not killed at %s: %v", points[n], err)
+		}
+		r.KillAt = -1
+		if _, _, err := start(t, r); err != nil {
+			t.Errorf("killed at %s, then: %v", points[n], err)
+			continue
+		}
+		if got := summary(t, root, folder, names...); got != want {
+			t.Errorf("killed at %s:\n%swant\n%s", points[n], got, want)
+		}
+	}
+	t.Logf("%d crash points", len(points))
+	return len(points)
+}

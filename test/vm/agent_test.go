@@ -1,0 +1,98 @@
+package vm_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poolwright/poolwright/test/tool"
+	"github.com/poolwright/poolwright/test/vm"
+)
+
+// TestNodeAgent runs the tests of nodeagent/source on the disks of a virtual machine. Beside
+// the disks that are declared there are baits: disks with somebody's data, of every kind that
+// can be made here. Their checksums are the same afterwards.
+func TestNodeAgent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: a virtual machine is no short test; make test-vm")
+	}
+	vm.Built(t)
+	program := filepath.Join(t.TempDir(), "source.test")
+	build := exec.Command("go", "test", "-c", "-o", program, "./nodeagent/source")
+	build.Dir, build.Env = tool.Root(t), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	machine := vm.Machine{Timeout: 40 * time.Minute, Disks: []vm.Disk{
+		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20),
+		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20),
+		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20),
+	}}
+	var baits []vm.Disk
+	for i := range 12 {
+		baits = append(baits, vm.NewDisk(t, "virtio", fmt.Sprintf("BAIT%04d", i), "", 320<<20))
+	}
+	fillBaits(t, baits)
+	machine.Disks = append(machine.Disks, baits...)
+	before := sums(t, baits)
+
+	run := os.Getenv("POOLWRIGHT_VM_RUN")
+	out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp\ncd /tmp && /source.test -test.v -test.timeout 39m -test.run '"+run+"'\n", map[string]string{"/source.test": program})
+	t.Log(out)
+	if code != 0 {
+		t.Errorf("the tests in the virtual machine ended with %d", code)
+	}
+	for file, sum := range sums(t, baits) {
+		if before[file] != sum {
+			t.Errorf("the bait %s was written to", filepath.Base(file))
+		}
+	}
+	t.Logf("%d baits unchanged", len(baits))
+}
+
+// fillBaits puts somebody's data on disks: in a machine of their own.
+func fillBaits(t *testing.T, baits []vm.Disk) {
+	t.Helper()
+	contents := []string{
+		"mkfs.ext4 -q -F $d", "mkfs.xfs -q -f $d", "mkswap $d", "lvm pvcreate -y $d", "lvm vgcreate bait $d && lvm lvcreate -an -L 8M -n data bait",
+		"printf 'label: gpt\\n,16M\\n' | sfdisk -q $d", "printf 'label: dos\\n,16M\\n' | sfdisk -q $d",
+		"mdadm --create /dev/md9 --run --level=1 --raid-devices=2 --metadata=1.0 $d missing && mdadm --stop /dev/md9",
+		"printf 'bluestore block device\\n' | dd of=$d conv=notrunc", "printf SPDKBLOB | dd of=$d conv=notrunc",
+		"echo secret | cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 $d",
+		// Data without a name, at the last byte: an old database, say.
+		"printf x | dd of=$d bs=1 seek=$(($(blockdev --getsize64 $d) - 1)) conv=notrunc",
+	}
+	var script strings.Builder
+	script.WriteString("set -ex\nexec 2>&1\n")
+	for i, content := range contents {
+		fmt.Fprintf(&script, "d=$(readlink -f /dev/disk/by-id/virtio-%s); %s\n", baits[i].Serial, content)
+	}
+	out, code := vm.Machine{Disks: baits, Timeout: 5 * time.Minute}.Run(t, script.String()+"udevadm settle; sync\n", nil)
+	if code != 0 {
+		t.Fatalf("the baits cannot be made: %s", out)
+	}
+}
+
+func sums(t *testing.T, disks []vm.Disk) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, d := range disks {
+		f, err := os.Open(d.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash := sha256.New()
+		if _, err := io.Copy(hash, f); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+		all[d.File] = fmt.Sprintf("%x", hash.Sum(nil))
+	}
+	return all
+}

@@ -1,0 +1,167 @@
+// Package vm runs a program in a virtual machine with disks of its own: Debian's kernel, in
+// QEMU, with LVM, md and udev. It is emulated where there is no KVM, and then slow: a boot
+// takes about five seconds.
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poolwright/poolwright/test/tool"
+)
+
+// Disk is a disk of the machine.
+type Disk struct {
+	Bus    string // virtio, scsi or nvme
+	Serial string
+	WWN    string // of scsi: 0x and 16 digits
+	File   string // its content, kept over boots
+}
+
+// Machine is a machine with its disks, in the order in which they are attached.
+type Machine struct {
+	Disks   []Disk
+	Memory  int // MiB
+	Timeout time.Duration
+}
+
+// Built builds what the machine boots, once, and returns its folder. Where a program is
+// missing the test is left out, or fails where nothing may be.
+func Built(t *testing.T) string {
+	t.Helper()
+	qemu := "qemu-system-x86_64"
+	if _, err := exec.LookPath(qemu); err != nil {
+		tool.Missing(t, qemu+" is not on this machine")
+	}
+	root := tool.Root(t)
+	dir := filepath.Join(root, ".cache", "vm")
+	out, err := exec.Command(filepath.Join(root, "test", "vm", "build.sh"), dir).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == 3:
+		tool.Missing(t, "the virtual machine cannot be built: "+strings.TrimSpace(string(out)))
+	case err != nil:
+		t.Fatalf("the virtual machine cannot be built: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// NewDisk makes the file of a disk, full of zeros.
+func NewDisk(t *testing.T, bus, serial, wwn string, size int64) Disk {
+	t.Helper()
+	d := Disk{Bus: bus, Serial: serial, WWN: wwn, File: filepath.Join(t.TempDir(), serial+".img")}
+	f, err := os.Create(d.File)
+	if err == nil {
+		err = errors.Join(f.Truncate(size), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+var exitLine = regexp.MustCompile(`(?m)^PAYLOAD-EXIT rc=(\d+)\r?$`)
+
+// Run boots the machine with the files, below /, and runs the shell script as root. It
+// returns what the script printed and its exit code.
+func (m Machine) Run(t *testing.T, script string, files map[string]string) (string, int) {
+	t.Helper()
+	built := Built(t)
+	dir := t.TempDir()
+	initrd := filepath.Join(dir, "initrd.cpio")
+	m.overlay(t, built, initrd, script, files)
+	console, result := filepath.Join(dir, "console.log"), filepath.Join(dir, "result.out")
+	acceleration := "tcg,thread=multi"
+	if f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0); err == nil {
+		_ = f.Close()
+		acceleration = "kvm"
+	}
+	args := []string{
+		"-nodefaults", "-no-user-config", "-machine", "q35", "-accel", acceleration, "-cpu", "max", "-smp", "2",
+		"-m", strconv.Itoa(max(m.Memory, 1024)), "-display", "none", "-no-reboot", "-nic", "none",
+		"-kernel", filepath.Join(built, "vmlinux"), "-initrd", initrd,
+		"-append", "console=ttyS0 quiet loglevel=4 panic=-1 tsc=reliable no_timer_check rdinit=/init random.trust_cpu=on",
+		"-device", "virtio-rng-pci", "-serial", "file:" + console, "-serial", "file:" + result,
+	}
+	cmd := exec.Command("qemu-system-x86_64", append(args, m.diskArgs()...)...)
+	cmd.SysProcAttr = dieWithParent()
+	timeout := max(m.Timeout, time.Minute)
+	timer := time.AfterFunc(timeout, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	out, err := cmd.CombinedOutput()
+	text, _ := os.ReadFile(result)
+	answer := exitLine.FindSubmatch(text)
+	if err != nil || answer == nil {
+		log, _ := os.ReadFile(console)
+		t.Fatalf("the virtual machine (at most %s): %v\n%s\n%s\n%s", timeout, err, out, tail(log), tail(text))
+	}
+	code, _ := strconv.Atoi(string(answer[1]))
+	return string(exitLine.ReplaceAll(text, nil)), code
+}
+
+func (m Machine) diskArgs() []string {
+	args := []string{"-device", "virtio-scsi-pci,id=scsi0"}
+	for i, d := range m.Disks {
+		id := fmt.Sprintf("d%d", i)
+		device := fmt.Sprintf("virtio-blk-pci,drive=%s,serial=%s", id, d.Serial)
+		switch d.Bus {
+		case "scsi":
+			device = fmt.Sprintf("scsi-hd,bus=scsi0.0,scsi-id=%d,drive=%s,serial=%s,vendor=ACME,product=HARDDISK", i+1, id, d.Serial)
+			if d.WWN != "" {
+				device += ",wwn=" + d.WWN
+			}
+		case "nvme":
+			device = fmt.Sprintf("nvme,drive=%s,serial=%s", id, d.Serial)
+		}
+		args = append(args, "-drive", fmt.Sprintf("file=%s,if=none,id=%s,format=raw,cache=unsafe", d.File, id), "-device", device)
+	}
+	return args
+}
+
+// overlay is the initial file system: that of all machines, and this one's files after it.
+func (m Machine) overlay(t *testing.T, built, initrd, script string, files map[string]string) {
+	t.Helper()
+	root := t.TempDir()
+	var list strings.Builder
+	add := func(path, from string, data []byte) {
+		to := filepath.Join(root, path)
+		err := os.MkdirAll(filepath.Dir(to), 0o755)
+		if err == nil && from != "" {
+			data, err = os.ReadFile(from)
+		}
+		if err == nil {
+			err = os.WriteFile(to, data, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.WriteString(strings.TrimPrefix(path, "/") + "\n")
+	}
+	add("/payload", "", []byte("#!/bin/sh\n"+script))
+	for path, from := range files {
+		add(path, from, nil)
+	}
+	cpio := exec.Command("cpio", "-o", "-H", "newc", "--quiet")
+	cpio.Dir, cpio.Stdin = root, strings.NewReader(list.String())
+	more, err := cpio.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := os.ReadFile(filepath.Join(built, "base.cpio"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(initrd, append(base, more...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tail(b []byte) []byte { return b[max(0, len(b)-4000):] }
