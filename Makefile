@@ -22,6 +22,10 @@ help: ## Show this help
 build: ## Build bin/poolwright
 	$(GO_BUILD) -o bin/poolwright ./cmd/poolwright
 
+.PHONY: build-nodeagent
+build-nodeagent: ## Build bin/nodeagent
+	$(GO_BUILD) -o bin/nodeagent ./cmd/nodeagent
+
 .PHONY: demo
 demo: build ## Explain an example, and render it, in a temporary folder
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && set -e && \
@@ -40,9 +44,17 @@ test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run 
 test-fast: ## Run the tests that need no other program and little time
 	go test -short ./...
 
+.PHONY: vm
+vm: ## Build the virtual machine of the node agent's tests, into .cache/vm
+	test/vm/build.sh .cache/vm
+
+.PHONY: test-vm
+test-vm: ## Run the node agent's tests on the disks of a virtual machine (minutes; emulated)
+	POOLWRIGHT_TEST_VM=1 go test -timeout 120m -v ./test/vm
+
 .PHONY: missing
 missing:
-	@for tool in kpt podman; do \
+	@for tool in kpt podman qemu-system-x86_64; do \
 	  command -v $$tool >/dev/null || echo "skipped: the tests that run $$tool, because it is not on this machine"; \
 	done
 	@test -d "$${POOLWRIGHT_UPSTREAM_CRDS:-../shared/crds}" || \
@@ -103,6 +115,12 @@ generate: build ## Render the examples again, and write what is derived: the com
 image: build ## Build the image of the function, with docker or podman
 	@for engine in docker podman; do \
 	  if $$engine info >/dev/null 2>&1; then exec $$engine build -t $(IMAGE) -f image/Dockerfile .; fi; \
+	done; echo "neither docker nor podman runs on this machine"; exit 1
+
+.PHONY: image-nodeagent
+image-nodeagent: build-nodeagent ## Build the image of the node agent, with docker or podman
+	@for engine in docker podman; do \
+	  if $$engine info >/dev/null 2>&1; then exec $$engine build -t poolwright-nodeagent -f image/Dockerfile.nodeagent .; fi; \
 	done; echo "neither docker nor podman runs on this machine"; exit 1
 
 .PHONY: clean

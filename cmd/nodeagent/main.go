@@ -1,4 +1,5 @@
-// Nodeagent looks after the disks of one node: it reports them as a NodeInventory. It is the
+// Nodeagent looks after the disks of one node: it reports them as a NodeInventory, and makes
+// what its Volumes and VolumeGroups ask for. It is the
 // only program of Poolwright that may touch a disk; docs/node-agent.md says what it may do.
 package main
 
@@ -49,7 +50,7 @@ func rootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&f.root, "root", defaultRoot(), "folder that is the node's /")
 	root.PersistentFlags().StringVar(&f.node, "node", hostname, "name of the Node object (NODE_NAME)")
-	root.AddCommand(inspectCommand(&f))
+	root.AddCommand(inspectCommand(&f), planCommand(&f), runCommand(&f))
 	return root
 }
 

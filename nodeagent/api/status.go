@@ -49,7 +49,9 @@ type VolumeStatus struct {
 	DeviceName         string      `json:"deviceName,omitempty"` // of the kernel, such as sdb
 	Size               int64       `json:"size,omitempty"`       // bytes
 	UUID               string      `json:"uuid,omitempty"`       // the mark on its data
-	Claim              string      `json:"claim,omitempty"`      // namespace/name of the claim that it is bound to
+	// Claim is namespace/name of the claim that has it, or "". It is always written: a policy
+	// refuses to delete what it is not told of.
+	Claim string `json:"claim"`
 }
 
 // VolumeGroupStatus is what the agent says of a VolumeGroup.
@@ -63,5 +65,7 @@ type VolumeGroupStatus struct {
 	ExtentSize         int64       `json:"extentSize,omitempty"`
 	Devices            []string    `json:"devices,omitempty"` // paths of its physical volumes
 	Missing            []string    `json:"missing,omitempty"` // UUIDs of physical volumes
-	Volumes            []string    `json:"volumes,omitempty"` // names of its logical volumes, whoever made them
+	// Volumes are the names of its logical volumes, whoever made them. They are always
+	// written, as the claim of a Volume is.
+	Volumes []string `json:"volumes"`
 }

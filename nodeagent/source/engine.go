@@ -29,6 +29,8 @@ type Engine struct {
 	Node    string
 	Folder  string // of the agent on the machine; /var/lib/poolwright
 	Runner  step.Runner
+	// Disks says that disks and volume groups may be written, and not only sparse files.
+	Disks bool
 }
 
 // Filesystem is what a StorageClass says of a filesystem.

@@ -64,6 +64,9 @@ func (e *Engine) RemoveGroup(ctx context.Context, r GroupRequest) error {
 }
 
 func (j *job) volumeGroup(ctx context.Context, r GroupRequest) (GroupResult, error) {
+	if !j.Disks {
+		return GroupResult{}, guard.Refuse(guard.RuleSource, "this agent does not carry out volume groups; nothing is written")
+	}
 	uuid := j.Cluster.Of(api.KindVolumeGroup, r.Group.Name, j.Node)
 	steps, devices, err := j.groupDevices(ctx, r, uuid)
 	if err != nil || len(steps) > 0 {

@@ -24,9 +24,9 @@ func (j *job) volume(ctx context.Context, r Request) (Result, error) {
 	switch spec := r.Volume.Spec; {
 	case spec.Sparse != nil:
 		result, err = j.sparseVolume(r, uuids)
-	case spec.Raw != nil:
+	case spec.Raw != nil && j.Disks:
 		result, err = j.rawVolume(r, uuids)
-	case spec.LVM != nil:
+	case spec.LVM != nil && j.Disks:
 		result, err = j.lvmVolume(ctx, r, uuids)
 	default:
 		err = unsupported(spec)
@@ -36,7 +36,7 @@ func (j *job) volume(ctx context.Context, r Request) (Result, error) {
 	}
 	result.Mark = uuids[0]
 	if len(result.Steps) == 0 {
-		return j.finish(r, result)
+		return j.finish(ctx, r, result)
 	}
 	return result, nil
 }
@@ -45,6 +45,10 @@ func (j *job) volume(ctx context.Context, r Request) (Result, error) {
 func unsupported(spec api.VolumeSpec) error {
 	name := "no source"
 	switch {
+	case spec.Raw != nil:
+		name = "rawBlockDevice"
+	case spec.LVM != nil:
+		name = "lvmLogicalVolume"
 	case spec.RAID != nil:
 		name = "raidDAS"
 	case spec.Partition != nil:
@@ -152,7 +156,7 @@ func (j *job) later(r Request, uuid string) []step.Step {
 }
 
 // finish notes that the Volume is whole, and waits for its link.
-func (j *job) finish(r Request, result Result) (Result, error) {
+func (j *job) finish(ctx context.Context, r Request, result Result) (Result, error) {
 	if !j.entry.Made && j.lock != nil {
 		entry := j.entry
 		entry.Object, entry.UUID, entry.Made, entry.Released, entry.Path = j.object, result.Mark, true, false, ""
@@ -165,6 +169,10 @@ func (j *job) finish(r Request, result Result) (Result, error) {
 	}
 	if result.Path == "" || r.Bare {
 		return result, nil
+	}
+	if _, err := j.Host.Tools.Find("udevadm"); err == nil && device.ReadLink(j.Host, result.Path) == "" && j.lock != nil {
+		// It looks at a disk once nobody writes to it any more, some milliseconds from now.
+		_, _ = j.Host.Tools.Output(ctx, "udevadm", "settle", "--timeout=10", "--exit-if-exists="+result.Path) // the link tells
 	}
 	switch to := device.ReadLink(j.Host, result.Path); to {
 	case result.Device.Name:

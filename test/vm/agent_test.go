@@ -19,8 +19,8 @@ import (
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
 // can be made here. Their checksums are the same afterwards.
 func TestNodeAgent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: a virtual machine is no short test; make test-vm")
+	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
+		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
 	vm.Built(t)
 	program := filepath.Join(t.TempDir(), "source.test")
@@ -29,7 +29,7 @@ func TestNodeAgent(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	machine := vm.Machine{Timeout: 40 * time.Minute, Disks: []vm.Disk{
+	machine := vm.Machine{Timeout: 100 * time.Minute, Disks: []vm.Disk{
 		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20),
 		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20),
 		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20),
@@ -43,7 +43,7 @@ func TestNodeAgent(t *testing.T) {
 	before := sums(t, baits)
 
 	run := os.Getenv("POOLWRIGHT_VM_RUN")
-	out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp\ncd /tmp && /source.test -test.v -test.timeout 39m -test.run '"+run+"'\n", map[string]string{"/source.test": program})
+	out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp POOLWRIGHT_CRASH_EVERY="+os.Getenv("POOLWRIGHT_CRASH_EVERY")+"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
 	t.Log(out)
 	if code != 0 {
 		t.Errorf("the tests in the virtual machine ended with %d", code)

@@ -1,0 +1,260 @@
+// Package controller carries out the Volumes and VolumeGroups of one node, as the API server
+// has them, and writes the node's NodeInventory. At rest it makes no requests but its
+// watches, and has no timer below ten minutes.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+
+	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/source"
+	"github.com/poolwright/poolwright/nodeagent/step"
+)
+
+// Resync is how often everything is looked at again: some changes of a node send no message.
+const Resync = 10 * time.Minute
+
+const inventoryKey = "inventory"
+
+// Controller is the agent of one node.
+type Controller struct {
+	Client  dynamic.Interface
+	Engine  *source.Engine
+	Node    string
+	DryRun  bool // plans, and writes neither to disks nor to the API server
+	Log     *slog.Logger
+	Metrics *Metrics
+	// Changed is sent to when something of the node has changed.
+	Changed <-chan struct{}
+
+	queue     *queue
+	volumes   *store[api.Volume]
+	groups    *store[api.VolumeGroup]
+	persisted *store[persistentVolume]
+	classes   *store[storageClass]
+	nodes     *store[plain]
+	operators *store[plain]
+	inventory *inventoryWriter
+}
+
+// Run works until ctx ends.
+func (c *Controller) Run(ctx context.Context) error {
+	c.queue = newQueue()
+	c.inventory = &inventoryWriter{}
+	if err := c.watch(ctx); err != nil {
+		return err
+	}
+	c.Metrics.ready.Store(true)
+	c.all()
+	go c.listen(ctx)
+	for {
+		key, err := c.queue.Next(ctx)
+		if err != nil {
+			return nil // it was ended
+		}
+		c.handle(ctx, key)
+	}
+}
+
+func (c *Controller) watch(ctx context.Context) error {
+	own := "spec.nodeName=" + c.Node
+	c.volumes = observe[api.Volume](ctx, c.Client, selection{resource: volumes, fields: own}, c.volumeChanged)
+	c.groups = observe[api.VolumeGroup](ctx, c.Client, selection{resource: groups, fields: own}, c.groupChanged)
+	c.persisted = observe[persistentVolume](ctx, c.Client, selection{resource: persistent, labels: nodeLabel + "=" + labelValue(c.Node)}, c.volumeChanged)
+	c.classes = observe[storageClass](ctx, c.Client, selection{resource: classes}, func(string) { c.all() })
+	c.nodes = observe[plain](ctx, c.Client, selection{resource: nodes, fields: "metadata.name=" + c.Node}, c.nodeChanged())
+	c.operators = observe[plain](ctx, c.Client, selection{
+		resource: deployments, namespace: "kube-system", fields: "metadata.name=" + metalK8sOperator,
+	}, func(string) { c.all() })
+	return awaitSynced(ctx, c.volumes.synced, c.groups.synced, c.persisted.synced, c.classes.synced, c.nodes.synced, c.operators.synced)
+}
+
+// metalK8sOperator acts on the same Volumes, with the same finalizer.
+const metalK8sOperator = "storage-operator-controller-manager"
+
+// inspectOnly says why nothing may be written, or "".
+func (c *Controller) inspectOnly() string {
+	if c.operators.Get(metalK8sOperator) != nil || c.operators.Get("kube-system/"+metalK8sOperator) != nil {
+		return "the storage operator of MetalK8s runs in this cluster and acts on the same Volumes: remove it first"
+	}
+	return ""
+}
+
+// volumeChanged adds a Volume, and the group that it is in or that takes its device.
+func (c *Controller) volumeChanged(name string) {
+	c.queue.Add(api.KindVolume + "/" + name)
+	c.queue.Add(inventoryKey)
+	if c.volumes == nil || c.groups == nil {
+		return
+	}
+	for _, g := range c.groups.All() {
+		v := c.volumes.Get(name)
+		if v == nil || v.Spec.LVM != nil && v.Spec.LVM.VGName == g.GroupName() || g.Spec.VolumeRef != nil && g.Spec.VolumeRef.Name == name {
+			c.queue.Add(api.KindVolumeGroup + "/" + g.Name)
+		}
+	}
+}
+
+// groupChanged adds a group, and what is in it.
+func (c *Controller) groupChanged(name string) {
+	c.queue.Add(api.KindVolumeGroup + "/" + name)
+	c.queue.Add(inventoryKey)
+	if c.volumes == nil {
+		return
+	}
+	for _, v := range c.volumes.All() {
+		if v.Spec.LVM != nil {
+			c.queue.Add(api.KindVolume + "/" + v.Name)
+		}
+	}
+}
+
+// nodeChanged adds everything when the Node comes or its hostname label changes, and not each
+// time that kubelet writes its status.
+func (c *Controller) nodeChanged() func(string) {
+	last := ""
+	return func(string) {
+		if c.nodes == nil {
+			return
+		}
+		now := c.hostname()
+		if now != last {
+			last = now
+			c.all()
+		}
+	}
+}
+
+// all adds everything there is.
+func (c *Controller) all() {
+	c.queue.Add(inventoryKey)
+	if c.volumes == nil || c.groups == nil {
+		return
+	}
+	for _, g := range c.groups.All() {
+		c.queue.Add(api.KindVolumeGroup + "/" + g.Name)
+	}
+	for _, v := range c.volumes.All() {
+		c.queue.Add(api.KindVolume + "/" + v.Name)
+	}
+}
+
+// listen waits for changes of the node. They come in bursts: what is done waits until they
+// have been quiet for a second.
+func (c *Controller) listen(ctx context.Context) {
+	resync := time.NewTimer(Resync)
+	defer resync.Stop()
+	var quiet <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.Changed:
+			if quiet == nil {
+				quiet = time.After(time.Second)
+			}
+		case <-quiet:
+			quiet = nil
+			c.all()
+			resync.Reset(Resync)
+		case <-resync.C:
+			c.all()
+			resync.Reset(Resync)
+		}
+	}
+}
+
+func (c *Controller) handle(ctx context.Context, key string) {
+	kind, name, _ := strings.Cut(key, "/")
+	var err error
+	switch kind {
+	case api.KindVolume:
+		err = c.volume(ctx, name)
+	case api.KindVolumeGroup:
+		err = c.group(ctx, name)
+	default:
+		err = c.writeInventory(ctx)
+	}
+	c.Metrics.reconciled(kind, err)
+	if err == nil || ctx.Err() != nil {
+		c.queue.Forget(key)
+		return
+	}
+	c.queue.Retry(key)
+	if !errors.Is(err, step.ErrBusy) {
+		c.Log.Warn("it is tried again", "object", key, "error", err)
+	}
+}
+
+// hostname is what kubernetes.io/hostname says of this node, or "".
+func (c *Controller) hostname() string {
+	n := c.nodes.Get(c.Node)
+	if n == nil {
+		return ""
+	}
+	return n.Labels["kubernetes.io/hostname"]
+}
+
+// LogSteps is what a runner calls at each point of a step.
+func LogSteps(log *slog.Logger, metrics *Metrics) func(step.Step, string) {
+	return func(s step.Step, point string) {
+		switch point {
+		case "begun":
+			log.Info("step begun", "object", s.Object, "step", s.Kind, "target", s.Target, "command", s.Command)
+		case "ended":
+			log.Info("step ended", "object", s.Object, "step", s.Kind)
+			metrics.stepEnded(s.Kind)
+		}
+	}
+}
+
+// Plans are the steps that remain for every object of the node, for people: nothing is
+// written.
+func (c *Controller) Plans(ctx context.Context) ([]string, error) {
+	c.queue, c.inventory = newQueue(), &inventoryWriter{}
+	if err := c.watch(ctx); err != nil {
+		return nil, err
+	}
+	var lines []string
+	say := func(object string, steps []step.Step, err error) {
+		for i, s := range steps {
+			mark := ""
+			if s.Destroys {
+				mark = " (what is on it is gone afterwards)"
+			}
+			lines = append(lines, fmt.Sprintf("%s %d. %s: %s%s\n    %s\n    before: %s\n    after:  %s", object, i+1, s.Kind, s.Target, mark, s.Command, s.Before, s.After))
+		}
+		switch {
+		case err != nil:
+			lines = append(lines, object+" "+err.Error())
+		case len(steps) == 0:
+			lines = append(lines, object+" nothing to do")
+		}
+	}
+	for _, g := range c.groups.All() {
+		if g.Spec.NodeName == c.Node {
+			result, err := c.Engine.PlanGroup(ctx, c.groupRequest(g))
+			say(api.KindVolumeGroup+"/"+g.Name, result.Steps, err)
+		}
+	}
+	for _, v := range c.volumes.All() {
+		if v.Spec.NodeName != c.Node {
+			continue
+		}
+		request, refusal := c.request(v)
+		if refusal != nil {
+			say(api.KindVolume+"/"+v.Name, nil, refusal)
+			continue
+		}
+		result, err := c.Engine.Plan(ctx, request)
+		say(api.KindVolume+"/"+v.Name, result.Steps, err)
+	}
+	return lines, nil
+}

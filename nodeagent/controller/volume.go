@@ -1,0 +1,217 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/guard"
+	"github.com/poolwright/poolwright/nodeagent/source"
+	"github.com/poolwright/poolwright/nodeagent/step"
+)
+
+// refused says why an object cannot be carried out, in the words of its condition.
+type refused struct {
+	reason api.Reason
+	text   string
+}
+
+func (r refused) Error() string { return r.text }
+
+// volume carries out one Volume.
+func (c *Controller) volume(ctx context.Context, name string) error {
+	stored := c.volumes.Get(name)
+	if stored == nil || stored.Spec.NodeName != c.Node {
+		return nil
+	}
+	copied := *stored // its status is changed on the way, and the store's is what was last seen
+	v := &copied
+	if why := c.inspectOnly(); why != "" {
+		c.Log.Warn("inspect only", "object", api.KindVolume+"/"+name, "reason", why)
+		return nil // its status is the other's to write as well
+	}
+	if v.DeletionTimestamp != nil {
+		return c.endVolume(ctx, v)
+	}
+	if c.DryRun {
+		return c.dryRun(ctx, v)
+	}
+	if err := c.addFinalizer(ctx, volumes, &v.ObjectMeta); err != nil {
+		return ignoreGone(err)
+	}
+	request, refusal := c.request(v)
+	if refusal != nil {
+		return c.volumeStatus(ctx, v, failed(refusal), nil)
+	}
+	if v.Status.Phase == "" {
+		if err := c.volumeStatus(ctx, v, verdict{metav1.ConditionUnknown, api.ReasonPending, "its storage is being made"}, nil); err != nil {
+			return err
+		}
+	}
+	result, err := c.Engine.Apply(ctx, request)
+	if err != nil {
+		return errors.Join(c.volumeStatus(ctx, v, failed(err), &result), retryable(err))
+	}
+	if request.Bare {
+		return c.volumeStatus(ctx, v, verdict{status: metav1.ConditionTrue, message: "a VolumeGroup takes its device: there is no PersistentVolume"}, &result)
+	}
+	pv, err := c.applyPV(ctx, v, request, result)
+	var told refused
+	switch {
+	case errors.As(err, &told):
+		return c.volumeStatus(ctx, v, failed(told), &result)
+	case err != nil:
+		return errors.Join(c.volumeStatus(ctx, v, failed(fmt.Errorf("PersistentVolume: %w", err)), &result), err)
+	}
+	v.Status.Claim = pv.claim()
+	return c.volumeStatus(ctx, v, verdict{status: metav1.ConditionTrue, message: strings.Join(result.Notes, "; ")}, &result)
+}
+
+// request is a Volume with its class and its group.
+func (c *Controller) request(v *api.Volume) (source.Request, error) {
+	r := source.Request{Volume: v}
+	for _, g := range c.groups.All() {
+		switch {
+		case g.Spec.NodeName != c.Node:
+		case g.Spec.VolumeRef != nil && g.Spec.VolumeRef.Name == v.Name:
+			r.Bare = true
+		case v.Spec.LVM != nil && g.GroupName() == v.Spec.LVM.VGName:
+			r.Group = g
+		}
+	}
+	if c.hostname() == "" {
+		return r, refused{api.ReasonNodeUnknown, fmt.Sprintf("the Node %s is not there, or has no label kubernetes.io/hostname", c.Node)}
+	}
+	class := c.classes.Get(v.Spec.StorageClassName)
+	switch {
+	case r.Bare:
+		return r, nil
+	case class == nil:
+		return r, refused{api.ReasonCreationError, fmt.Sprintf("spec.storageClassName: the StorageClass %q is not in the cluster", v.Spec.StorageClassName)}
+	case class.Provisioner != "kubernetes.io/no-provisioner":
+		return r, refused{api.ReasonCreationError, fmt.Sprintf("spec.storageClassName: the StorageClass %s has the provisioner %s, and not kubernetes.io/no-provisioner", class.Name, class.Provisioner)}
+	}
+	if v.Spec.Mode == api.Block {
+		return r, nil
+	}
+	r.Filesystem.Type = class.Parameters["fsType"]
+	if r.Filesystem.Type != "ext4" && r.Filesystem.Type != "xfs" {
+		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has fsType %q, which is not one of ext4, xfs", class.Name, r.Filesystem.Type)}
+	}
+	if text := class.Parameters["mkfsOptions"]; text != "" {
+		if err := json.Unmarshal([]byte(text), &r.Filesystem.Options); err != nil {
+			return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has mkfsOptions that are no JSON list of text: %v", class.Name, err)}
+		}
+	}
+	if bad := badOption(r.Filesystem); bad != "" {
+		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has the mkfsOption %q, which the agent does not allow: UUID, label, force, dry run, offset and size are its own", class.Name, bad)}
+	}
+	return r, nil
+}
+
+// badOption finds an option that would set what the agent sets, force, or write elsewhere.
+func badOption(fs source.Filesystem) string {
+	for i, option := range fs.Options {
+		switch {
+		case slices.ContainsFunc([]string{"-U", "-L", "-F", "-f", "-n", "-S", "-p"}, func(bad string) bool { return strings.HasPrefix(option, bad) }):
+			return option
+		case strings.Contains(option, "uuid=") || strings.Contains(option, "offset=") || strings.Contains(option, "name=") || strings.Contains(option, "file"):
+			return option
+		case strings.Contains(option, "/"):
+			return option
+		case i == 0 && !strings.HasPrefix(option, "-"):
+			return option
+		}
+	}
+	return ""
+}
+
+// failed is the verdict of an error.
+func failed(err error) verdict {
+	v := verdict{metav1.ConditionFalse, api.ReasonCreationError, err.Error()}
+	var refusal guard.Refusal
+	var told refused
+	switch {
+	case errors.As(err, &told):
+		v.reason = told.reason
+	case errors.As(err, &refusal):
+		v.reason, v.message = refusal.Reason(), refusal.Error()
+		if refusal.Rule == guard.RuleUnsettled || refusal.Rule == guard.RuleLocked {
+			v.status, v.reason = metav1.ConditionUnknown, api.ReasonPending // it passes
+		}
+	case errors.Is(err, step.ErrBusy):
+		v.status, v.reason = metav1.ConditionUnknown, api.ReasonPending
+	}
+	return v
+}
+
+// retryable is nil for what only a change can mend: of the object, the cluster or the node,
+// of each of which the agent is told.
+func retryable(err error) error {
+	var refusal guard.Refusal
+	if errors.As(err, &refusal) && refusal.Rule != guard.RuleUnsettled && refusal.Rule != guard.RuleLocked && refusal.Rule != guard.RuleClaimed {
+		return nil
+	}
+	return err
+}
+
+// volumeStatus writes the status where it changes, and tells of it.
+func (c *Controller) volumeStatus(ctx context.Context, v *api.Volume, is verdict, result *source.Result) error {
+	if c.DryRun {
+		c.Log.Info("dry run", "object", api.KindVolume+"/"+v.Name, "ready", is.status, "reason", is.reason, "message", is.message)
+		return nil
+	}
+	var told bool
+	next := v.Status
+	next.Conditions, told = condition(v.Status.Conditions, is, v.Generation)
+	next.Phase, next.ObservedGeneration = is.phase(), v.Generation
+	next.UUID = string(c.Engine.Cluster.Of(api.KindVolume, v.Name, c.Node))
+	if result != nil && result.Device != nil {
+		next.DeviceName, next.Size = result.Device.Name, result.Size
+	}
+	if result != nil && result.Mark != "" {
+		next.UUID = result.Mark
+	}
+	old := v.Status
+	if stored := c.volumes.Get(v.Name); stored != nil {
+		old = stored.Status
+	}
+	if err := c.statusPatch(ctx, volumes, v.Name, old, next); err != nil {
+		return ignoreGone(err)
+	}
+	if told {
+		c.event(ctx, api.KindVolume, v.Name, string(v.UID), is)
+	}
+	v.Status = next
+	return nil
+}
+
+func (c *Controller) dryRun(ctx context.Context, v *api.Volume) error {
+	request, refusal := c.request(v)
+	if refusal != nil {
+		return c.volumeStatus(ctx, v, failed(refusal), nil)
+	}
+	result, err := c.Engine.Plan(ctx, request)
+	for _, s := range result.Steps {
+		c.Log.Info("dry run", "object", s.Object, "step", s.Kind, "target", s.Target, "command", s.Command, "destroys", s.Destroys)
+	}
+	if err != nil {
+		return c.volumeStatus(ctx, v, failed(err), nil)
+	}
+	return nil
+}
+
+// ignoreGone is nil for an object that is gone, or that has changed: then it comes again.
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
