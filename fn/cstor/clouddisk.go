@@ -67,7 +67,7 @@ type cloudDisks struct {
 func (c *cloudDisks) place(m *member) {
 	disk, w := &c.cfg.Spec.DiskConfig, c.cfg.Spec.PoolConfig.WriteCache
 	if c.cfg.external() {
-		m.addCloudDisks(c.input, data, disk.MinCount, disk.MinCapacity, disk.ExternalProvisioner)
+		m.addCloudDisks(c.input, data, c.dataCount(m), disk.MinCapacity, disk.ExternalProvisioner)
 		m.addCloudDisks(c.input, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
 	}
 	if c.cfg.cacheExternal() {

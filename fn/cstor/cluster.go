@@ -61,6 +61,7 @@ type cluster struct {
 	moves    *relocation
 	nodes    *nodeChoice
 	local    *localDisks
+	full     *fullPools
 	released map[krm.ID]bool // claims and attachments that may go
 }
 
@@ -74,8 +75,11 @@ type member struct {
 	before   *nodePool       // nil for a new pool
 	cloud    []*cloudDisk    // those of its disks that a cloud provides
 	disks
-	waiting bool // its new disks are not all there
-	leaving bool // its removal is allowed, and waits
+	waiting bool   // its new disks are not all there
+	grown   grown  // how its pool grew by itself
+	full    string // the CStorPoolInstance that is too full, "" where the pool need not grow
+	grows   grown  // as which it then does
+	leaving bool   // its removal is allowed, and waits
 }
 
 // disks are the block devices of a member.
@@ -95,7 +99,8 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		input: in, released: map[krm.ID]bool{},
 		steps: &steps{input: in}, lost: &recovery{in, map[string]string{}, map[string]string{}},
 	}
-	c.local = &localDisks{&stock{in}, c.steps}
+	c.local = &localDisks{&stock{in}, c.steps, map[string]*leftover{}}
+	c.full = &fullPools{c.local}
 	c.nodes = &nodeChoice{input: in, steps: c.steps, back: c.lost.back, taken: c.lost.taken, cannotSupply: c.local.cannotSupply, released: c.released}
 	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
 	c.moves = &relocation{in, c.steps, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
@@ -132,7 +137,7 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
-	c.steps.begin()
+	c.steps.begin(c.lost.taken)
 	c.moves.follow()
 	c.nodes.keep()
 	c.lost.tell(c.nodes.members)
@@ -220,7 +225,7 @@ func (c *cluster) choose() system.Output {
 
 // place chooses nodes and disks and renders them.
 func (c *cluster) place() []gitops.Object {
-	c.nodes.fill()
+	c.nodes.fill(c.full.room(c.nodes.members))
 	compareLive(c.input)
 	cloud := &cloudDisks{localDisks: c.local, matched: map[string]string{}}
 	for _, m := range c.nodes.members {
@@ -236,6 +241,9 @@ func (c *cluster) place() []gitops.Object {
 	pools := &poolChoice{input: c.input, steps: c.steps, members: members, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
 	cluster, pooled := pools.cluster()
 	if !c.cfg.external() {
+		for _, m := range members {
+			c.local.finish(m)
+		}
 		c.local.passOver()
 	}
 	objects := &manifests{input: c.input}
@@ -251,6 +259,5 @@ func (c *cluster) place() []gitops.Object {
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()
 	removal.tellLostClaims(objects)
-	warnOfFullPools(c.input, members)
 	return objects.all
 }

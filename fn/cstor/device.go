@@ -14,6 +14,14 @@ import (
 type localDisks struct {
 	*stock
 	steps *steps
+	left  map[string]*leftover // by node, between place and finish
+}
+
+// leftover is what a node still has to offer when its pool has its data disks.
+type leftover struct {
+	supply
+	spares []*inventory.BlockDevice // that are reserved
+	growth map[string]string        // what disks wait for by which the pool is to grow
 }
 
 // cannotSupply says why a node cannot supply a new pool, or "".
@@ -30,35 +38,48 @@ func (l *localDisks) cannotSupply(n *inventory.Node) string {
 func (l *localDisks) place(m *member) {
 	s := l.offer(m.hostname, m.node)
 	spares := named(s.data, l.lock.reserved(m.name, spare))
-	rest := s
-	rest.remove(spares)
+	others := s
+	others.remove(spares)
 	var chosen picked
 	lack := ""
 	if m.before == nil {
-		chosen, lack = l.pick(m.name, rest)
+		chosen, lack = l.pick(m.name, others)
 	}
 	switch {
 	case lack == "":
-		s = rest
+		s = others
 	case len(spares) > 0:
 		chosen, lack = l.pick(m.name, s)
 		spares = nil // a pool that is not built yet needs them more
 	}
+	rest, wanted := &leftover{supply: s, spares: spares, growth: map[string]string{}}, s
+	l.left[m.name] = rest
 	if m.before != nil {
 		m.data, m.cache = m.before.Data, m.before.Cache
 		keepDevices(l.input, m.name, data, m.data.Disks())
 		keepDevices(l.input, m.name, cache, m.cache.Disks())
 		checkCacheUnchanged(l.input, m)
-		l.growPool(m, &s)
+		wanted.remove(l.wantedSpares(m, rest))
+		l.growPool(m, &wanted, rest)
 	} else {
-		l.newPool(m, &s, chosen, lack)
+		l.newPool(m, &rest.supply, chosen, lack)
 	}
+}
+
+// finish gives a member its spares, once it is known by which disks its pool grows, and says
+// of the others that they are free.
+func (l *localDisks) finish(m *member) {
+	s := l.left[m.name]
 	if !m.waiting {
-		l.placeSpares(m, &s, spares)
+		l.placeSpares(m, &s.supply, s.spares)
 	}
-	l.refuse(m.name, s)
+	l.refuse(m.name, s.supply)
 	for _, d := range s.data {
-		l.choose(l.deviceRef(d.Name), m.name, "", place.Free, "not needed: "+describe(d))
+		reason := "not needed: "
+		if wait := s.growth[d.Name]; wait != "" {
+			reason = "its pool is to grow by it, which waits " + wait + ": "
+		}
+		l.choose(l.deviceRef(d.Name), m.name, "", place.Free, reason+describe(d))
 	}
 	for _, d := range without(s.fast, s.data) {
 		l.choose(l.deviceRef(d.Name), m.name, "", place.Free, "not needed for the write cache: "+describe(d))

@@ -1,14 +1,18 @@
 package cstor
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
+	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // expansion is poolConfig.poolExpansion, completed.
@@ -19,28 +23,139 @@ type expansion struct {
 	} `json:"threshold"`
 }
 
+// grown is how a pool grew by itself, as its storage set remembers it: a pool that is still
+// shown as full as it was is not made larger once more.
+type grown struct {
+	count int   // how often
+	disks int   // how many data disks it has then
+	level int   // how full it was when the last was decided, in percent
+	size  int64 // what it held then, in bytes; 0 where that was not known
+	below bool  // it was seen below the threshold since then
+}
+
+func readGrown(n *d.Node) grown {
+	number := func(key string) int64 { v, _ := n.Get(key).Int(); return v }
+	g := grown{count: int(number("count")), disks: int(number("disks")), level: int(number("level")), size: number("size")}
+	g.below, _ = n.Get("below").Bool()
+	return g
+}
+
+// node writes it down.
+func (g grown) node() d.Node {
+	n := d.Object(d.F("count", d.Int(int64(g.count))), d.F("disks", d.Int(int64(g.disks))), d.F("level", d.Int(int64(g.level))))
+	if g.size > 0 {
+		n.Set("size", d.Int(g.size))
+	}
+	if g.below {
+		n.Set("below", d.Bool(true))
+	}
+	return n
+}
+
+// fullPools judges which pools are to grow by themselves.
+type fullPools struct {
+	*localDisks
+}
+
+// threshold is how full a pool is to be for that, in percent; 0 for never.
+func (f *fullPools) threshold() float64 {
+	if e := f.cfg.Spec.PoolConfig.PoolExpansion; e != nil {
+		return e.Threshold.Used * 100
+	}
+	return 0
+}
+
+// judge remembers how a pool grew earlier, and decides whether it is to grow now.
+func (f *fullPools) judge(m *member) {
+	m.grown = f.lock.sets[m.name].grown
+	if m.before == nil || f.threshold() <= 0 {
+		return
+	}
+	i := f.live.running(m.before.Pool)
+	if i == nil {
+		return
+	}
+	percent, known := usedPercent(i)
+	if !known {
+		return
+	}
+	size := i.Size()
+	now := grown{count: m.grown.count + 1, disks: len(m.before.Data.Disks()) + f.cfg.expansionDisks(), level: int(percent), size: size}
+	switch {
+	case percent < f.threshold():
+		if m.grown.count > 0 && m.grown.disks <= len(m.before.Data.Disks()) && f.shows(i, m.before.Pool) {
+			m.grown.below = true
+		}
+	case f.cfg.Spec.PoolConfig.PoolExpansion.Disable:
+		f.report(finding.Info, "expansion-disabled", "spec.poolConfig.poolExpansion",
+			"the pool on node %s (CStorPoolInstance %s) is %.0f percent full, and poolExpansion is disabled: it does not grow", m.name, i.Name, math.Floor(percent))
+	case m.grown.disks > len(m.before.Data.Disks()): // the last has not come about
+	case m.grown.count == 0, m.grown.below, percent < float64(m.grown.level),
+		percent > float64(m.grown.level) && m.grown.size > 0 && size > m.grown.size:
+		m.full, m.grows = i.Name, now
+	}
+}
+
+// shows reports whether an instance shows every data disk of its pool.
+func (f *fullPools) shows(i *pool.Instance, p *pool.Pool) bool {
+	shown := map[string]bool{}
+	for _, name := range i.Pool.Data.Disks() {
+		shown[name] = true
+	}
+	for _, name := range p.Data.Disks() {
+		if len(shown) > 0 && !shown[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// expansionDisks is how many disks a pool gets at once: a RAID group, or as many as a
+// stripe begins with.
+func (c *config) expansionDisks() int {
+	if c.Spec.PoolConfig.RAIDType == pool.Stripe {
+		return c.Spec.DiskConfig.MinCount
+	}
+	return c.Spec.DiskConfig.GroupSize
+}
+
+// room says why a pool on another node is to be added: a pool is too full, and none of the
+// cluster can grow. The one that was added for that last is to be used first.
+func (f *fullPools) room(members []*member) string {
+	for _, m := range members {
+		f.judge(m)
+	}
+	var full *member
+	for _, m := range members {
+		switch {
+		case f.cfg.external(), m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
+			return ""
+		case m.full != "" && full == nil:
+			full = m
+		}
+	}
+	if full == nil || slices.ContainsFunc(members, f.canGrow) {
+		return ""
+	}
+	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.level)
+}
+
+// canGrow reports whether the node of a pool has the disks by which it could grow once.
+func (f *fullPools) canGrow(m *member) bool {
+	s := f.offer(m.hostname, m.node)
+	s.remove(named(s.data, f.lock.reserved(m.name, spare)))
+	return f.pickGrowth(s, f.cfg.expansionDisks()) != nil
+}
+
 // rulePoolFull is the rule of the warning, which status counts.
 const rulePoolFull = "pool-full"
 
-// warnOfFullPools says which pools are above the threshold of poolExpansion: none grows by
-// itself yet.
-func warnOfFullPools(in *input, members []*member) {
-	e := in.cfg.Spec.PoolConfig.PoolExpansion
-	if e == nil || e.Disable || e.Threshold.Used <= 0 {
-		return
-	}
-	threshold := e.Threshold.Used * 100
-	for _, m := range members {
-		i := in.live.instances[m.hostname]
-		if i == nil {
-			continue
-		}
-		if percent, known := usedPercent(i); known && percent > threshold {
-			in.report(finding.Warning, rulePoolFull, "spec.poolConfig.poolExpansion",
-				"the pool on node %s (CStorPoolInstance %s) is %.0f percent full, above the threshold of %.0f percent, and does not grow by itself yet: raise spec.diskConfig.minCount",
-				m.name, i.Name, math.Floor(percent), threshold)
-		}
-	}
+// tellFull says of a pool that is to grow by itself why it cannot.
+func (l *localDisks) tellFull(m *member, s *supply) {
+	l.report(finding.Warning, rulePoolFull, "spec.poolConfig.poolExpansion",
+		"the pool on node %s (CStorPoolInstance %s) is %d percent full, which is not below the threshold of %.0f percent, and cannot grow: awaiting %s, of %s or more, on its node, which has %d that can be used%s",
+		m.name, m.full, m.grows.level, l.cfg.Spec.PoolConfig.PoolExpansion.Threshold.Used*100,
+		finding.Count(l.cfg.expansionDisks(), "disk"), quantity.Size(l.cfg.minCapacity), len(s.data), s.whyNot())
 }
 
 // usedPercent is how full a pool is, as far as its instance tells.

@@ -1,57 +1,106 @@
 package cstor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-// growPool asks for the disks by which minCount was raised.
-func (l *localDisks) growPool(m *member, s *supply) {
-	disk := &l.cfg.Spec.DiskConfig
-	have := len(m.data.Disks())
-	switch missing := disk.MinCount - have; {
-	case missing < 0:
+// growPool asks for the disks by which minCount was raised, or by which a pool grows that is
+// too full. s is what it may take, of what its node has left.
+func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
+	want, have := l.cfg.Spec.DiskConfig.MinCount, len(m.data.Disks())
+	missing := want - have
+	switch {
+	case missing < 0 && m.grown.count == 0 && m.full == "":
 		l.report(finding.Warning, "count-lowered", "spec.diskConfig.minCount",
-			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", disk.MinCount, m.name, finding.Count(have, "disk"))
-	case missing > 0:
-		groups, size := missing/disk.GroupSize, disk.GroupSize
-		if l.cfg.Spec.PoolConfig.RAIDType == pool.Stripe {
-			groups, size = 1, missing
-		}
-		added := l.pickData(*s, groups, size)
-		if added == nil || m.node == nil {
-			l.report(finding.Warning, "awaiting-devices", "spec.diskConfig.minCount",
-				"awaiting %s more, of %s or more, on node %s, which has %d that can be used; the pool stays as it is",
-				finding.Count(missing, "disk"), quantity.Size(l.cfg.minCapacity), m.name, len(s.data))
-			break
-		}
-		s.remove(added)
-		for group := range slices.Chunk(added, size) {
-			l.steps.ask(growth(m, deviceNames(group), func(wait string) { l.grown(m, group, wait) }))
-		}
+			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", want, m.name, finding.Count(have, "disk"))
+		return
+	case missing <= 0 && m.full == "":
+		return
+	case missing <= 0:
+		missing = l.cfg.expansionDisks()
 	}
-}
-
-// grown takes the disks of a step of growth, unless it waits.
-func (l *localDisks) grown(m *member, group []*inventory.BlockDevice, wait string) {
-	if wait == "" {
-		l.takeAll(m.name, data, group)
+	added := l.pickGrowth(*s, missing)
+	if m.node == nil {
+		added = nil
+	}
+	switch {
+	case added == nil && want <= have:
+		l.tellFull(m, s)
+		return
+	case added == nil:
+		l.report(finding.Warning, "awaiting-devices", "spec.diskConfig.minCount",
+			"awaiting %s more, of %s or more, on node %s, which has %d that can be used; the pool stays as it is",
+			finding.Count(missing, "disk"), quantity.Size(l.cfg.minCapacity), m.name, len(s.data))
 		return
 	}
-	for _, d := range group {
-		l.choose(l.deviceRef(d.Name), m.name, data, place.Free, "the pool is to grow by it, which waits "+wait+": "+describe(d))
+	for group := range slices.Chunk(added, l.cfg.growthSize(missing)) {
+		g := growth(m, deviceNames(group), func(wait string) { l.grow(m, left, group, wait) })
+		if want <= have {
+			g.what += m.whyFull()
+		}
+		l.steps.ask(g)
 	}
 }
 
-// growPool asks for the volumes that follow the pool's own, by which minCount was raised.
+// whyFull says why a pool grows by itself.
+func (m *member) whyFull() string {
+	return fmt.Sprintf(", since it is %d percent full", m.grows.level)
+}
+
+// growthSize is how many of the missing disks come in one step.
+func (c *config) growthSize(missing int) int {
+	if c.Spec.PoolConfig.RAIDType == pool.Stripe {
+		return missing
+	}
+	return c.Spec.DiskConfig.GroupSize
+}
+
+// pickGrowth chooses so many disks more for a pool, in whole groups, or nil.
+func (st *stock) pickGrowth(s supply, missing int) []*inventory.BlockDevice {
+	size := st.cfg.growthSize(missing)
+	return st.pickData(s, missing/size, size)
+}
+
+// grow takes the disks of a step of growth, unless it waits.
+func (l *localDisks) grow(m *member, left *leftover, group []*inventory.BlockDevice, wait string) {
+	if wait != "" {
+		for _, d := range group {
+			left.growth[d.Name] = wait
+		}
+		return
+	}
+	if m.full != "" {
+		m.grown = m.grows
+	}
+	l.takeAll(m.name, data, group)
+	left.remove(group)
+}
+
+// dataCount is how many cloud disks a member has for data: claims come before their disks.
+// Of a pool that is too full those of one RAID group more.
+func (c *cloudDisks) dataCount(m *member) int {
+	count := c.cfg.Spec.DiskConfig.MinCount
+	if m.before == nil {
+		return count
+	}
+	have := len(m.before.Data.Disks())
+	if m.full != "" && count <= have && c.steps.refusal(stepGrow, false) == "" {
+		m.grown = m.grows
+	}
+	return max(count, m.grown.disks)
+}
+
+// growPool asks for the volumes that follow the pool's own, by which minCount was raised, or
+// which it gets since it is too full.
 func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
-	have, size := len(m.before.Data.Disks()), c.cfg.Spec.DiskConfig.GroupSize
-	missing := c.cfg.Spec.DiskConfig.MinCount - have
+	have := len(m.before.Data.Disks())
+	missing := max(c.cfg.Spec.DiskConfig.MinCount, m.grown.disks) - have
 	if missing <= 0 {
 		return
 	}
@@ -61,10 +110,7 @@ func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
 		c.steps.ask(s)
 		return
 	}
-	if c.cfg.Spec.PoolConfig.RAIDType == pool.Stripe {
-		size = missing
-	}
-	for group := range slices.Chunk(devices[len(devices)-missing:], size) {
+	for group := range slices.Chunk(devices[len(devices)-missing:], c.cfg.growthSize(missing)) {
 		c.steps.ask(growth(m, group, nil))
 	}
 }

@@ -46,6 +46,7 @@ type storageSet struct {
 	known     map[string]disk.Identity
 	were      map[string]role   // what devices were for, also of those that this run gives up
 	reasons   map[string]string // why devices were chosen, one word each
+	grown     grown             // how the pool grew by itself
 }
 
 func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
@@ -132,7 +133,7 @@ func (l *lock) forgetOldNames(facts *inventory.Facts) {
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, were: map[string]role{}, reasons: map[string]string{}}
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, were: map[string]role{}, reasons: map[string]string{}, grown: readGrown(o.Node.Get("spec", "expansions"))}
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))

@@ -32,6 +32,7 @@ type nodeChoice struct {
 	members    []*member
 	candidates []*inventory.Node // that may hold pools more
 	missing    int               // so many of them are wanted
+	maximum    int               // of pools
 	released   map[krm.ID]bool   // claims and attachments that go with their nodes
 	allMissing bool              // no node of the cluster is in the snapshot, and all may go
 	lacking    bool              // fewer nodes than wanted can supply their disks
@@ -70,7 +71,7 @@ func (c *nodeChoice) keep() {
 			finding.Count(minimum, "pool"), finding.Count(len(c.members)+len(candidates), "node"), refusals(refused))
 		return
 	}
-	c.candidates, c.missing = candidates, max(want, 0)
+	c.candidates, c.missing, c.maximum = candidates, max(want, 0), maximum
 }
 
 // keepNodes takes over the nodes of earlier runs. It returns those that are let
@@ -188,6 +189,9 @@ func (c *nodeChoice) cannotGo(m *member) string {
 		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
 	case instance == nil && c.live.pools[m.hostname] != nil:
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
+	}
+	if c.outOfLock(m) {
+		return "" // its removal was rendered before
 	}
 	return c.steps.removalWaits(m, func(p *nodePool) bool { return p == m.before || c.allMissing || c.consent.allows(p.node) })
 }

@@ -119,8 +119,12 @@ func (c *nodeChoice) isNewest(m *member, count int) bool {
 }
 
 // fill adds as many candidates as are wanted, leaving out those that cannot supply
-// their disks.
-func (c *nodeChoice) fill() {
+// their disks. room is why there is to be one more than that, or "".
+func (c *nodeChoice) fill(room string) {
+	count, extra := c.missing, 0
+	if room != "" && c.missing == 0 && len(c.members) < c.maximum {
+		count, extra = 1, 1
+	}
 	var kept, able []*inventory.Node
 	for _, m := range c.members {
 		if m.node != nil {
@@ -139,10 +143,14 @@ func (c *nodeChoice) fill() {
 		able = append(able, n)
 	}
 	picked := map[string]bool{}
-	for _, p := range place.SpreadNodes(kept, able, c.missing) {
+	for _, p := range place.SpreadNodes(kept, able, count) {
 		m := c.newMember(p.Node.Name)
 		if m.uid, m.reason = p.Node.UID, reasonOldest; p.Spread {
 			m.reason = reasonZone
+		}
+		if extra > 0 {
+			m.reason = reasonRoom
+			c.report(finding.Info, "pool-for-room", "spec.poolConfig.poolExpansion", "a pool comes on node %s: %s", m.name, room)
 		}
 		c.members = append(c.members, m)
 		picked[m.name] = true
@@ -153,10 +161,10 @@ func (c *nodeChoice) fill() {
 			c.choose(nodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
 		}
 	}
-	if len(picked) < c.missing {
+	if len(picked)+extra < count {
 		c.lacking = true
 		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
-			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-len(picked), "pool"), strings.Join(limit(unable), ", "))
+			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(count-len(picked), "pool"), strings.Join(limit(unable), ", "))
 	}
 }
 

@@ -16,6 +16,7 @@ const (
 	reasonReplaced = "replaced" // the disk took the place of another one
 	reasonAdopted  = "adopted"  // the pool lived already
 	reasonMoved    = "moved"    // the pool followed its disks from another node
+	reasonRoom     = "room"     // the other pools are too full and cannot grow
 )
 
 // sayReason is what a word of the lock means, "" for one that is not known.
@@ -33,6 +34,8 @@ func sayReason(word string) string {
 		return "it was taken over with a pool that lived already"
 	case reasonMoved:
 		return "its pool followed its disks from another node"
+	case reasonRoom:
+		return "it was chosen since a pool was too full and none could grow"
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ func (f *manifests) addStorageSet(m *member) {
 		d.F("node", node),
 		d.F("disk", d.Object(
 			d.F("capacity", d.Text(disk.MinCapacity)),
-			d.F("count", d.Int(int64(disk.MinCount))),
+			d.F("count", d.Int(int64(max(disk.MinCount, m.grown.disks)))),
 		)),
 	)
 	// Cloud disks have a Storage each; disks of the node are listed.
@@ -100,6 +100,9 @@ func (f *manifests) addStorageSet(m *member) {
 	list(leaving, f.leaving(m))
 	if len(devices) > 0 || !f.cfg.external() {
 		spec.Set("blockDevices", d.List(devices...))
+	}
+	if m.grown.count > 0 {
+		spec.Set("expansions", m.grown.node())
 	}
 	f.add(gitops.Object{
 		File:   "cstorclusterstorageset.yaml",

@@ -100,16 +100,11 @@ func (l *localDisks) sortSpares(m *member, usable []*inventory.BlockDevice, larg
 	return kept, rest
 }
 
-// placeSpares reserves disks that can replace any data disk of the pool.
-func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.BlockDevice) {
-	count := l.cfg.Spec.PoolConfig.Spare
-	if count == 0 {
-		m.spare = nil
-		return
+// fitting lists the disks that could be a spare, best first.
+func (l *localDisks) fitting(m *member, s *supply, largest int64, types map[inventory.Type]bool) []*inventory.BlockDevice {
+	if l.mayBeBack(m) {
+		return nil
 	}
-	largest, types := l.largest(m.data)
-	m.spare, _ = l.sortSpares(m, reserved, largest)
-	keepDevices(l.input, m.name, spare, m.spare)
 	fitting := slices.DeleteFunc(slices.Clone(s.data), func(d *inventory.BlockDevice) bool { return d.Capacity < largest })
 	slices.SortStableFunc(fitting, func(a, b *inventory.BlockDevice) int {
 		switch {
@@ -120,9 +115,29 @@ func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.Blo
 		}
 		return 1
 	})
-	if l.mayBeBack(m) {
-		fitting = nil
+	return fitting
+}
+
+// wantedSpares are the disks that a pool does not grow by, since it has fewer spares than
+// it is to have.
+func (l *localDisks) wantedSpares(m *member, left *leftover) []*inventory.BlockDevice {
+	largest, types := l.largest(m.data)
+	kept, _ := l.sortSpares(m, left.spares, largest)
+	fitting := l.fitting(m, &left.supply, largest, types)
+	return fitting[:max(0, min(len(fitting), l.cfg.Spec.PoolConfig.Spare-len(kept)))]
+}
+
+// placeSpares reserves disks that can replace any data disk of the pool.
+func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.BlockDevice) {
+	count := l.cfg.Spec.PoolConfig.Spare
+	if count == 0 {
+		m.spare = nil
+		return
 	}
+	largest, types := l.largest(m.data)
+	m.spare, _ = l.sortSpares(m, reserved, largest)
+	keepDevices(l.input, m.name, spare, m.spare)
+	fitting := l.fitting(m, s, largest, types)
 	added := fitting[:min(len(fitting), count-len(m.spare))]
 	m.spare = append(m.spare, l.takeAll(m.name, spare, added)...)
 	s.remove(added)

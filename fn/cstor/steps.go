@@ -87,11 +87,21 @@ func (s *steps) free() bool {
 // from one that was rendered before, and steps of several kinds go together.
 func (s *steps) told() bool { return s.live.cluster != nil }
 
-// begin looks at how far the last step is, before any pool of the lock is let go.
-func (s *steps) begin() {
-	if !s.free() {
-		s.wait, s.only = findUnfinished(s.input)
+// begin looks at how far the last step is, before any pool of the lock is let go. back are the
+// nodes of live pools that the lock had not: they may be on their way out.
+func (s *steps) begin(back map[string]string) {
+	if s.free() {
+		return
 	}
+	s.wait, s.only = findUnfinished(s.input, func(p *nodePool) bool {
+		_, found := back[p.node]
+		return found && s.consent.allows(p.node)
+	})
+}
+
+// goneSoon is what a new pool waits for after one was removed.
+func goneSoon(i *pool.Instance) string {
+	return "CStorPoolInstance " + i.Name + " of the pool that was on " + i.Hostname + " is gone from the live cluster: the cStor operator ignores an addition until a removal is done"
 }
 
 // refusal says why no step of a kind may be taken now, or "". A step that mends what makes
@@ -179,10 +189,10 @@ func (s *steps) tell() {
 	n, m := s.number(), s.number()+len(waiting)+s.ahead
 	refused := slices.IndexFunc(waiting, func(a step) bool { return a.refused })
 	switch {
-	case s.told() && len(s.taken) > 0:
+	case s.told() && len(s.taken) > 0 && (s.wait == "" || s.only):
 		s.report(finding.Info, ruleStep, "", "step %d of about %d: %s; it is done when %s%s",
 			n, m, clauses(s.taken), s.taken[0].kind.doneWhen(), following(waiting))
-	case s.told() && s.wait != "" && s.ailing() == "" && (len(waiting) > 0 || s.lock.step > 0):
+	case s.told() && s.wait != "" && (s.ailing() == "" || len(s.taken) > 0) && (len(waiting) > 0 || s.lock.step > 0):
 		s.report(finding.Info, ruleStep, "", "step %d of about %d is under way until %s; apply what is rendered, and take the inventory anew%s",
 			n, m, s.wait, following(waiting))
 	case len(s.taken) == 0 && refused >= 0:

@@ -27,7 +27,7 @@ func checkUnchanged(in *input) {
 				return
 			}
 		}
-		if want, have := in.cfg.Spec.DiskConfig.MinCount, len(p.Data.Disks()); in.cfg.external() && have > want {
+		if want, have := in.cfg.Spec.DiskConfig.MinCount, len(p.Data.Disks()); in.cfg.external() && have > max(want, in.lock.sets[p.node].grown.disks) {
 			in.report(finding.Error, "count-lowered", "spec.diskConfig.minCount",
 				"is %d, but the pool on node %s has %d disks, and disks cannot be taken out of a pool; write at least minCount: %d",
 				want, p.node, have, have)

@@ -37,5 +37,14 @@ func (i *Instance) Space() (used, total int64) {
 	return max(0, q.Value()-free), q.Value()
 }
 
+// Size is how much the pool holds, in bytes; 0 where it does not tell.
+func (i *Instance) Size() int64 {
+	total, err := resource.ParseQuantity(i.Object.Node.Str("status", "capacity", "total"))
+	if err != nil || total.Sign() < 0 {
+		return 0
+	}
+	return total.Value()
+}
+
 // ReadOnly reports whether the pool takes no writes.
 func (i *Instance) ReadOnly() bool { return i.Object.Node.Str("status", "readOnly") == "true" }
