@@ -299,8 +299,11 @@ func (v *Volume) deployment() *krm.Object {
 
 func (v *Volume) service() *krm.Object {
 	ports := d.List()
-	for _, port := range []int64{3260, 7777, 6060, 9500} {
-		ports.Add(d.Object(d.F("port", d.Int(port))))
+	for _, p := range []struct {
+		name   string
+		number int64
+	}{{"cstor-iscsi", 3260}, {"cstor-grpc", 7777}, {"mgmt", 6060}, {"exporter", 9500}} {
+		ports.Add(d.Object(d.F("name", d.Text(p.name)), d.F("port", d.Int(p.number))))
 	}
 	o := krm.Make("v1", "Service", v.Namespace, v.Name, d.F("spec", d.Object(
 		d.F("clusterIP", d.Text(v.address())),
@@ -339,7 +342,12 @@ func (v *Volume) budget() *krm.Object {
 	return o
 }
 
+// make starts an object of cStor, which is of the version of the operators.
 func (v *Volume) make(kind, name string, fields ...d.Field) *krm.Object {
+	fields = append(fields, d.F("versionDetails", d.Object(
+		d.F("desired", d.Text(v.Version)),
+		d.F("status", d.Object(d.F("current", d.Text(v.Version)), d.F("dependentsUpgraded", d.Bool(true)))),
+	)))
 	return krm.Make(pool.APIGroup+"/v1", kind, v.Namespace, name, fields...)
 }
 
