@@ -63,6 +63,7 @@ func (c *classified) add(o *krm.Object, fact bool) {
 	fact = fact || inventory || isFact(c.kinds, o)
 	if inventory || isList(o, fact) {
 		items := o.Node.Seq("items")
+		c.facts = slices.Grow(c.facts, len(items)) // nearly all lists are of facts
 		for i := range items {
 			item := o.Item(&items[i])
 			if item.APIVersion == "" || item.Kind == "" {

@@ -33,8 +33,9 @@ type wanted struct {
 	copied  bool // it stands for what a person wrote
 }
 
-func newReconciler(pkg *classified, facts *inventory.Facts) *reconciler {
-	return &reconciler{pkg: pkg, facts: facts, wanted: map[krm.ID]wanted{}}
+// newReconciler begins with nothing wanted; about so many objects will be.
+func newReconciler(pkg *classified, facts *inventory.Facts, objects int) *reconciler {
+	return &reconciler{pkg: pkg, facts: facts, wanted: make(map[krm.ID]wanted, objects)}
 }
 
 // reconcile takes over the output of one spec.

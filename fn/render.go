@@ -108,12 +108,17 @@ func (pkg *prepared) render() Result {
 		facts = inventory.NewLive(pkg.live)
 	}
 	result.Facts = facts
-	r := newReconciler(pkg.classified, facts)
 	selected, left := pkg.selected()
+	outputs := pkg.outputs(facts, selected, left)
+	objects := 0
+	for i := range outputs {
+		objects += len(outputs[i].Objects)
+	}
+	r := newReconciler(pkg.classified, facts, objects)
 	for _, spec := range left {
 		r.keepAll(spec.Object, spec.Before)
 	}
-	for _, o := range pkg.outputs(facts, selected, left) {
+	for _, o := range outputs {
 		spec, out := o.spec, &o.Output
 		result.Findings = append(result.Findings, out.Findings...)
 		result.Choices = append(result.Choices, out.Choices...)

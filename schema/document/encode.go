@@ -98,8 +98,11 @@ func appendScalar(dst []byte, n *Node, indent int) []byte {
 	if !n.isText() {
 		return append(append(dst, n.Value()...), '\n')
 	}
-	if !isLiteral(n.Value()) {
-		return append(appendText(dst, n.Value()), '\n')
+	switch s := n.Value(); {
+	case isPlain(s): // as most are
+		return append(append(dst, s...), '\n')
+	case !isLiteral(s):
+		return append(appendQuoted(dst, s), '\n')
 	}
 	dst = append(dst, '|')
 	text, ends := strings.CutSuffix(n.Value(), "\n")
