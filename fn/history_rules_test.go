@@ -271,7 +271,7 @@ func (h *history) volumesAreKept(after []*krm.Object) error {
 	}
 	for _, d := range h.snapshot.Cloud {
 		owner, _ := krm.ParseOwner(d.Owner)
-		set := owner.Name + "-" + d.Node
+		set := owner.Name + "-" + d.Selected
 		if !kept["PersistentVolumeClaim "+d.Name] && !h.allowsCluster(owner.Name) && !h.consents(owner.Name, "CStorClusterStorageSet/"+set) {
 			return fmt.Errorf("PersistentVolumeClaim %s is bound, and is not in the output", d.Name)
 		}

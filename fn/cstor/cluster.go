@@ -97,11 +97,11 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	}
 	c := &cluster{
 		input: in, released: map[krm.ID]bool{},
-		steps: &steps{input: in}, lost: &recovery{in, map[string]string{}, map[string]string{}},
+		steps: &steps{input: in}, lost: &recovery{in, map[string]string{}},
 	}
 	c.local = &localDisks{&stock{in}, c.steps, map[string]*leftover{}}
 	c.full = &fullPools{c.local}
-	c.nodes = &nodeChoice{input: in, steps: c.steps, back: c.lost.back, taken: c.lost.taken, cannotSupply: c.local.cannotSupply, released: c.released}
+	c.nodes = &nodeChoice{input: in, steps: c.steps, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
 	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
 	c.moves = &relocation{in, c.steps, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
@@ -137,10 +137,9 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
-	c.steps.begin(c.lost.taken)
+	c.steps.begin()
 	c.moves.follow()
 	c.nodes.keep()
-	c.lost.tell(c.nodes.members)
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
 		c.local.freeReplaced(m)

@@ -140,12 +140,16 @@ func (in *input) goes(node, disk string) bool {
 	return p != nil && slices.Contains(p.Disks(), disk) || i != nil && slices.Contains(i.Pool.Disks(), disk)
 }
 
-// hostOf is the hostname label of a node of the lock, or "".
+// hostOf is the hostname label of a node of the lock. Where its storage set is lost, it is
+// what the snapshot says, and the name of the node where that says nothing.
 func (in *input) hostOf(node string) string {
 	if p := in.lock.pool(node); p != nil {
 		return p.Hostname
 	}
-	return in.lock.sets[node].hostname
+	if n := in.facts.Node(node); in.lock.sets[node].hostname == "" && n != nil {
+		return cmp.Or(n.Hostname, node)
+	}
+	return cmp.Or(in.lock.sets[node].hostname, node)
 }
 
 // lingers reports whether the pool of a node that is let go may still use its volumes.

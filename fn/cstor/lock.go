@@ -86,8 +86,14 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 			l.cluster = pool.DecodeCluster(o)
 		}
 	}
-	if l.cluster == nil && live != nil {
+	switch {
+	case l.cluster != nil || live == nil:
+	case len(objects) == 0:
 		l.cluster, l.adopted = live, true
+	default: // the output has lost it: its settings are those that live, and its pools are taken back
+		lost := *live
+		lost.Pools = nil
+		l.cluster = &lost
 	}
 	for _, name := range l.nodes {
 		if l.hosts[name] == "" {

@@ -1,7 +1,6 @@
 package cstor
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -26,7 +25,6 @@ type nodeChoice struct {
 	*input
 	steps        *steps
 	back         map[string]string            // what was taken back, by node
-	taken        map[string]string            // the pools among it
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
 	members    []*member
@@ -129,8 +127,6 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 	case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
 		c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
 		return
-	case c.outOfLock(m) && c.consent.allowsSet(name) && c.letGo(m, dropped, true, "the rendered CStorPoolCluster does not have it, and its removal is allowed"):
-		return
 	default:
 		why := "it is in the plan"
 		if c.lock.adopted && m.before != nil {
@@ -145,19 +141,13 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 	c.members = append(c.members, m)
 }
 
-// outOfLock reports whether the pool of a member lives and was rendered, and is so no more.
-func (c *nodeChoice) outOfLock(m *member) bool {
-	_, taken := c.taken[m.name]
-	return taken || c.lock.adopted && len(c.lock.objects) > 0 && m.before != nil
-}
-
 // letGo drops a node whose removal is allowed, and reports whether it has. A pool that
 // lives waits for what the operators need for it.
 func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why string) bool {
 	if !consent {
 		return false
 	}
-	if wait := c.cannotGo(m); wait != "" {
+	if wait := c.removalWaits(m); wait != "" {
 		c.choose(nodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
 		m.leaving = true
 		c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
@@ -170,43 +160,15 @@ func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why
 	return true
 }
 
-// cannotGo says what a pool must wait for before it is removed, or "".
-func (c *nodeChoice) cannotGo(m *member) string {
+// removalWaits says what the pool of a member must wait for before it is removed, or "".
+func (c *nodeChoice) removalWaits(m *member) string {
 	if m.before == nil || c.live.knownGone(m.before.Pool) {
 		return ""
 	}
-	instance := c.live.instances[m.hostname]
-	switch from := c.live.elsewhere(m.before.Pool); {
-	case from != "":
-		return "it is on its way from host " + from + "; apply what is rendered, and take the inventory anew once it is there"
-	case c.mayFollow(m.before):
-		return "the inventory does not tell whether it follows its disks to another node; take it anew with poolwright inventory, with the kinds BlockDevice, BlockDeviceClaim, CStorPoolCluster and CStorPoolInstance"
-	case !c.live.knowsReplicas:
-		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
-	case instance != nil && c.state.Live.Replicas(c.namespace, instance.Name) > 0:
-		return fmt.Sprintf("CStorPoolInstance %s holds %s, to be moved to other pools first", instance.Name, finding.Count(c.state.Live.Replicas(c.namespace, instance.Name), "volume replica"))
-	case instance == nil && c.live.cluster == nil && !c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
-		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
-	case instance == nil && c.live.pools[m.hostname] != nil:
-		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
-	}
-	if c.outOfLock(m) {
-		return "" // its removal was rendered before
+	if why := c.cannotGo(m.before); why != "" {
+		return why
 	}
 	return c.steps.removalWaits(m, func(p *nodePool) bool { return p == m.before || c.allMissing || c.consent.allows(p.node) })
-}
-
-// mayFollow reports whether a pool would perhaps move with its disks if more were known,
-// and not be removed. Consent that names its node is meant for what it has in any case.
-func (c *nodeChoice) mayFollow(p *nodePool) bool {
-	if c.consent.allowsSet(p.node) {
-		return false
-	}
-	away := func(name string) bool {
-		device := c.facts.Device(c.namespace, name)
-		return device != nil && device.Hostname != p.Hostname
-	}
-	return !c.facts.Tells(deviceGroup, blockDeviceKind, c.namespace) || !c.live.knows && slices.ContainsFunc(p.Disks(), away)
 }
 
 // letsGo reports whether the pool of a node is let go, once keep has decided.

@@ -14,8 +14,7 @@ import (
 // taken back, and what is known not to live is chosen anew where it cannot be used.
 type recovery struct {
 	*input
-	back  map[string]string // what was taken back, by node, in words
-	taken map[string]string // what is to be said of the pools among it, by node
+	back map[string]string // what was taken back, by node, in words
 }
 
 func (r *recovery) run() {
@@ -58,17 +57,18 @@ func (r *recovery) restorePools() {
 // restoreInstance takes back a pool that the live CStorPoolCluster has lost as well, and
 // whose instance lives on. Where that cannot be, nothing is lost by rendering without it.
 func (r *recovery) restoreInstance(i *pool.Instance) {
-	node := r.nodeOf(i.Hostname)
-	why := r.keptOut(node, i.Pool)
-	switch {
-	case node == "" || why != "" && r.consent.allows(node):
+	node := r.lock.nodeOn(i.Hostname, r.facts)
+	if r.allowed(node, i.Hostname) {
 		return
-	case why != "":
+	}
+	if why := r.keptOut(node, i.Pool); why != "" {
 		r.report(finding.Warning, "instance-lost", "",
 			"CStorPoolInstance %s lives on node %s, and both the rendered and the live CStorPoolCluster have lost its pool, which cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", i.Name, node, why, r.consent.annotation(node))
 		return
 	}
-	r.takeBack(node, i.Pool, "the pool that lives on node "+node+" (CStorPoolInstance "+i.Name+") is taken back: both the rendered and the live CStorPoolCluster had lost it")
+	r.takeBack(node, i.Pool)
+	r.report(finding.Warning, "pool-taken-back", "",
+		"the pool that lives on node %s (CStorPoolInstance %s) is taken back: both the rendered and the live CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, i.Name, r.consent.annotation(node))
 }
 
 // checkInstance refuses a pool that an instance shows with disks of which it can never
@@ -91,9 +91,7 @@ func (r *recovery) checkInstance(known *nodePool, p *pool.Pool) {
 // that can no longer be used. Their nodes stay in the plan.
 func (r *recovery) dropUnapplied() {
 	for _, p := range slices.Clone(r.lock.pools) {
-		// A planned node that is missing may be this one, under its old name.
-		renamed := func(name string) bool { return r.lock.pool(name) == nil && r.facts.Node(name) == nil }
-		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) || slices.ContainsFunc(r.lock.nodes, renamed) {
+		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) {
 			continue
 		}
 		var bad, unusable []string
@@ -144,52 +142,51 @@ func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Ver
 	return r.ledger.Verdict(d, want)
 }
 
-// restorePool takes back a live pool of a host for which the lock has none. why says what
-// is not known of it.
+// restorePool takes back a live pool of a host for which the lock has none; unless its
+// removal is allowed, and waits for nothing. why says what is not known of it.
 func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
-	node := r.nodeOf(host)
+	node := r.lock.nodeOn(host, r.facts)
 	lost := func(name string) bool { return !r.lock.pooled[name] }
 	if node == "" || !slices.ContainsFunc(p.Disks(), lost) {
 		return // or it is that of another host, which has changed its label
+	}
+	allowed, waits := r.allowed(node, host), r.cannotGo(&nodePool{node, p})
+	if allowed && waits == "" {
+		return
 	}
 	if why == "" {
 		why = r.keptOut(node, p)
 	}
 	switch {
-	case why != "" && r.consent.allows(node):
+	case why != "" && allowed:
+		r.report(finding.Warning, "pool-going", "",
+			"the pool that lives on node %s is not rendered, as its removal is allowed, and should wait: %s; it cannot be taken back: %s", node, waits, why)
 	case why != "":
 		r.report(finding.Error, "pool-lost", "",
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
+	case allowed:
+		r.takeBack(node, p)
+		r.report(finding.Warning, "pool-taken-back", "",
+			"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it, and its removal, which is allowed, waits: %s", node, waits)
 	default:
-		r.takeBack(node, p, "the pool that lives on node "+node+" is taken back: the rendered CStorPoolCluster had lost it")
+		r.takeBack(node, p)
+		r.report(finding.Warning, "pool-taken-back", "",
+			"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
 	}
 }
 
-// nodeOf is the node of a host for which the lock has no pool. Consent may have the name
-// that it had, which is by default the hostname label.
-func (r *recovery) nodeOf(host string) string {
-	if r.facts.Node(host) == nil && r.consent.allowsSet(host) {
-		return host
-	}
-	return r.lock.nodeOn(host, r.facts)
+// allowed reports whether consent covers the pool of a node, or there is none.
+func (r *recovery) allowed(node, host string) bool {
+	renamed := r.facts.Node(host) == nil // consent may have the name that it had, by default the label
+	return node == "" || r.consent.allows(node) || renamed && r.consent.allows(host)
 }
 
-// takeBack makes a live pool that of a node again. Whether it stays is decided with the
-// node, as for any other pool.
-func (r *recovery) takeBack(node string, p *pool.Pool, told string) {
-	r.back[node], r.taken[node] = "a pool lives on node "+node+" that the rendered CStorPoolCluster has lost", told
+// takeBack makes a live pool that of a node again.
+func (r *recovery) takeBack(node string, p *pool.Pool) {
+	r.back[node] = "a pool lives on node " + node + " that the rendered CStorPoolCluster has lost"
 	r.lock.addNode(node)
 	r.lock.reasons[node] = reasonAdopted
 	r.lock.addPool(&nodePool{node, p})
-}
-
-// tell tells of the pools that were taken back and stay.
-func (r *recovery) tell(members []*member) {
-	for _, m := range members {
-		if told := r.taken[m.name]; told != "" && !m.leaving {
-			r.report(finding.Warning, "pool-taken-back", "", "%s; to have it removed, annotate the config with %s", told, r.consent.annotation(m.name))
-		}
-	}
 }
 
 // keptOut says why a live pool cannot be taken back for a node, or "" if it can: it must

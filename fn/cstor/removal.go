@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -19,6 +20,7 @@ type removal struct {
 	released map[krm.ID]bool
 
 	lingering map[string]bool // nodes that were let go, with volumes that must stay a while
+	waiting   map[string]bool // nodes whose removal is allowed, and waits with all that is there
 }
 
 // linger keeps the storage sets and the volumes of nodes that were let go, as they were
@@ -26,10 +28,14 @@ type removal struct {
 // loses its disks cannot be taken down.
 func (r *removal) linger(objects *manifests) {
 	member := map[string]bool{}
+	r.lingering, r.waiting = map[string]bool{}, map[string]bool{}
 	for _, m := range r.members {
-		member[m.name] = true
+		member[m.name], r.waiting[m.name] = true, m.leaving
 	}
-	r.lingering = map[string]bool{}
+	rendered := map[krm.ID]bool{}
+	for _, o := range objects.all {
+		rendered[o.ID()] = true
+	}
 	for node := range r.lock.volumes {
 		r.lingering[node] = !member[node] && r.lingers(node)
 	}
@@ -47,7 +53,7 @@ func (r *removal) linger(objects *manifests) {
 		object := r.lock.objects[id]
 		node := cmp.Or(nodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
 		f, found := files[object.Kind]
-		if !found || !r.lingering[node] {
+		if !found || !r.lingering[node] && !(r.waiting[node] && !rendered[id]) {
 			continue
 		}
 		if f.Object = object; object.Kind == storageSetKind {
@@ -91,10 +97,10 @@ func (r *removal) lingeringSet(node string, set *krm.Object) *krm.Object {
 func (r *removal) surplus() {
 	pooled := pooledNames(r.names, r.lock)
 	for id, o := range r.lock.objects {
-		if o.Kind != volumeClaimKind || pooled[o.Name] || r.inPool(o) || r.lingering[o.Annotation(inventory.AnnotationSelectedNode)] {
+		if o.Kind != volumeClaimKind || pooled[o.Name] || r.inPool(o) || r.lingering[nodeOfVolume(o)] || r.waiting[nodeOfVolume(o)] {
 			continue
 		}
-		if !r.holdsData(o) || r.consent.allows(o.Annotation(inventory.AnnotationSelectedNode)) {
+		if !r.holdsData(o) || r.consent.allows(nodeOfVolume(o)) {
 			r.released[id] = true
 			r.released[r.lock.attachmentID(r.namespace, o.Name, nodeOfVolume(o))] = true
 		}
@@ -156,4 +162,37 @@ func (r *removal) inPool(claim *krm.Object) bool {
 	return slices.ContainsFunc(r.facts.DevicesOf(pv, pv.Driver, node, hostname), func(d *inventory.BlockDevice) bool {
 		return r.lock.pooled[d.Name] && d.Namespace == r.namespace
 	})
+}
+
+// cannotGo says what of the facts speaks against the removal of a pool that may live, or "".
+func (in *input) cannotGo(p *nodePool) string {
+	instance := in.live.instances[p.Hostname]
+	switch from := in.live.elsewhere(p.Pool); {
+	case from != "":
+		return "it is on its way from host " + from + "; apply what is rendered, and take the inventory anew once it is there"
+	case in.mayFollow(p):
+		return "the inventory does not tell whether it follows its disks to another node; take it anew with poolwright inventory, with the kinds BlockDevice, BlockDeviceClaim, CStorPoolCluster and CStorPoolInstance"
+	case !in.live.knowsReplicas:
+		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
+	case instance != nil && in.state.Live.Replicas(in.namespace, instance.Name) > 0:
+		return fmt.Sprintf("CStorPoolInstance %s holds %s, to be moved to other pools first", instance.Name, finding.Count(in.state.Live.Replicas(in.namespace, instance.Name), "volume replica"))
+	case instance == nil && in.live.cluster == nil && !in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
+		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
+	case instance == nil && in.live.pools[p.Hostname] != nil:
+		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
+	}
+	return ""
+}
+
+// mayFollow reports whether a pool would perhaps move with its disks if more were known,
+// and not be removed. Consent that names its node is meant for what it has in any case.
+func (in *input) mayFollow(p *nodePool) bool {
+	if in.consent.allowsSet(p.node) {
+		return false
+	}
+	away := func(name string) bool {
+		device := in.facts.Device(in.namespace, name)
+		return device != nil && device.Hostname != p.Hostname
+	}
+	return !in.facts.Tells(deviceGroup, blockDeviceKind, in.namespace) || !in.live.knows && slices.ContainsFunc(p.Disks(), away)
 }

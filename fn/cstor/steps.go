@@ -87,16 +87,11 @@ func (s *steps) free() bool {
 // from one that was rendered before, and steps of several kinds go together.
 func (s *steps) told() bool { return s.live.cluster != nil }
 
-// begin looks at how far the last step is, before any pool of the lock is let go. back are the
-// nodes of live pools that the lock had not: they may be on their way out.
-func (s *steps) begin(back map[string]string) {
-	if s.free() {
-		return
+// begin looks at how far the last step is, before any pool of the lock is let go.
+func (s *steps) begin() {
+	if !s.free() {
+		s.wait, s.only = findUnfinished(s.input)
 	}
-	s.wait, s.only = findUnfinished(s.input, func(p *nodePool) bool {
-		_, found := back[p.node]
-		return found && s.consent.allows(p.node)
-	})
 }
 
 // goneSoon is what a new pool waits for after one was removed.

@@ -10,10 +10,9 @@ import (
 
 // findUnfinished says what of the last step the facts show not to be done, a clause that
 // follows "until", or "". onlySettings is whether there is nothing but settings that are not
-// applied. Of what the facts do not tell nothing is concluded. Some pools are going: they
-// are in the lock only since they live.
-func findUnfinished(in *input, going func(*nodePool) bool) (wait string, onlySettings bool) {
-	rendered, settings := in.rendered(going), false
+// applied. Of what the facts do not tell nothing is concluded.
+func findUnfinished(in *input) (wait string, onlySettings bool) {
+	rendered, settings := in.rendered(), false
 	if in.live.cluster != nil {
 		step := admission.NewStep(in.live.cluster, rendered)
 		if why := unapplied(step); why != "" {
@@ -35,15 +34,13 @@ func findUnfinished(in *input, going func(*nodePool) bool) (wait string, onlySet
 	return "", false
 }
 
-// rendered is the CStorPoolCluster with the pools as the lock has them by now, but for some.
-func (in *input) rendered(without func(*nodePool) bool) *pool.Cluster {
+// rendered is the CStorPoolCluster with the pools as the lock has them by now.
+func (in *input) rendered() *pool.Cluster {
 	rendered := *in.lock.cluster
 	rendered.AllowedTags = in.spec.Object.Annotation(pool.AnnotationAllowedTags)
 	rendered.Pools = nil
 	for _, p := range in.lock.pools {
-		if !without(p) {
-			rendered.Pools = append(rendered.Pools, p.Pool)
-		}
+		rendered.Pools = append(rendered.Pools, p.Pool)
 	}
 	return &rendered
 }

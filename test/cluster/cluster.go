@@ -74,8 +74,10 @@ type Holder struct{ Kind, Name, Node, Serial string }
 
 // CloudDisk is a PersistentVolumeClaim that was applied. It is bound at once.
 type CloudDisk struct {
-	Name, Node, Owner string
-	Attached          bool
+	Name, Owner string
+	Selected    string // the node that its annotation names
+	Node        string // to which the volume is attached
+	Attached    bool
 }
 
 // Clone copies the cluster.

@@ -244,9 +244,11 @@ func (c *Cluster) allBound(p *pool.Pool) bool {
 
 // Provision applies the PersistentVolumeClaim of a cloud disk for a node.
 func (c *Cluster) Provision(name, node, owner string) {
-	if find(c.Cloud, func(d *CloudDisk) bool { return d.Name == name }) == nil {
-		c.Cloud = append(c.Cloud, CloudDisk{Name: name, Node: node, Owner: owner})
+	if d := find(c.Cloud, func(d *CloudDisk) bool { return d.Name == name }); d != nil {
+		d.Selected = node
+		return
 	}
+	c.Cloud = append(c.Cloud, CloudDisk{Name: name, Selected: node, Node: node, Owner: owner})
 }
 
 // Unprovision deletes the PersistentVolumeClaim of a cloud disk, and the disk with it.

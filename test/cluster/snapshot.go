@@ -293,7 +293,7 @@ func cloudVolume(d CloudDisk) fields {
 }
 
 func cloudClaim(d CloudDisk) fields {
-	annotations := fields{"poolwright.io/owner": d.Owner, "volume.kubernetes.io/selected-node": d.Node}
+	annotations := fields{"poolwright.io/owner": d.Owner, "volume.kubernetes.io/selected-node": d.Selected}
 	maps.Copy(annotations, live)
 	return namespaced("v1", "PersistentVolumeClaim", d.Name, fields{"annotations": annotations, "labels": fields{"app.kubernetes.io/managed-by": "poolwright"}},
 		fields{
