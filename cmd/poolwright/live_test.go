@@ -101,6 +101,7 @@ type liveScripts struct {
 	plane   *controlplane.ControlPlane
 	cluster *cluster.Cluster
 	applied []func(context.Context) error // undo
+	uids    []string                      // of fixtures, each followed by that which the server gave instead
 }
 
 func (l *liveScripts) setup(env *testscript.Env) error {
@@ -111,7 +112,7 @@ func (l *liveScripts) setup(env *testscript.Env) error {
 				failed = errors.Join(failed, err)
 			}
 		}
-		l.applied = nil
+		l.applied, l.uids = nil, nil
 		if failed != nil {
 			env.T().Fatal(failed)
 		}
@@ -160,7 +161,8 @@ func (l *liveScripts) dumpCommand(ts *testscript.TestScript, _ bool, args []stri
 }
 
 // apply creates or changes objects server-side. Once it returns, a definition is served,
-// and what a role allows is.
+// and what a role allows is. Where a fixture gives an object a uid such as uid-p1, that of
+// the server takes its place in what is applied after it.
 func (l *liveScripts) apply(ctx context.Context, data []byte) error {
 	objects, err := krm.Parse(&document.Source{Data: data})
 	if err != nil {
@@ -172,10 +174,18 @@ func (l *liveScripts) apply(ctx context.Context, data []byte) error {
 			return err
 		}
 		client := l.cluster.Dynamic().Resource(r.GVR()).Namespace(o.Namespace)
-		body, force := document.AppendJSON(nil, o.Node), true
+		uid := o.Node.Str("metadata", "uid")
+		if uid != "" {
+			o.Node.Get("metadata").Delete("uid")
+		}
+		body, force := []byte(strings.NewReplacer(l.uids...).Replace(string(document.AppendJSON(nil, o.Node)))), true
 		options := metav1.PatchOptions{FieldManager: "test", Force: &force}
-		if _, err = client.Patch(ctx, o.Name, types.ApplyPatchType, body, options); err != nil {
+		made, err := client.Patch(ctx, o.Name, types.ApplyPatchType, body, options)
+		if err != nil {
 			return fmt.Errorf("%s: %w", o.Ref, err)
+		}
+		if strings.HasPrefix(uid, "uid-") {
+			l.uids = append(l.uids, uid, string(made.GetUID()))
 		}
 		if o.Node.Get("status") != nil {
 			// Not every kind has a status apart.
