@@ -172,20 +172,32 @@ func printChecks(w io.Writer, checks []conformance.Check) error {
 	if len(checks) == 0 {
 		return nil
 	}
-	color := terminal.HasColor(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	terminal.Printf(t, "RESULT\tOBJECTS\tSUBJECT\tFINDINGS\n")
 	for i := range checks {
 		c := &checks[i]
-		word := fmt.Sprintf("%-7s", result(c))
-		if color {
-			word = verdictColor(c.Verdict()) + word + terminal.Plain
-		}
-		// The colour takes no room, and the first column is as wide in every row.
-		_, _ = fmt.Fprintf(t, "%s\t", word)
-		terminal.Printf(t, "%d\t%s\t%s\n", 1+len(c.Parts), c.Subject, dash(c.Summary()))
+		terminal.Printf(t, "%s\t%d\t%s\t%s\n", result(c), 1+len(c.Parts), c.Subject, dash(c.Summary()))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if !terminal.HasColor(w) {
+		_, err := io.WriteString(w, text.String())
+		return err
+	}
+	at := -1 // the header
+	for line := range strings.Lines(text.String()) {
+		if at >= 0 {
+			word := result(&checks[at])
+			line = verdictColor(checks[at].Verdict()) + word + terminal.Plain + strings.TrimPrefix(line, word)
+		}
+		at++
+		if _, err := io.WriteString(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func verdictColor(severity finding.Severity) string {
