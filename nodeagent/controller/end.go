@@ -239,7 +239,7 @@ func (c *Controller) groupStatus(ctx context.Context, g *api.VolumeGroup, is ver
 	if next.Volumes == nil {
 		next.Volumes = []string{}
 	}
-	if err := c.statusPatch(ctx, groups, g.Name, g.Status, next); err != nil {
+	if _, err := c.statusPatch(ctx, groups, g.Name, g.Status, next); err != nil {
 		return ignoreGone(err)
 	}
 	if told {

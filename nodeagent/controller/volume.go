@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/guard"
@@ -50,7 +51,7 @@ func (c *Controller) volume(ctx context.Context, name string) error {
 	if refusal != nil {
 		return c.volumeStatus(ctx, v, failed(refusal), nil)
 	}
-	if v.Status.Phase == "" {
+	if v.Status.UUID == "" {
 		if err := c.volumeStatus(ctx, v, verdict{metav1.ConditionUnknown, api.ReasonPending, "its storage is being made"}, nil); err != nil {
 			return err
 		}
@@ -84,6 +85,11 @@ func (c *Controller) request(v *api.Volume) (source.Request, error) {
 			r.Bare = true
 		case v.Spec.LVM != nil && g.GroupName() == v.Spec.LVM.VGName:
 			r.Group = g
+		}
+	}
+	for _, o := range c.volumes.All() {
+		if o.Spec.NodeName == c.Node && o.Spec.Partition != nil && o.Name != v.Name {
+			r.Peers = append(r.Peers, o.Name)
 		}
 	}
 	if c.hostname() == "" {
@@ -122,7 +128,7 @@ func badOption(fs source.Filesystem) string {
 		switch {
 		case slices.ContainsFunc([]string{"-U", "-L", "-F", "-f", "-n", "-S", "-p"}, func(bad string) bool { return strings.HasPrefix(option, bad) }):
 			return option
-		case strings.Contains(option, "uuid=") || strings.Contains(option, "offset=") || strings.Contains(option, "name=") || strings.Contains(option, "file"):
+		case strings.Contains(option, "uuid=") || strings.Contains(option, "offset=") || strings.Contains(option, "name=") || strings.Contains(option, "file=") || strings.Contains(option, "size=") && fs.Type == "xfs" && i > 0 && fs.Options[i-1] == "-d":
 			return option
 		case strings.Contains(option, "/"):
 			return option
@@ -180,11 +186,18 @@ func (c *Controller) volumeStatus(ctx context.Context, v *api.Volume, is verdict
 		next.UUID = result.Mark
 	}
 	old := v.Status
-	if stored := c.volumes.Get(v.Name); stored != nil {
-		old = stored.Status
+	if seen := c.volumes.Get(v.Name); seen != nil {
+		old = seen.Status
 	}
-	if err := c.statusPatch(ctx, volumes, v.Name, old, next); err != nil {
+	stored, err := c.statusPatch(ctx, volumes, v.Name, old, next)
+	if err != nil {
 		return ignoreGone(err)
+	}
+	if stored != nil {
+		// MetalK8s' own definition knows fewer fields: what the agent has to remember is dropped.
+		if kept, _, _ := unstructured.NestedString(stored.Object, "status", "uuid"); kept == "" {
+			return errors.New("the definition of Volume in this cluster drops fields of the agent: apply deploy/crds")
+		}
 	}
 	if told {
 		c.event(ctx, api.KindVolume, v.Name, string(v.UID), is)

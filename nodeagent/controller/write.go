@@ -91,33 +91,33 @@ func condition(old []api.Condition, v verdict, generation int64) ([]api.Conditio
 	return []api.Condition{next}, true
 }
 
-// statusPatch sends a status where it differs from what is there.
-func (c *Controller) statusPatch(ctx context.Context, r schema.GroupVersionResource, name string, old, next any) error {
+// statusPatch sends a status where it differs from what is there, and returns what was kept
+// of it, or nil.
+func (c *Controller) statusPatch(ctx context.Context, r schema.GroupVersionResource, name string, old, next any) (*unstructured.Unstructured, error) {
 	before, err := json.Marshal(old)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	after, err := json.Marshal(next)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if string(before) == string(after) {
-		return nil
+		return nil, nil
 	}
 	var was, is map[string]any
 	if err := json.Unmarshal(before, &was); err != nil {
-		return err
+		return nil, err
 	}
 	if err := json.Unmarshal(after, &is); err != nil {
-		return err
+		return nil, err
 	}
 	for key := range was {
 		if _, there := is[key]; !there {
 			is[key] = nil // a merge patch keeps what it does not name
 		}
 	}
-	_, err = c.patch(ctx, r, name, map[string]any{"status": is}, "status")
-	return err
+	return c.patch(ctx, r, name, map[string]any{"status": is}, "status")
 }
 
 // event tells of a change of an object, once.

@@ -47,6 +47,9 @@ func (j *job) linked(path string) (*device.Device, error) {
 // known refuses another disk than the journal has for the object, and a path of a multipath
 // map: the map is the disk.
 func (j *job) known(d *device.Device) (*device.Device, error) {
+	if j.facts.Devices.Whole(d).Kind == device.Loop {
+		return nil, guard.Refuse(guard.RuleIdentity, "%s is a loop device, whose name says nothing: use sparseLoopDevice", d.Path)
+	}
 	if refusals := guard.Identified(j.facts.Devices, d); len(refusals) > 0 {
 		return nil, refusals[0]
 	}

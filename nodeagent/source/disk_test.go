@@ -43,6 +43,13 @@ func raw(name, serial, mode string) *api.Volume {
 	}
 }
 
+func part(name, serial, size, mode string) *api.Volume {
+	return &api.Volume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       api.VolumeSpec{NodeName: "n1", Mode: mode, Partition: &api.PartitionSource{Disk: &api.DiskID{Serial: serial}, Size: size}},
+	}
+}
+
 func logical(name, group, size, mode string) *api.Volume {
 	return &api.Volume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -94,6 +101,11 @@ func TestCrashDisks(t *testing.T) {
 			{Group: group("fast", "VBLK0001", "SCSI0001")}, {Apply: logical("data", "fast", "90Mi", api.Filesystem), FS: "ext4"},
 			{Remove: logical("data", "fast", "90Mi", api.Filesystem)}, {Ungroup: group("fast", "VBLK0001", "SCSI0001")},
 		}},
+		{"partitions", []*device.Device{scsi}, []operation{
+			{Apply: part("one", "SCSI0001", "40Mi", api.Filesystem), FS: "ext4"}, {Apply: part("two", "SCSI0001", "20Mi", api.Block)},
+			{Remove: part("one", "SCSI0001", "40Mi", api.Filesystem)}, {Apply: part("two", "SCSI0001", "30Mi", api.Block)},
+			{Remove: part("two", "SCSI0001", "30Mi", api.Block)},
+		}},
 		{"logical block", []*device.Device{one}, []operation{
 			{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Block)}, {Release: logical("data", "fast", "50Mi", api.Block)},
 		}},
@@ -107,6 +119,51 @@ func TestCrashDisks(t *testing.T) {
 		})
 	}
 	t.Logf("%d crash points on disks", total)
+}
+
+// TestAdoption: a filesystem that MetalK8s made is that of the Volume with its UID, of another
+// one only by the annotation, and of none while a copy of it is there.
+func TestAdoption(t *testing.T) {
+	one, scsi := machineDisk(t, "VBLK0001"), machineDisk(t, "SCSI0001")
+	reset := emptyDisks(t, one, scsi)
+	folder := filepath.Join(t.TempDir(), "agent")
+	reset(folder)
+	t.Cleanup(func() { reset(folder) })
+	const uid = "11111111-2222-4333-8444-555555555555"
+	shell := func(script string) {
+		t.Helper()
+		if out, err := exec.Command("sh", "-c", script+"; udevadm settle").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	shell("mkfs.ext4 -q -U " + uid + " " + scsi.Path)
+	other, same, annotated := raw("data", "SCSI0001", api.Filesystem), raw("data", "SCSI0001", api.Filesystem), raw("data", "SCSI0001", api.Filesystem)
+	other.UID, same.UID = "99999999-2222-4333-8444-555555555555", uid
+	annotated.Annotations = map[string]string{api.AdoptAnnotation: uid}
+	for _, test := range []struct {
+		name   string
+		volume *api.Volume
+		want   string
+	}{
+		{"another UID", other, "rule content"}, {"the UID", same, ""}, {"annotated", annotated, ""}, {"copied", same, "rule twin"},
+	} {
+		if test.name == "copied" {
+			shell(fmt.Sprintf("dd if=%s of=%s bs=1M", scsi.Path, one.Path))
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		points, _, err := start(t, run{Folder: folder, Root: "/", Operations: []operation{{Apply: test.volume, FS: "ext4"}}, KillAt: -1})
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+		if len(points) > 0 {
+			t.Errorf("%s: steps were taken: %v", test.name, points)
+		}
+	}
 }
 
 // TestBaitsAreLeft holds that the disks with somebody's data are refused, each for what is

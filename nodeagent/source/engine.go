@@ -48,6 +48,8 @@ type Request struct {
 	Group *api.VolumeGroup
 	// Bare says that a VolumeGroup takes the device (volumeRef), so that nothing is put on it.
 	Bare bool
+	// Peers are the names of the node's other Volumes of source partition.
+	Peers []string
 }
 
 // Result is what a Volume has come to.

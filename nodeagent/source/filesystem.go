@@ -15,7 +15,7 @@ import (
 
 // Kinds of steps that leave a device with neither a signature nor zeros if they are cut off.
 func cutOffKinds() []string {
-	return []string{"make-filesystem", "clear-half-done", "write-partition-table", "zero"}
+	return []string{"make-filesystem", "clear-half-done", "write-partition-table", "clear-table", "zero"}
 }
 
 // filesystem plans the filesystem on a device. fresh says that what is on the device is

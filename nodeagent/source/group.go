@@ -133,7 +133,7 @@ func (j *job) groupDevices(ctx context.Context, r GroupRequest, uuid string) ([]
 		if err != nil {
 			return nil, nil, err
 		}
-		steps, loop, err := j.sparse(uuid, size)
+		steps, loop, err := j.sparse([]string{uuid}, size)
 		if loop == nil {
 			return steps, nil, err
 		}

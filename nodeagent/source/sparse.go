@@ -22,8 +22,8 @@ const reserve = 1 << 30
 
 // sparse plans a file with a loop device over it, and returns the device once it is there.
 // The file is named by its mark, in a folder that is the agent's alone.
-func (j *job) sparse(uuid string, size int64) ([]step.Step, *device.Device, error) {
-	path := filepath.Join(j.sparseFolder(), uuid)
+func (j *job) sparse(uuids []string, size int64) ([]step.Step, *device.Device, error) {
+	uuid, path := uuids[0], j.sparsePath(uuids)
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -55,6 +55,17 @@ func (j *job) sparse(uuid string, size int64) ([]step.Step, *device.Device, erro
 		return []step.Step{j.resizeLoop(loop, path, uuid)}, nil, nil
 	}
 	return nil, loop, nil
+}
+
+// sparsePath is the file of one of the marks: ours, or that which MetalK8s has made.
+func (j *job) sparsePath(uuids []string) string {
+	for _, uuid := range uuids[1:] {
+		path := j.Host.Path(filepath.Join("/var/lib/metalk8s/storage/sparse", uuid))
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return filepath.Join(j.sparseFolder(), uuids[0])
 }
 
 // room refuses what would fill the file system of sparse files: all of them together must be

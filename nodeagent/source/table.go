@@ -53,6 +53,21 @@ func (j *job) onePartition(d *device.Device, uuid string) ([]step.Step, *device.
 	return nil, nil, guard.Content(j.facts, d)[0]
 }
 
+// metalK8sPartition is the partition over a device that MetalK8s has made: its GUID is the UID
+// of the Volume. What else is on the disk's table is not ours, and is never written.
+func (j *job) metalK8sPartition(d *device.Device, uuids []string) *device.Device {
+	c, err := j.facts.Content(d)
+	if err != nil || c.Table == nil || len(c.Table.Partitions) != 1 {
+		return nil
+	}
+	for _, part := range j.facts.Devices.Partitions(d) {
+		if slices.Contains(uuids[1:], j.facts.PartitionGUID(part)) {
+			return part
+		}
+	}
+	return nil
+}
+
 // writeTable writes a table to an empty disk, or in place of ours.
 func (j *job) writeTable(d *device.Device, want gpt.Table, uuid string, ours bool) step.Step {
 	s := j.step("write-partition-table", uuid, d)

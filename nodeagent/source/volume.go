@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
@@ -28,6 +30,8 @@ func (j *job) volume(ctx context.Context, r Request) (Result, error) {
 		result, err = j.rawVolume(r, uuids)
 	case spec.LVM != nil && j.Disks:
 		result, err = j.lvmVolume(ctx, r, uuids)
+	case spec.Partition != nil && j.Disks:
+		result, err = j.partitionVolume(r, uuids)
 	default:
 		err = unsupported(spec)
 	}
@@ -70,6 +74,10 @@ func (j *job) marks(r Request) ([]string, error) {
 		uuids = append(uuids, uid)
 	}
 	if adopt != "" && adopt != ours {
+		// It becomes part of a path.
+		if _, err := uuid.Parse(adopt); err != nil || strings.ToLower(adopt) != adopt {
+			return nil, guard.Refuse(guard.RuleAdopt, "the annotation %s is %q, which is no UUID in lower case", api.AdoptAnnotation, adopt)
+		}
 		uuids = append(uuids, adopt)
 	}
 	return uuids, nil
@@ -80,7 +88,7 @@ func (j *job) sparseVolume(r Request, uuids []string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	steps, loop, err := j.sparse(uuids[0], size)
+	steps, loop, err := j.sparse(uuids, size)
 	if err != nil {
 		return Result{}, err
 	}
@@ -115,6 +123,9 @@ func (j *job) put(r Request, d *device.Device, uuids []string) (Result, error) {
 		return Result{Device: d, Size: d.Size}, nil
 	}
 	if r.Volume.Spec.Mode == api.Block {
+		if part := j.metalK8sPartition(d, uuids); part != nil {
+			return Result{Device: part, Size: part.Size, Path: "/dev/disk/by-partuuid/" + j.facts.PartitionGUID(part)}, nil
+		}
 		steps, part, err := j.onePartition(d, uuids[0])
 		if err != nil || part == nil {
 			return Result{Steps: steps}, err
@@ -198,6 +209,8 @@ func (j *job) removeVolume(ctx context.Context, r Request) (Result, error) {
 		steps, err = j.removeRaw(r, uuids)
 	case spec.LVM != nil:
 		steps, err = j.removeLV(ctx, r, uuids)
+	case spec.Partition != nil:
+		steps, err = j.removePartition(r, uuids)
 	}
 	return Result{Steps: steps}, err
 }

@@ -1,0 +1,172 @@
+package source_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/device"
+	"github.com/poolwright/poolwright/nodeagent/host"
+)
+
+// faults are the ways in which a program fails. $REAL is the program, $@ its arguments.
+var faults = map[string]string{
+	"hangs":                  `echo $$ >> "$DIR/hanging"; exec sleep 600`,
+	"fails with effect":      `"$REAL" "$@" >/dev/null; exit 5`,
+	"fails without effect":   `echo "no" >&2; exit 5`,
+	"succeeds, does nothing": `exit 0`,
+	"prints half":            `out=$("$REAL" "$@"); code=$?; printf %s "$out" | head -c $((${#out} / 2)); exit $code`,
+	"prints garbage":         `"$REAL" "$@" >/dev/null; code=$?; printf '{"signatures": \377{[ 7'; exit $code`,
+}
+
+// wrap puts a program before another, which counts its runs and spoils one of them.
+func wrap(t *testing.T, dir, name, fault string, at int) {
+	t.Helper()
+	real, err := host.New("/").Tools.Find(name)
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	script := fmt.Sprintf(`#!/bin/sh
+REAL=%s DIR=%s
+exec 9>>"$DIR/%[3]s.count"; echo x >&9; exec 9>&-
+n=$(wc -l < "$DIR/%[3]s.count")
+[ "$n" -ne %[4]d ] && exec "$REAL" "$@"
+%[5]s
+`, real, dir, name, at, fault)
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func runs(t *testing.T, dir, name string) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name+".count"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return strings.Count(string(data), "\n")
+}
+
+// inject spoils each run of each program in each way, once, lets the agent go on without
+// faults, and compares what the machine has come to.
+func inject(t *testing.T, operations []operation, programs []string, reset func(string), names ...string) int {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "agent")
+	wrappers := filepath.Join(t.TempDir(), "bin")
+	t.Cleanup(func() { reset(folder) })
+	begin := func(program, fault string, at int) run {
+		reset(folder)
+		for _, dir := range []string{folder, wrappers} {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if program != "" {
+			wrap(t, wrappers, program, fault, at)
+		}
+		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{wrappers}}
+	}
+	if points, _, err := start(t, begin("", "", 0)); err != nil {
+		t.Fatalf("without a fault: %v\n%s", err, strings.Join(points, "\n"))
+	}
+	want := summary(t, host.New("/"), folder, names...)
+	every, _ := strconv.Atoi(os.Getenv("POOLWRIGHT_CRASH_EVERY"))
+	every = max(every, 1)
+	injected, all := 0, 0
+	for _, program := range programs {
+		if _, _, err := start(t, begin(program, "", -1)); err != nil {
+			t.Fatal(err)
+		}
+		count := runs(t, wrappers, program)
+		fmt.Printf("PROGRESS %s: %d runs of %s\n", t.Name(), count, program)
+		if count == 0 {
+			t.Errorf("%s was not run", program)
+		}
+		for n := 1; n <= count; n++ {
+			for fault, script := range faults {
+				if all++; all%every != 0 {
+					continue
+				}
+				injected++
+				r := begin(program, script, n)
+				if fault == "hangs" {
+					r.Deadline = hangDeadline()
+				}
+				_, _, first := start(t, r)
+				if hanging := hung(t, wrappers); hanging != 0 {
+					// A program that writes is not killed: nothing is done for the object until it ends.
+					_, _, err := start(t, run{Folder: folder, Root: "/", Operations: operations, KillAt: -1})
+					if err == nil || !strings.Contains(err.Error(), "still runs") {
+						t.Errorf("run %d of %s %s, and the agent went on beside it: %v", n, program, fault, err)
+					}
+					_ = syscall.Kill(hanging, syscall.SIGKILL)
+					time.Sleep(100 * time.Millisecond)
+				}
+				r.Tools, r.Deadline = nil, 0
+				if _, _, err := start(t, r); err != nil {
+					t.Errorf("run %d of %s %s (%v), then: %v", n, program, fault, first, err)
+					continue
+				}
+				if got := summary(t, host.New("/"), folder, names...); got != want {
+					t.Errorf("run %d of %s %s (%v):\n%swant\n%s", n, program, fault, first, got, want)
+				}
+			}
+		}
+	}
+	t.Logf("%d faults of %d", injected, all)
+	return injected
+}
+
+// hung is the process of a program that hangs still, or 0.
+func hung(t *testing.T, dir string) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "hanging"))
+	if err != nil {
+		return 0
+	}
+	process, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if syscall.Kill(process, 0) != nil {
+		return 0
+	}
+	return process
+}
+
+// TestFaultsSparse spoils every run of every program that sparse volumes need.
+func TestFaultsSparse(t *testing.T) {
+	needLoops(t)
+	if testing.Short() {
+		t.Skip("skipped: it makes some hundred processes, which is no short test")
+	}
+	inject(t, []operation{
+		{Apply: sparse("data", "40Mi", api.Filesystem), FS: "ext4"}, {Apply: sparse("data", "64Mi", api.Filesystem), FS: "ext4"},
+	}, []string{"wipefs", "mkfs.ext4", "e2fsck", "resize2fs"}, dropLoops(t))
+}
+
+// TestFaultsDisks does the same for a group and a volume in it.
+func TestFaultsDisks(t *testing.T) {
+	one := machineDisk(t, "VBLK0001")
+	inject(t, []operation{
+		{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Filesystem), FS: "ext4"},
+		{Remove: logical("data", "fast", "50Mi", api.Filesystem)},
+	}, []string{"lvm", "wipefs", "mkfs.ext4"}, emptyDisks(t, []*device.Device{one}...), one.Name)
+}
+
+// hangDeadline is how long a program is waited for: longer where all is emulated.
+func hangDeadline() time.Duration {
+	if os.Getenv(inMachine) != "" {
+		return 30 * time.Second
+	}
+	return 2 * time.Second
+}
