@@ -87,7 +87,7 @@ func run(runs int, sizes bench.Sizes, poolwright, kustomize string) error {
 			printRow(s, j.Name, m, base)
 		}
 	}
-	return nil
+	return measureVolumes(runs, poolwright, work)
 }
 
 // slowKustomize is the size from which kustomize takes hours.
