@@ -221,14 +221,23 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 }
 
 // Tells reports whether the facts tell of a kind in a namespace at all: there is an
-// object of it, or an Inventory of none. A snapshot names an Inventory after the plural
-// of its kind, and says if it is about one namespace only.
+// object of it there, or an Inventory of none. A snapshot names an Inventory after the
+// plural of its kind, and says if it is about one namespace only. Objects outside any
+// Inventory say nothing of namespaces in which none of them is.
 func (f *Facts) Tells(group, kind, namespace string) bool {
-	known := f.kinds[krm.GroupKind{Group: group, Kind: kind}] != nil
+	known := f.kinds[krm.GroupKind{Group: group, Kind: kind}]
 	wholes := f.wholes[plural(kind)]
-	return f.live || known && len(wholes) == 0 || slices.ContainsFunc(wholes, func(o *krm.Object) bool {
+	switch {
+	case f.live:
+		return true
+	case len(wholes) == 0:
+		return known != nil && slices.ContainsFunc(known.objects, func(o *krm.Object) bool {
+			return namespace == "" || o.Namespace == "" || o.Namespace == namespace
+		})
+	}
+	return slices.ContainsFunc(wholes, func(o *krm.Object) bool {
 		scope := o.Annotation(krm.AnnotationScope)
-		return (scope == "" || scope == namespace) && (known || len(o.Node.Seq("items")) == 0)
+		return (scope == "" || scope == namespace) && (known != nil || len(o.Node.Seq("items")) == 0)
 	})
 }
 
