@@ -4,8 +4,6 @@
 package mark
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"github.com/google/uuid"
@@ -29,14 +27,6 @@ func (c Cluster) Table(node, wwn, serial string) string { return c.uuid("disk", 
 // uuid joins its parts with a byte that none of them has, so that no two lists are alike.
 func (c Cluster) uuid(parts ...string) string {
 	return uuid.NewSHA1(space, []byte(string(c)+"\x00"+strings.Join(parts, "\x00"))).String()
-}
-
-// Short is a name of n lower case characters for what has no room for a UUID, such as a
-// virtual drive of a RAID controller. It is a hash and never the beginning of a name: two
-// long names may begin alike.
-func Short(uuid string, n int) string {
-	sum := sha256.Sum256([]byte(uuid))
-	return ("pw" + hex.EncodeToString(sum[:]))[:n]
 }
 
 // Tags of LVM. Those of a person must not begin with Prefix.

@@ -174,6 +174,9 @@ func (j *job) grow(d *device.Device, fs *probe.Filesystem) []step.Step {
 	}
 	s.Command = name + " " + strings.Join(args, " ")
 	s.Before = "our UUID on the device; ext4 that is not mounted is checked by e2fsck -f -p first"
+	// It may be mounted, so that nobody can have it alone: what counts is whose it is.
+	same := j.content(d, func(c probe.Content) bool { return c.Filesystem != nil && c.Filesystem.UUID == fs.UUID })
+	s.Prepare = func(ctx context.Context) (io.Closer, error) { return nil, same(ctx) }
 	s.Do = func(ctx context.Context, _ io.Closer) error {
 		if fs.Type != "xfs" && len(d.Mounts) == 0 {
 			// Codes below 4 say that what was wrong is mended.
