@@ -330,6 +330,7 @@ func (c *cloudDisks) assemble(m *member) {
 	case m.before != nil:
 		m.data, m.cache = m.before.Data, m.before.Cache
 		checkCacheUnchanged(c.input, m)
+		c.replaceFailed(m)
 		c.growPool(m, devices, complete)
 		return
 	}
@@ -341,6 +342,26 @@ func (c *cloudDisks) assemble(m *member) {
 	if c.cfg.Spec.PoolConfig.WriteCache != nil && !c.cfg.cacheExternal() {
 		c.placeLocalCache(m)
 	}
+}
+
+// replaceFailed asks for the replacement of disks that failed by the spares of the node.
+func (c *cloudDisks) replaceFailed(m *member) {
+	taken := map[string]bool{}
+	pick := func(capacity int64) *inventory.BlockDevice {
+		for _, v := range m.cloud {
+			d := c.facts.Device(c.namespace, v.device)
+			if v.role == spare && d != nil && d.Capacity >= capacity && !taken[d.Name] && !c.lock.pooled[d.Name] {
+				taken[d.Name] = true
+				return d
+			}
+		}
+		return nil
+	}
+	c.replace.ask(m, pick, func(old string, d *inventory.BlockDevice, wait string) {
+		if wait == "" {
+			c.choose(c.deviceRef(d.Name), m.name, data, place.Chosen, "it takes the place of "+old+": "+describe(d))
+		}
+	})
 }
 
 // placeLocalCache gives a new pool of cloud disks a write cache of its node.

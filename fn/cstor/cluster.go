@@ -62,6 +62,7 @@ type cluster struct {
 	nodes    *nodeChoice
 	local    *localDisks
 	full     *fullPools
+	replace  *replacement
 	released map[krm.ID]bool // claims and attachments that may go
 }
 
@@ -99,8 +100,9 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		input: in, released: map[krm.ID]bool{},
 		steps: &steps{input: in}, lost: &recovery{in, map[string]string{}},
 	}
-	c.local = &localDisks{&stock{in}, c.steps, map[string]*leftover{}}
-	c.full = &fullPools{c.local}
+	c.local = &localDisks{stock: &stock{in}, steps: c.steps, left: map[string]*leftover{}}
+	c.full, c.replace = &fullPools{c.local}, newReplacement(in, c.steps)
+	c.local.replace = c.replace
 	c.nodes = &nodeChoice{input: in, steps: c.steps, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
 	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
 	c.moves = &relocation{in, c.steps, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
@@ -254,6 +256,7 @@ func (c *cluster) place() []gitops.Object {
 		admit(c.input, cluster)
 		objects.addPoolCluster(cluster, pooled)
 	}
+	c.replace.tell()
 	removal.surplus()
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()

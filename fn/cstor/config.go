@@ -41,6 +41,8 @@ type config struct {
 			Tolerations       []map[string]any `json:"tolerations"`
 			PriorityClassName string           `json:"priorityClassName"`
 			ROThresholdLimit  *int             `json:"roThresholdLimit"`
+			AutoReplace       bool             `json:"autoReplace"`
+			DeletionPolicy    string           `json:"deletionPolicy"`
 			PoolExpansion     *expansion       `json:"poolExpansion"`
 		} `json:"poolConfig"`
 	} `json:"spec"`

@@ -15,6 +15,8 @@ type localDisks struct {
 	*stock
 	steps *steps
 	left  map[string]*leftover // by node, between place and finish
+
+	replace *replacement
 }
 
 // leftover is what a node still has to offer when its pool has its data disks.
@@ -52,18 +54,51 @@ func (l *localDisks) place(m *member) {
 		chosen, lack = l.pick(m.name, s)
 		spares = nil // a pool that is not built yet needs them more
 	}
-	rest, wanted := &leftover{supply: s, spares: spares, growth: map[string]string{}}, s
+	rest := &leftover{supply: s, spares: spares, growth: map[string]string{}}
 	l.left[m.name] = rest
 	if m.before != nil {
 		m.data, m.cache = m.before.Data, m.before.Cache
 		keepDevices(l.input, m.name, data, m.data.Disks())
 		keepDevices(l.input, m.name, cache, m.cache.Disks())
 		checkCacheUnchanged(l.input, m)
+		l.replaceFailed(m, rest)
+		wanted := rest.supply
 		wanted.remove(l.wantedSpares(m, rest))
 		l.growPool(m, &wanted, rest)
 	} else {
 		l.newPool(m, &rest.supply, chosen, lack)
 	}
+}
+
+// replaceFailed asks for the replacement of disks that failed: by a spare, else by the
+// smallest free disk of the node that is as large.
+func (l *localDisks) replaceFailed(m *member, left *leftover) {
+	fromSpares := map[string]bool{}
+	pick := func(capacity int64) *inventory.BlockDevice {
+		for _, from := range []*[]*inventory.BlockDevice{&left.spares, &left.data} {
+			sorted := slices.SortedStableFunc(slices.Values(*from), l.order)
+			i := slices.IndexFunc(sorted, func(d *inventory.BlockDevice) bool { return d.Capacity >= capacity })
+			if i < 0 {
+				continue
+			}
+			fromSpares[sorted[i].Name] = from == &left.spares
+			*from = without(*from, sorted[i:i+1])
+			return sorted[i]
+		}
+		return nil
+	}
+	l.replace.ask(m, pick, func(old string, d *inventory.BlockDevice, wait string) {
+		switch {
+		case wait == "":
+			l.take(l.ledger.Of(d))
+			l.choose(l.deviceRef(d.Name), m.name, data, place.Chosen, "it takes the place of "+old+": "+describe(d))
+		case fromSpares[d.Name]:
+			left.spares = append(left.spares, d)
+		default:
+			left.data = append(left.data, d)
+			left.growth[d.Name] = wait
+		}
+	})
 }
 
 // finish gives a member its spares, once it is known by which disks its pool grows, and says
@@ -77,7 +112,7 @@ func (l *localDisks) finish(m *member) {
 	for _, d := range s.data {
 		reason := "not needed: "
 		if wait := s.growth[d.Name]; wait != "" {
-			reason = "its pool is to grow by it, which waits " + wait + ": "
+			reason = "its pool is to get it, which waits " + wait + ": "
 		}
 		l.choose(l.deviceRef(d.Name), m.name, "", place.Free, reason+describe(d))
 	}

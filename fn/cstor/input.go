@@ -100,19 +100,31 @@ func (in *input) findAiling(skip func(*nodePool) bool) string {
 		if !in.live.lives(p.Pool) || skip(p) {
 			continue
 		}
-		for _, name := range p.Disks() {
-			switch d := in.disk(name); {
-			case d.Missing():
-				return "block device " + name + " of the pool on node " + p.node + " is missing from the inventory"
-			case d.Device != nil && d.Device.State != "Active":
-				return "block device " + name + " of the pool on node " + p.node + " is " + cmp.Or(d.Device.State, "in an unknown state")
-			case d.Device != nil && d.Device.Hostname != p.Hostname:
-				return "block device " + name + " of the pool on node " + p.node + " is on host " + d.Device.Hostname
-			}
+		if why := in.ails(p, nil); why != "" {
+			return why
 		}
-		if in.host(p.Hostname) == nil {
-			return "the node of the pool on " + p.Hostname + " is missing from the inventory"
+	}
+	return ""
+}
+
+// ails says which disk of a pool, but for some, is not there as it must be, or that its node
+// is not, or "".
+func (in *input) ails(p *nodePool, without []string) string {
+	for _, name := range p.Disks() {
+		if slices.Contains(without, name) {
+			continue
 		}
+		switch d := in.disk(name); {
+		case d.Missing():
+			return "block device " + name + " of the pool on node " + p.node + " is missing from the inventory"
+		case d.Device != nil && d.Device.State != "Active":
+			return "block device " + name + " of the pool on node " + p.node + " is " + cmp.Or(d.Device.State, "in an unknown state")
+		case d.Device != nil && d.Device.Hostname != p.Hostname:
+			return "block device " + name + " of the pool on node " + p.node + " is on host " + d.Device.Hostname
+		}
+	}
+	if in.host(p.Hostname) == nil {
+		return "the node of the pool on " + p.Hostname + " is missing from the inventory"
 	}
 	return ""
 }

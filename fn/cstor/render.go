@@ -164,6 +164,8 @@ func (f *manifests) reason(m *member, r role, name string) string {
 		return ""
 	case known && slices.Contains(set.devices[r], name):
 		return set.reasons[name]
+	case !pooled && m.before != nil && r == data && len(m.data.Disks()) == len(m.before.Data.Disks()):
+		return reasonReplaced
 	case !pooled:
 		return reasonFit
 	case known && len(set.devices[r]) == len(m.before.Data.Disks()) && r == data:

@@ -47,6 +47,7 @@ func (k stepKind) doneWhen() string {
 // comes. Steps of one kind go together, as far as the webhook answers in time.
 type step struct {
 	kind stepKind
+	out  string // the disk that goes, of a replacement
 	what string // what it does, a clause: "the pool on node n1 gets bd-3, bd-4"
 
 	// edit does it to the pools as they were rendered last; nil for what the workflow has
@@ -67,7 +68,10 @@ type steps struct {
 	taken []step // of one kind
 	ahead int    // steps that come beside those that were asked for, such as volumes that move
 	wait  string // what of the last step is not done yet, or ""
-	only  bool   // and that is only that settings are not applied, which may change again
+
+	// pending is the kind of a step of which nothing is applied and which may be added to, where
+	// it waits for no more than that: replacements, settings; else stepKinds.
+	pending stepKind
 }
 
 // ask asks for a step. It is taken, or waits, when next is called.
@@ -90,7 +94,8 @@ func (s *steps) told() bool { return s.live.cluster != nil }
 // begin looks at how far the last step is, before any pool of the lock is let go.
 func (s *steps) begin() {
 	if !s.free() {
-		s.wait, s.only = findUnfinished(s.input)
+		s.postpone()
+		s.wait, s.pending = findUnfinished(s.input)
 	}
 }
 
@@ -107,7 +112,7 @@ func (s *steps) refusal(kind stepKind, mends bool) string {
 		return "until " + s.taken[0].what + ", and " + s.taken[0].kind.doneWhen()
 	case !mends && s.ailing() != "":
 		return "while " + s.ailing() + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
-	case s.wait != "" && !(s.only && kind == stepSettings):
+	case s.wait != "" && s.pending != kind:
 		return "until " + s.wait
 	}
 	return ""
@@ -139,6 +144,7 @@ func (s *steps) removalWaits(m *member, mayGo func(*nodePool) bool) string {
 func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 	slices.SortStableFunc(s.asked, func(a, b step) int { return cmp.Compare(a.kind, b.kind) })
 	cluster := from.Clone()
+	s.replaceAllOrNone()
 	for i := range s.asked {
 		a := &s.asked[i]
 		if a.wait == "" && !s.free() {
@@ -160,6 +166,46 @@ func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 	}
 	s.tell()
 	return cluster
+}
+
+// replaceAllOrNone makes one step of all replacements: while one disk is not Active, the
+// webhook refuses every edit that leaves it in.
+func (s *steps) replaceAllOrNone() {
+	others := slices.IndexFunc(s.asked, func(a step) bool { return a.kind > stepReplace })
+	if others < 0 {
+		others = len(s.asked)
+	}
+	all := slices.Clone(s.asked[:others])
+	if len(all) == 0 {
+		return
+	}
+	one := step{kind: stepReplace, what: clauses(all)}
+	for _, a := range all {
+		one.wait = cmp.Or(one.wait, a.wait)
+	}
+	var out []string
+	for _, a := range all {
+		out = append(out, a.out)
+	}
+	for _, p := range s.lock.pools {
+		if still := s.ails(p, out); still != "" && one.wait == "" && s.live.lives(p.Pool) {
+			one.wait = "while " + still + ": the cStor webhook refuses every edit that leaves it so"
+			s.report(finding.Warning, "replacement-waits", "", "%s, which waits %s", one.what, one.wait)
+		}
+	}
+	one.edit = func(c *pool.Cluster) {
+		for _, a := range all {
+			a.edit(c)
+		}
+	}
+	one.settle = func(wait string) {
+		for _, a := range all {
+			if a.settle != nil {
+				a.settle(wait)
+			}
+		}
+	}
+	s.asked = append([]step{one}, s.asked[others:]...)
 }
 
 // inTime reports whether the webhook answers in time to an edit with one step more. A step
@@ -184,7 +230,7 @@ func (s *steps) tell() {
 	n, m := s.number(), s.number()+len(waiting)+s.ahead
 	refused := slices.IndexFunc(waiting, func(a step) bool { return a.refused })
 	switch {
-	case s.told() && len(s.taken) > 0 && (s.wait == "" || s.only):
+	case s.told() && len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
 		s.report(finding.Info, ruleStep, "", "step %d of about %d: %s; it is done when %s%s",
 			n, m, clauses(s.taken), s.taken[0].kind.doneWhen(), following(waiting))
 	case s.told() && s.wait != "" && (s.ailing() == "" || len(s.taken) > 0) && (len(waiting) > 0 || s.lock.step > 0):

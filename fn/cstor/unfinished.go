@@ -9,29 +9,33 @@ import (
 )
 
 // findUnfinished says what of the last step the facts show not to be done, a clause that
-// follows "until", or "". onlySettings is whether there is nothing but settings that are not
-// applied. Of what the facts do not tell nothing is concluded.
-func findUnfinished(in *input) (wait string, onlySettings bool) {
+// follows "until", or "". pending is the kind of step, replacements or settings, that waits for
+// no more than to be applied; else stepKinds. Of what the facts do not tell nothing is
+// concluded.
+func findUnfinished(in *input) (wait string, pending stepKind) {
 	rendered, settings := in.rendered(), false
 	if in.live.cluster != nil {
 		step := admission.NewStep(in.live.cluster, rendered)
 		if why := unapplied(step); why != "" {
-			return why, false
+			if len(step.Replaced) > 0 && len(step.Added)+len(step.Removed)+len(step.Moved)+len(step.Grown) == 0 {
+				return why, stepReplace
+			}
+			return why, stepKinds
 		}
 		settings = step.Settings
 	}
 	for _, i := range in.state.Leftover(rendered) {
-		return goneSoon(i), false
+		return goneSoon(i), stepKinds
 	}
 	for _, p := range rendered.Pools {
 		if why := in.unbuilt(p); why != "" {
-			return why, false
+			return why, stepKinds
 		}
 	}
 	if settings {
-		return "the live CStorPoolCluster has the settings that are rendered", true
+		return "the live CStorPoolCluster has the settings that are rendered", stepSettings
 	}
-	return "", false
+	return "", stepKinds
 }
 
 // rendered is the CStorPoolCluster with the pools as the lock has them by now.

@@ -1,0 +1,82 @@
+package cstor
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/admission"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// postpone takes back what was rendered and is known not to be applied, where the live pools
+// have a member that is not well: the webhook refuses it until that is mended, and with it
+// what would mend it. What has been claimed is on its way, and stays.
+func (s *steps) postpone() {
+	why := s.brokenLive()
+	if why == "" {
+		return
+	}
+	left := admission.NewStep(s.live.cluster, s.rendered())
+	for _, p := range left.Added {
+		if known := s.lock.host(p.Hostname); known != nil && s.live.knownGone(p) {
+			s.lock.removePool(known)
+			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits while %s: the cStor webhook refuses every other edit until that is mended", known.node, why)
+		}
+	}
+	for _, g := range left.Grown {
+		known := s.lock.host(g.Old.Hostname)
+		kept, back := s.withoutUnclaimed(g.Old, known.Pool)
+		if len(back) == 0 {
+			continue
+		}
+		known.Data = kept
+		s.lock.unpool(back)
+		s.report(finding.Warning, "step-postponed", "", "block devices %s are rendered as part of the pool on node %s and not applied, and wait while %s: the cStor webhook refuses every other edit until that is mended", finding.Names(back), known.node, why)
+	}
+	if left.Settings && !s.lock.adopted {
+		live := s.live.cluster
+		c := s.lock.cluster
+		c.Resources, c.AuxResources, c.Tolerations, c.PriorityClassName = live.Resources, live.AuxResources, live.Tolerations, live.PriorityClassName
+		for _, p := range s.lock.pools {
+			if l := live.Host(p.Hostname); l != nil {
+				p.Compression, p.ThickProvision, p.ROThresholdLimit = l.Compression, l.ThickProvision, l.ROThresholdLimit
+			}
+		}
+	}
+}
+
+// brokenLive says which disk or node of the live pools is not there, or "".
+func (s *steps) brokenLive() string {
+	if !s.told() || s.lock.adopted {
+		return ""
+	}
+	for _, p := range s.live.cluster.Pools {
+		if known := s.lock.host(p.Hostname); known != nil {
+			if why := s.ails(&nodePool{known.node, p}, nil); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// withoutUnclaimed is the data of a pool without what the live one has not, as far as nothing
+// of it is claimed.
+func (s *steps) withoutUnclaimed(live, known *pool.Pool) (kept pool.Groups, back []string) {
+	had := live.Data.Disks()
+	for _, group := range known.Data {
+		added := slices.DeleteFunc(slices.Clone(group), func(name string) bool { return slices.Contains(had, name) })
+		switch {
+		case len(added) == 0 || slices.ContainsFunc(added, func(name string) bool { return s.live.claims[name] }):
+			kept = append(kept, group)
+		case known.RAIDType == pool.Stripe:
+			kept = append(kept, slices.DeleteFunc(slices.Clone(group), func(name string) bool { return slices.Contains(added, name) }))
+			back = append(back, added...)
+		case len(added) == len(group):
+			back = append(back, added...)
+		default:
+			kept = append(kept, group) // a disk of it was replaced
+		}
+	}
+	return kept, back
+}

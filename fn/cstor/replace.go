@@ -1,0 +1,174 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// annotationReplace is, on a spec, the block devices that a person knows to have failed.
+const annotationReplace = "poolwright.io/replace"
+
+// replacement puts other disks in the place of those that failed. While any disk of the
+// cluster is not Active the webhook refuses every edit that leaves it in, so that all of
+// them are replaced in one step, or none.
+type replacement struct {
+	*input
+	steps *steps
+	named map[string]bool // by the annotation; true once it has a meaning
+}
+
+func newReplacement(in *input, s *steps) *replacement {
+	r := &replacement{in, s, map[string]bool{}}
+	for name := range strings.SplitSeq(in.spec.Object.Annotation(annotationReplace), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			r.named[name] = false
+		}
+	}
+	return r
+}
+
+// failed lists the disks of a live pool that are not Active, and not missing.
+func (r *replacement) failed(p *pool.Pool) []string {
+	return slices.DeleteFunc(p.Disks(), func(name string) bool {
+		d := r.facts.Device(r.namespace, name)
+		return d == nil || d.State == "Active"
+	})
+}
+
+// ask asks for the replacement of the disks of a member that failed. candidates picks a disk
+// of a capacity, in bytes, that nobody has: the spare first; settle hears which of them goes.
+func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.BlockDevice, settle func(old string, d *inventory.BlockDevice, wait string)) {
+	if m.before == nil || !r.live.lives(m.before.Pool) {
+		return
+	}
+	for _, name := range r.failed(m.before.Pool) {
+		wanted := r.wanted(name)
+		if !wanted {
+			continue
+		}
+		s := step{kind: stepReplace, out: name, what: fmt.Sprintf("another disk takes the place of %s in the pool on node %s", name, m.name)}
+		why := r.obstacle(m, name)
+		var d *inventory.BlockDevice
+		if why == "" {
+			if capacity := r.disk(name).Size(); capacity > 0 {
+				d = candidates(capacity)
+			}
+			if d == nil {
+				why = "node " + m.name + " has no spare, and no other disk that can be used and is as large; add one"
+			}
+		}
+		if why != "" {
+			r.report(finding.Warning, "replacement-waits", "", "block device %s of the pool on node %s is not replaced: %s", name, m.name, why)
+			s.wait = "since it is not replaced: " + why
+			r.steps.ask(s)
+			continue
+		}
+		s.what = fmt.Sprintf("%s takes the place of %s in the pool on node %s", d.Name, name, m.name)
+		s.edit = func(c *pool.Cluster) {
+			for i, group := range c.Host(m.hostname).Data {
+				if at := slices.Index(group, name); at >= 0 {
+					changed := slices.Clone(group)
+					changed[at] = d.Name
+					c.Host(m.hostname).Data[i] = changed
+				}
+			}
+		}
+		s.settle = func(wait string) { settle(name, d, wait) }
+		r.steps.ask(s)
+	}
+}
+
+// wanted reports whether a disk that failed is to be replaced: a person says so, or the spec
+// trusts snapshots.
+func (r *replacement) wanted(name string) bool {
+	if _, named := r.named[name]; named {
+		r.named[name] = true
+		return true
+	}
+	return r.cfg.Spec.PoolConfig.AutoReplace
+}
+
+// obstacle says why a disk of a pool cannot be replaced, and what to do, or "".
+func (r *replacement) obstacle(m *member, name string) string {
+	p := m.before.Pool
+	if slices.Contains(p.Cache.Disks(), name) {
+		return "it is of the write cache, which the cStor operator does not change; put the disk back, or make the pool anew: drain its node"
+	}
+	if p.RAIDType == pool.Stripe {
+		return "the pool is a stripe, whose data is gone with it; make the pool anew: drain its node, with consent, and allow it again"
+	}
+	if !r.state.Checks(p.Hostname) {
+		return fmt.Sprintf("the hostname label of the node (%s) is not its name, so that the webhook claims no disk and the operator waits for one for ever; give the node its name as label, or make the claim of the new disk yourself, with the annotation %s: %s", p.Hostname, inventory.AnnotationPredecessor, name)
+	}
+	for _, group := range p.Data {
+		if !slices.Contains(group, name) {
+			continue
+		}
+		for _, other := range group {
+			switch d := r.facts.Device(r.namespace, other); {
+			case d == nil:
+				return "block device " + other + " of its RAID group is gone, so that the webhook cannot compare sizes; bring it back, or make the pool anew"
+			case other != name && d.State != "Active":
+				return "block device " + other + " of its RAID group is " + d.State + ", too, and one disk of a group is replaced at a time; bring one of them back"
+			}
+			if claim := r.claimOf(other); claim != nil && claim.Predecessor != "" && other != name {
+				return "a replacement in its RAID group is under way, which the claim of " + other + " tells (" + inventory.AnnotationPredecessor + "); it waits for that"
+			}
+		}
+	}
+	switch i := r.live.running(p); {
+	case i == nil:
+		return "the pool has no CStorPoolInstance"
+	case i.Rebuilds():
+		return "CStorPoolInstance " + i.Name + " is replacing a disk already; it waits for that"
+	case i.Phase != "ONLINE" && i.Phase != "DEGRADED":
+		return "CStorPoolInstance " + i.Name + " is " + cmp.Or(i.Phase, "in an unknown phase") + ", not ONLINE or DEGRADED; look at the pool"
+	}
+	return ""
+}
+
+func (r *replacement) claimOf(name string) *inventory.Claim {
+	if d := r.facts.Device(r.namespace, name); d != nil {
+		return r.facts.ClaimOf(d)
+	}
+	return nil
+}
+
+// tell says what names in the annotation have no effect.
+func (r *replacement) tell() {
+	pooled := map[string]bool{}
+	for _, p := range r.lock.pools {
+		for _, name := range p.Disks() {
+			pooled[name] = true
+		}
+	}
+	names := make([]string, 0, len(r.named))
+	for name, used := range r.named {
+		if !used {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		severity, why := finding.Info, "is in no pool (any more); remove it"
+		switch d := r.facts.Device(r.namespace, name); {
+		case pooled[name] && d != nil && d.State == "Active":
+			why = "is Active, and stays"
+		case pooled[name] && d == nil:
+			severity, why = finding.Warning, "is missing from the inventory, so that the webhook cannot compare sizes: it cannot be replaced; bring the BlockDevice back, or let the pool go"
+		case pooled[name]:
+			continue // its pool does not live
+		case d == nil:
+			severity, why = finding.Warning, "is not among the block devices; correct it, or remove it"
+		}
+		f := r.spec.Finding(severity, "replace-idle", "", fmt.Sprintf("%s names %s, which %s", annotationReplace, name, why))
+		f.Field, f.Pos = "metadata.annotations", r.spec.Object.At("metadata", "annotations", annotationReplace)
+		r.Collect(f)
+	}
+}
