@@ -69,6 +69,13 @@ fuzz: ## Run every fuzz test for FUZZTIME (10s)
 	  done; \
 	done
 
+HISTORIES ?= 1000
+FIRST     ?= 1
+
+.PHONY: histories
+histories: ## Live through HISTORIES (1000) random histories of cStor clusters, from seed FIRST on
+	go test ./test/cstor -run TestHistories -timeout 12h -v -histories $(HISTORIES) -first $(FIRST)
+
 .PHONY: bench
 bench: build bin/kustomize ## Measure, and print a table that anyone can repeat
 	go run ./cmd/internal/bench/render $(BENCH)

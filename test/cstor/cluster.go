@@ -36,9 +36,9 @@ const (
 // New makes an empty cluster. What the operators choose at random follows from the seed.
 func New(seed uint64) *Cluster {
 	api := newAPI(seed)
-	hardware := &Hardware{api: api, machines: map[string]*machine{}, disks: map[string]*disk{}}
+	hardware := &Hardware{api: api, machines: map[string]*machine{}, disks: map[string]*disk{}, pulled: map[string]pulled{}}
 	c := &Cluster{API: api, Hardware: hardware, paused: map[string]int{}}
-	c.pools = &poolManagers{api: api, hardware: hardware, fill: map[string]int{}, pools: map[string]zpool{}}
+	c.pools = &poolManagers{api: api, hardware: hardware, used: map[string]int64{}, pools: map[string]zpool{}}
 	c.volumes = volumeOperator{api, c.pools}
 	c.acting = []operator{
 		{CloudProvider, cloud{api, hardware}.act},
@@ -48,7 +48,7 @@ func New(seed uint64) *Cluster {
 		{VolumeOperator, c.volumes.act},
 	}
 	c.Watch = &Watch{api: api, pools: c.pools, floor: map[string]int{}}
-	c.Engine = &Engine{api: api, webhook: webhook{api}, watch: c.Watch, applied: map[string]string{}}
+	c.Engine = &Engine{api: api, webhook: webhook{api}, watch: c.Watch, applied: map[string]string{}, Edits: map[string]int{}}
 	c.SetWebhookTimeout(5)
 	class := &StorageClass{
 		header: newHeader("storage.k8s.io/v1", "StorageClass", "", cloudClass), Provisioner: cloudDriver, AllowVolumeExpansion: true, VolumeBindingMode: "Immediate",
@@ -124,7 +124,7 @@ func (c *Cluster) Fill(node string, percent int) error {
 	}
 	for _, i := range sorted(c.Instances) {
 		if i.selects() == m.host {
-			c.pools.fill[i.Name] = percent
+			c.pools.used[i.Name] = (c.pools.total(i)*int64(percent) + 99) / 100
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ type Engine struct {
 	webhook webhook
 	watch   *Watch
 	applied map[string]string // sync options, by kind and name
+	Edits   map[string]int    // how many of a kind were carried out
 }
 
 // Refusal is an object that was not applied, and why.
@@ -124,6 +125,10 @@ func (e *Engine) applyPools(wanted *PoolCluster) error {
 	if why := edit.illegal(e.api, old); why != "" {
 		e.watch.report("CStorPoolCluster %s: %s", old.Name, why)
 	}
+	for _, kind := range edit.kinds() {
+		verb, _, _ := strings.Cut(kind, " ")
+		e.Edits[verb]++
+	}
 	merge(&old.header, &wanted.header)
 	old.Spec = wanted.Spec
 	return nil
@@ -133,8 +138,7 @@ func (e *Engine) applyPools(wanted *PoolCluster) error {
 func (e *Engine) applyVolume(wanted *VolumeConfig) error {
 	old := e.api.VolumeConfigs[wanted.Name]
 	if old == nil {
-		e.watch.report("CStorVolumeConfig %s is applied, and its volume is gone", wanted.Name)
-		return nil
+		return fmt.Errorf("CStorVolumeConfig %q is invalid: [spec.capacity, spec.provision, status, versionDetails: Required value]", wanted.Name)
 	}
 	edited := clone(*old)
 	merge(&edited.header, &wanted.header)
@@ -145,6 +149,11 @@ func (e *Engine) applyVolume(wanted *VolumeConfig) error {
 		if i := e.api.Instances[name]; i == nil || i.cluster() != old.Labels[labelCluster] {
 			e.watch.report("CStorVolumeConfig %s names pool %s, which is none of its cluster", wanted.Name, name)
 		}
+	}
+	if before, now := len(old.Spec.pools()), len(wanted.Spec.pools()); before < now {
+		e.Edits["asks for a replica"]++
+	} else if before > now {
+		e.Edits["lets a replica go"]++
 	}
 	edited.Spec.Policy.ReplicaPoolInfo = wanted.Spec.Policy.ReplicaPoolInfo
 	if err := e.webhook.reviewVolume(old, &edited); err != nil {

@@ -11,6 +11,7 @@ type Hardware struct {
 	api      *API
 	machines map[string]*machine
 	disks    map[string]*disk // by the name of the BlockDevice
+	pulled   map[string]pulled
 }
 
 // machine is what a node runs on.
@@ -158,8 +159,29 @@ func (h *Hardware) Pull(name string) error {
 	if h.disks[name] == nil {
 		return fmt.Errorf("there is no disk %s", name)
 	}
+	h.pulled[name] = pulled{h.disks[name], h.api.BlockDevices[name]}
 	delete(h.disks, name)
 	delete(h.api.BlockDevices, name)
+	return nil
+}
+
+// pulled is a disk that was taken away, as it was.
+type pulled struct {
+	*disk
+	device *BlockDevice
+}
+
+// Insert puts a disk back that was taken away.
+func (h *Hardware) Insert(name string) error {
+	was, found := h.pulled[name]
+	if !found {
+		return fmt.Errorf("disk %s was not taken away", name)
+	}
+	h.disks[name] = was.disk
+	if was.device != nil {
+		h.api.BlockDevices[name] = was.device
+	}
+	delete(h.pulled, name)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package cstor
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -24,7 +23,7 @@ const (
 type poolManagers struct {
 	api      *API
 	hardware *Hardware
-	fill     map[string]int   // percent that is used, by instance
+	used     map[string]int64 // bytes, by instance
 	pools    map[string]zpool // by instance
 }
 
@@ -119,8 +118,8 @@ func (m *poolManagers) phase(i *Instance) string {
 	return phase
 }
 
-// capacity writes how full a pool is.
-func (m *poolManagers) capacity(i *Instance) {
+// total is the size of a pool in bytes.
+func (m *poolManagers) total(i *Instance) int64 {
 	var total int64
 	for _, group := range i.Spec.Data {
 		least, all := int64(0), int64(0)
@@ -143,14 +142,27 @@ func (m *poolManagers) capacity(i *Instance) {
 			total += (n - 2) * least
 		}
 	}
-	used := total / 100 * int64(m.fill[i.Name])
-	text := func(bytes int64) string { return fmt.Sprintf("%dM", bytes>>20) }
+	return total
+}
+
+// percent is how full a pool is.
+func (m *poolManagers) percent(i *Instance) int64 {
+	if total := m.total(i); total > 0 {
+		return m.used[i.Name] * 100 / total
+	}
+	return 0
+}
+
+// capacity writes how full a pool is.
+func (m *poolManagers) capacity(i *Instance) {
+	text := func(bytes int64) string { return fmt.Sprint(bytes) }
+	total, used := m.total(i), m.used[i.Name]
 	i.Status.Capacity = instanceCapacity{Free: text(total - used), Total: text(total), Used: text(used)}
 	limit := int64(85)
-	if given := i.Spec.Config.ROThresholdPercent; given != nil {
+	if given := i.Spec.Config.ROThresholdPercent; given != nil && *given > 0 {
 		limit = *given
 	}
-	i.Status.ReadOnly = int64(m.fill[i.Name]) >= cmp.Or(limit, 85)
+	i.Status.ReadOnly = m.percent(i) >= limit
 }
 
 // replica keeps one replica: a new one is rebuilt from a healthy one, if there is any.

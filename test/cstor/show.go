@@ -21,7 +21,7 @@ func (c *Cluster) String() string {
 		for _, group := range i.Spec.Data {
 			groups = append(groups, strings.Join(group.names(), " "))
 		}
-		fmt.Fprintf(&b, "pool of %s on %s: %s %d%%, %s\n", i.cluster(), i.selects(), state(&i.header, i.Status.Phase), c.pools.fill[i.Name], strings.Join(groups, " | "))
+		fmt.Fprintf(&b, "pool of %s on %s: %s %d%%, %s\n", i.cluster(), i.selects(), state(&i.header, i.Status.Phase), c.pools.percent(i), strings.Join(groups, " | "))
 	}
 	for _, v := range sorted(c.VolumeConfigs) {
 		var on []string

@@ -17,7 +17,10 @@ type verb func(s scene, args []string) error
 // verbs are what the command cstor can do.
 func verbs() map[string]verb {
 	onNode := func(act func(*cstor.Cluster, string) error) verb {
-		return exactly(1, func(s scene, args []string) error { return act(s.cluster, args[0]) })
+		return exactly(1, func(s scene, args []string) error {
+			defer s.cluster.Advance(1)
+			return act(s.cluster, args[0])
+		})
 	}
 	return map[string]verb{
 		// What there is.
@@ -35,9 +38,11 @@ func verbs() map[string]verb {
 		"break": onNode(func(c *cstor.Cluster, disk string) error {
 			return c.Befall(func() error { return c.Break(disk, true) })
 		}),
-		"mend": onNode(func(c *cstor.Cluster, disk string) error { return c.Break(disk, false) }),
-		"pull": onNode(func(c *cstor.Cluster, disk string) error { return c.Befall(func() error { return c.Pull(disk) }) }),
+		"mend":   onNode(func(c *cstor.Cluster, disk string) error { return c.Break(disk, false) }),
+		"pull":   onNode(func(c *cstor.Cluster, disk string) error { return c.Befall(func() error { return c.Pull(disk) }) }),
+		"insert": onNode(func(c *cstor.Cluster, disk string) error { return c.Insert(disk) }),
 		"move": exactly(2, func(s scene, args []string) error {
+			defer s.cluster.Advance(1)
 			return s.cluster.Befall(func() error { return s.cluster.Move(args[0], args[1]) })
 		}),
 		"label": exactly(3, func(s scene, args []string) error { return s.cluster.Label(args[0], args[1], args[2]) }),
