@@ -183,8 +183,12 @@ func (p *Picture) legend() *box {
 			entry(22, e.says, func(x int) { b.in = append(b.in, &box{x: x, y: 3, w: 22, h: 12, class: e.class}) })
 		}
 	}
-	if has.marks[Rejected] {
-		entry(symbol, "free or refused", func(x int) { b.marks = append(b.marks, mark{x, 4, "", Rejected}) })
+	hollow := func(x int) { b.marks = append(b.marks, mark{x, 4, "", Rejected}) }
+	switch {
+	case has.marks[Rejected]:
+		entry(symbol, "free or refused", hollow)
+	case has.phases[""] && has.marks[There]:
+		entry(symbol, "not known", hollow)
 	}
 	if n := len(p.Pools); n > manyPools && n <= mostPools {
 		entry(0, "upper row: replicas, lower row: disks", func(int) {})
@@ -207,7 +211,9 @@ func (p *Picture) has() features {
 	f := features{phases: map[health.Phase]bool{}, marks: map[Mark]bool{}}
 	for i := range p.Pools {
 		pool := &p.Pools[i]
-		f.phases[pool.Phase] = true
+		if pool.Phase != "" { // else it has no mark
+			f.phases[pool.Phase] = true
+		}
 		if share, known := pool.percent(); known {
 			f.fill = f.fill || share > 0 && share < fullShare
 			f.full = f.full || share >= fullShare

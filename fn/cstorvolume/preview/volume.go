@@ -153,7 +153,7 @@ func parseBytes(text string) int64 {
 	return q.Value()
 }
 
-// instanceOf names the pools of replicas.
+// instancesOf names the pools of replicas.
 func instancesOf(replicas []*krm.Object) []string {
 	var names []string
 	for _, r := range replicas {
