@@ -56,6 +56,12 @@ func (c *Check) Warn(rule string, object finding.Ref, format string, args ...any
 	c.report(finding.Warning, rule, object, format, args...)
 }
 
+// Untold says that a kind is not verified, since the facts do not tell of it. object is what
+// needs it, zero for all of them.
+func (c *Check) Untold(object finding.Ref, kind string) {
+	c.Warn("untold", object, "the facts do not tell of any %s, so that these are not verified; take the inventory anew", kind)
+}
+
 func (c *Check) report(severity finding.Severity, rule string, object finding.Ref, format string, args ...any) {
 	f := finding.Finding{Severity: severity, Rule: rule, Object: object, Message: fmt.Sprintf(format, args...)}
 	if object == c.Subject {

@@ -10,5 +10,4 @@ const (
 	Version  = "version"
 	Differs  = "differs"
 	LeftOver = "left-over"
-	Untold   = "untold" // the facts do not tell of a kind
 )

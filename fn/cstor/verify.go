@@ -78,7 +78,7 @@ func (p *proof) told(group, kind string) bool {
 	if p.facts.Tells(group, kind, p.of.Namespace) {
 		return true
 	}
-	p.Warn(conformance.Untold, p.Subject, "the facts do not tell of any %s, so that these are not verified; take the inventory anew", kind)
+	p.Untold(p.Subject, kind)
 	return false
 }
 
@@ -167,5 +167,3 @@ func (p *proof) claims(c *pool.Cluster) {
 		}
 	}
 }
-
-var _ system.Verifier = System{}

@@ -140,11 +140,33 @@ func Policy(c *conformance.Check, facts *inventory.Facts, sc *class.Class, names
 		return
 	}
 	if !facts.Tells(id.Group, id.Kind, namespace) {
-		untold(c, id.Kind)
+		c.Untold(finding.Ref{}, id.Kind)
 		return
 	}
 	ref := finding.Ref{APIVersion: "storage.k8s.io/v1", Kind: class.Kind().Kind, Name: sc.Name}
 	c.Error(rulePolicy, ref, "names %s %s, which is not in namespace %s: the operators make no volume of the class; apply it", chain.PolicyKind, policy, namespace)
+}
+
+// unusedClasses looks at the policies of classes that live, that nobody has a volume of, and
+// that are not rendered: those of specs are verified with these.
+func (p *proof) unusedClasses() {
+	told := map[finding.Ref]bool{}
+	for i := range p.checks {
+		for _, f := range p.checks[i].Findings {
+			told[f.Object] = told[f.Object] || f.Rule == rulePolicy
+		}
+	}
+	for _, o := range p.facts.Objects(class.Kind().Group, class.Kind().Kind) {
+		if told[o.Ref] || class.Rendered(p.rendered, o.Name) != nil || o.Node.Str("provisioner") != volume.Driver {
+			continue
+		}
+		c := conformance.Check{Subject: o.Ref}
+		sc := class.Read(o)
+		Policy(&c, p.facts, &sc, p.volumes.ClusterOfClass(o.Name).Namespace)
+		if c.Verdict() == finding.Error {
+			p.checks = append(p.checks, c)
+		}
+	}
 }
 
 func parseBytes(text string) int64 {

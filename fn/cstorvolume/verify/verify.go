@@ -1,7 +1,6 @@
 // Package verify holds what the operators of cStor made of claims against what preview says
-// that they make: each chain, from the claim to its replicas, object by object. Seeds of the
-// rules are the chain that the documentation of cStor draws, and that no two replicas of a
-// volume are on one pool.
+// that they make: each chain, from the claim to its replicas, object by object. What is put
+// together by hand, or half made, is told with what the operators do about it (cStor 3.6).
 package verify
 
 import (
@@ -71,6 +70,7 @@ func Of(facts *inventory.Facts, rendered []*krm.Object) []conformance.Check {
 	p.unapplied()
 	p.leftOvers(made)
 	p.unusedBudgets()
+	p.unusedClasses()
 	return p.checks
 }
 
@@ -100,14 +100,9 @@ func (p *proof) tells(c *conformance.Check, kind krm.GroupKind, namespace string
 		p.told[at] = told
 	}
 	if !told {
-		untold(c, kind.Kind)
+		c.Untold(finding.Ref{}, kind.Kind) // one line for all volumes
 	}
 	return told
-}
-
-// untold says that a kind is not verified: one line for all volumes.
-func untold(c *conformance.Check, kind string) {
-	c.Warn(conformance.Untold, finding.Ref{}, "the facts do not tell of any %s, so that these are not verified; take the inventory anew", kind)
 }
 
 // operatorVersion is that of the operators in each namespace: as the label of the operator
