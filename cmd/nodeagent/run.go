@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"github.com/poolwright/poolwright/nodeagent/controller"
 	"github.com/poolwright/poolwright/nodeagent/mark"
@@ -83,6 +84,7 @@ func runCommand(f *flags) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil)).With("node", f.node)
+			klog.SetSlogLogger(log) // what client-go says, such as that the API server does not answer
 			agent, err := c.controller(f, log)
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -42,6 +43,9 @@ type Controller struct {
 	nodes     *store[plain]
 	operators *store[plain]
 	inventory *inventoryWriter
+	// synced says that the stores are there. Before, what they call knows one object alone;
+	// after, everything is added once.
+	synced atomic.Bool
 }
 
 // Run works until ctx ends.
@@ -73,7 +77,11 @@ func (c *Controller) watch(ctx context.Context) error {
 	c.operators = observe[plain](ctx, c.Client, selection{
 		resource: deployments, namespace: "kube-system", fields: "metadata.name=" + metalK8sOperator,
 	}, func(string) { c.all() })
-	return awaitSynced(ctx, c.volumes.synced, c.groups.synced, c.persisted.synced, c.classes.synced, c.nodes.synced, c.operators.synced)
+	if err := awaitSynced(ctx, c.volumes.synced, c.groups.synced, c.persisted.synced, c.classes.synced, c.nodes.synced, c.operators.synced); err != nil {
+		return err
+	}
+	c.synced.Store(true)
+	return nil
 }
 
 // metalK8sOperator acts on the same Volumes, with the same finalizer.
@@ -81,7 +89,7 @@ const metalK8sOperator = "storage-operator-controller-manager"
 
 // inspectOnly says why nothing may be written, or "".
 func (c *Controller) inspectOnly() string {
-	if c.operators.Get(metalK8sOperator) != nil || c.operators.Get("kube-system/"+metalK8sOperator) != nil {
+	if c.operators.Get("kube-system/"+metalK8sOperator) != nil {
 		return "the storage operator of MetalK8s runs in this cluster and acts on the same Volumes: remove it first"
 	}
 	return ""
@@ -91,7 +99,7 @@ func (c *Controller) inspectOnly() string {
 func (c *Controller) volumeChanged(name string) {
 	c.queue.Add(api.KindVolume + "/" + name)
 	c.queue.Add(inventoryKey)
-	if c.volumes == nil || c.groups == nil {
+	if !c.synced.Load() {
 		return
 	}
 	for _, g := range c.groups.All() {
@@ -106,7 +114,7 @@ func (c *Controller) volumeChanged(name string) {
 func (c *Controller) groupChanged(name string) {
 	c.queue.Add(api.KindVolumeGroup + "/" + name)
 	c.queue.Add(inventoryKey)
-	if c.volumes == nil {
+	if !c.synced.Load() {
 		return
 	}
 	for _, v := range c.volumes.All() {
@@ -121,7 +129,7 @@ func (c *Controller) groupChanged(name string) {
 func (c *Controller) nodeChanged() func(string) {
 	last := ""
 	return func(string) {
-		if c.nodes == nil {
+		if !c.synced.Load() {
 			return
 		}
 		now := c.hostname()
@@ -135,7 +143,7 @@ func (c *Controller) nodeChanged() func(string) {
 // all adds everything there is.
 func (c *Controller) all() {
 	c.queue.Add(inventoryKey)
-	if c.volumes == nil || c.groups == nil {
+	if !c.synced.Load() {
 		return
 	}
 	for _, g := range c.groups.All() {

@@ -260,15 +260,7 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 		t.Fatal("no step was taken")
 	}
 	want := summary(t, root, folder, names...)
-	every, tried := 1, 0
-	if text := os.Getenv("POOLWRIGHT_CRASH_EVERY"); text != "" {
-		if every, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	fmt.Printf("PROGRESS %s: %d points\n", t.Name(), len(points))
-	for n := 0; n < len(points); n += every {
-		tried++
+	for n := range points {
 		r := begin(n)
 		// Where udev is sooner in telling the kernel of a partition, a run has a step less.
 		if _, killed, err := start(t, r); !killed && err != nil {
@@ -283,6 +275,53 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 			t.Errorf("killed at %s:\n%swant\n%s", points[n], got, want)
 		}
 	}
-	t.Logf("%d crash points of %d", tried, len(points))
-	return tried
+	t.Logf("%d crash points", len(points))
+	return len(points)
+}
+
+// stutter kills the agent at every point as well, but goes on from there each time instead of
+// beginning anew, so that every step is also met after several deaths: first before and after
+// its check, after the journal and after the write, then in a second and third run after the
+// step was verified and noted. It is for where each run is slow.
+func stutter(t *testing.T, operations []operation, reset func(folder string), names ...string) int {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "agent")
+	begin := func() run {
+		reset(folder)
+		for _, err := range []error{os.RemoveAll(folder), os.MkdirAll(folder, 0o700)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1}
+	}
+	t.Cleanup(func() { reset(folder) })
+	points, _, err := start(t, begin())
+	if err != nil {
+		t.Fatalf("uninterrupted: %v\n%s", err, strings.Join(points, "\n"))
+	}
+	want := summary(t, host.New("/"), folder, names...)
+	deaths := 0
+	for _, places := range [][]int{{0, 1, 2, 3}, {4}, {5}} {
+		r := begin()
+		for next := 0; ; next++ {
+			r.KillAt = places[next%len(places)]
+			passed, killed, err := start(t, r)
+			if err != nil {
+				t.Fatalf("after %d deaths: %v\n%s", deaths, err, strings.Join(passed, "\n"))
+			}
+			if !killed {
+				break
+			}
+			if deaths++; deaths > 4*len(points) {
+				t.Fatalf("it gets no further: %s", strings.Join(passed, "\n"))
+			}
+		}
+		if got := summary(t, host.New("/"), folder, names...); got != want {
+			t.Errorf("killed at the points %v of every step:\n%swant\n%s", places, got, want)
+		}
+		fmt.Printf("PROGRESS %s: %d deaths\n", t.Name(), deaths)
+	}
+	t.Logf("%d crash points, of %d steps", deaths, len(points)/len(step.Points()))
+	return deaths
 }

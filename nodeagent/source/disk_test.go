@@ -115,7 +115,7 @@ func TestCrashDisks(t *testing.T) {
 			for _, d := range test.disks {
 				names = append(names, d.Name)
 			}
-			total += crash(t, test.ops, emptyDisks(t, test.disks...), names...)
+			total += stutter(t, test.ops, emptyDisks(t, test.disks...), names...)
 		})
 	}
 	t.Logf("%d crash points on disks", total)

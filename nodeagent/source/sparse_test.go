@@ -93,5 +93,6 @@ func TestCrashSparse(t *testing.T) {
 		"remove block": {{Apply: sparse("data", "40Mi", api.Block)}, {Remove: sparse("data", "40Mi", api.Block)}},
 	} {
 		t.Run(name, func(t *testing.T) { crash(t, operations, dropLoops(t)) })
+		t.Run(name+", again and again", func(t *testing.T) { stutter(t, operations, dropLoops(t)) })
 	}
 }

@@ -43,7 +43,7 @@ func TestNodeAgent(t *testing.T) {
 	before := sums(t, baits)
 
 	run := os.Getenv("POOLWRIGHT_VM_RUN")
-	out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp POOLWRIGHT_CRASH_EVERY="+os.Getenv("POOLWRIGHT_CRASH_EVERY")+"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
+	out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp POOLWRIGHT_FAULTS_EVERY="+os.Getenv("POOLWRIGHT_FAULTS_EVERY")+"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
 	t.Log(out)
 	if code != 0 {
 		t.Errorf("the tests in the virtual machine ended with %d", code)
