@@ -293,6 +293,8 @@ func (v *Volume) deployment() *krm.Object {
 	o.SetLabel(labelCASType, "cstor")
 	o.SetLabel(LabelClaim, v.Claim.Name)
 	o.SetLabel(LabelVersion, v.Version)
+	o.SetAnnotation("openebs.io/volume-monitor", "true")
+	o.SetAnnotation("openebs.io/volume-type", "cstor")
 	owned(o, volume.TargetKind, v.Name)
 	return o
 }
