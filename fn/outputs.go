@@ -30,6 +30,7 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 		outputs := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
 			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
+			DrainVolumes: pkg.policy.Drain.Volumes,
 		}, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
 			return outputs // nothing is written

@@ -62,6 +62,8 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 		case old != nil:
 			o.Path, o.Index = old.Path, old.Index
 			w.changed = true
+		case o.Partial:
+			w.changed = true // it takes nothing over
 		default:
 			r.checkCollision(spec.Object, o.Object)
 			w.changed = true

@@ -156,6 +156,9 @@ func (pkg *prepared) complete(o *krm.Object) *system.Spec {
 // policy is a completed RenderConfig.
 type policy struct {
 	gitops.Policy
+	Drain struct {
+		Volumes int `json:"volumes"`
+	} `json:"drain"`
 	Specs []struct {
 		Kind      string `json:"kind"`
 		Name      string `json:"name"`
@@ -217,6 +220,7 @@ func (pkg *prepared) manifests() []*krm.Object {
 
 func (pkg *prepared) completePolicy() policy {
 	defaults := policy{Policy: gitops.Policy{Engine: "all", Protection: "confirm", Intermediates: "local", Order: "levels"}}
+	defaults.Drain.Volumes = 4
 	if pkg.config == nil {
 		return defaults
 	}

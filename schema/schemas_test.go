@@ -30,6 +30,7 @@ func TestKinds(t *testing.T) {
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterPlan",
 		"rendered dao.mayadata.io/v1alpha1 CStorClusterStorageSet",
 		"rendered cstor.openebs.io/v1 CStorPoolCluster",
+		"rendered cstor.openebs.io/v1 CStorVolumeConfig",
 		"rendered cstor.openebs.io/v1 CStorVolumePolicy",
 		"rendered ceph.rook.io/v1 CephBlockPool",
 		"rendered ceph.rook.io/v1 CephCluster",

@@ -23,7 +23,7 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, want
 		return err
 	}
 	kinds := p.function.Kinds()
-	options := dryrun.Options{Manager: f.manager, Effect: p.function.DryRunEffect, Tried: kinds.Tried}
+	options := dryrun.Options{Manager: f.manager, Effect: p.function.DryRunEffect, Tried: kinds.Tried, Partial: kinds.Partial}
 	for _, k := range kinds.Rendered() {
 		options.Kinds = append(options.Kinds, k.GroupKind)
 	}

@@ -27,6 +27,7 @@ func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := make(rendering, len(specs))
 	for i, spec := range specs {
 		r[i] = newCluster(spec, in.Facts, live, in.Disks)
+		r[i].drains.limit = in.DrainVolumes
 		checkClasses(r[i].input, in.Held)
 		hintAdoption(r[i].input, specs, in.Held)
 	}
@@ -63,6 +64,7 @@ type cluster struct {
 	local    *localDisks
 	full     *fullPools
 	replace  *replacement
+	drains   *draining
 	released map[krm.ID]bool // claims and attachments that may go
 }
 
@@ -80,7 +82,8 @@ type member struct {
 	grown   grown  // how its pool grew by itself
 	full    string // the CStorPoolInstance that is too full, "" where the pool need not grow
 	grows   grown  // as which it then does
-	leaving bool   // its removal is allowed, and waits
+	leaving string // why it goes, which is allowed; "" for one that stays
+	held    bool   // it is not wanted, and stays as long as its removal is not allowed
 }
 
 // disks are the block devices of a member.
@@ -103,7 +106,8 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	c.local = &localDisks{stock: &stock{in}, steps: c.steps, left: map[string]*leftover{}}
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in, c.steps)
 	c.local.replace = c.replace
-	c.nodes = &nodeChoice{input: in, steps: c.steps, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
+	c.drains = newDraining(in)
+	c.nodes = &nodeChoice{input: in, steps: c.steps, drains: c.drains, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
 	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
 	c.moves = &relocation{in, c.steps, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
@@ -142,6 +146,12 @@ func (c *cluster) keep() {
 	c.steps.begin()
 	c.moves.follow()
 	c.nodes.keep()
+	if c.failed() {
+		return
+	}
+	c.drains.warnOfUnknown()
+	c.drains.run(c.nodes.members)
+	c.steps.ahead += len(c.drains.plan.Moves)
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
 		c.local.freeReplaced(m)
@@ -248,7 +258,8 @@ func (c *cluster) place() []gitops.Object {
 		c.local.passOver()
 	}
 	objects := &manifests{input: c.input}
-	objects.addPlan(members, c.steps.remembered())
+	c.drains.addMoves(objects, c.released)
+	objects.addPlan(c.nodes.members, c.steps.remembered())
 	objects.addMembers(members)
 	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.linger(objects)

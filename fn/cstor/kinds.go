@@ -16,6 +16,7 @@ const (
 	deviceVersion  = deviceGroup + "/v1alpha1"
 	admissionGroup = "admissionregistration.k8s.io"
 	storageGroup   = "storage.k8s.io"
+	snapshotGroup  = "snapshot.storage.k8s.io"
 	storageVersion = storageGroup + "/v1"
 )
 
@@ -46,6 +47,7 @@ const (
 	volumeAttachmentKind = "VolumeAttachment"
 	storageClassKind     = "StorageClass"
 	csiDriverKind        = "CSIDriver"
+	volumeSnapshotKind   = "VolumeSnapshot"
 
 	webhookConfigurationKind = "ValidatingWebhookConfiguration"
 )

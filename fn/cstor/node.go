@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -23,6 +24,7 @@ func nodeRef(name string) finding.Ref {
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
 	*input
+	drains       *draining
 	steps        *steps
 	back         map[string]string            // what was taken back, by node
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
@@ -55,21 +57,38 @@ func (c *nodeChoice) keep() {
 	}
 	c.holdLingering()
 	candidates, refused := c.allowedNodes(terms, dropped)
-	minimum, maximum := c.poolCounts(len(candidates))
-	if minimum == 0 {
+	minimum, maximum := c.poolCounts(c.staying(), len(candidates))
+	if minimum == 0 && len(c.members) == 0 {
 		c.report(finding.Error, "too-few-nodes", "spec.allowedNodes", "no node may hold a pool: %s", refusals(refused))
 		return
 	}
 	c.limitNodes(maximum)
-	want := minimum - len(c.members)
+	want := minimum - c.staying()
 	if want > len(candidates) {
-		field := "spec.minPoolCount"
-		c.report(finding.Error, "too-few-nodes", field,
+		severity := finding.Error
+		if c.staying() < len(c.members) {
+			severity = finding.Warning // those that go stay until then, or are lost
+		}
+		c.report(severity, "too-few-nodes", "spec.minPoolCount",
 			"wants %s, but only %s may hold one: %s; lower minPoolCount, or allow more nodes",
-			finding.Count(minimum, "pool"), finding.Count(len(c.members)+len(candidates), "node"), refusals(refused))
-		return
+			finding.Count(minimum, "pool"), finding.Count(c.staying()+len(candidates), "node"), refusals(refused))
+		if severity == finding.Error {
+			return
+		}
 	}
-	c.candidates, c.missing, c.maximum = candidates, max(want, 0), maximum
+	c.candidates, c.missing, c.maximum = candidates, min(max(want, 0), len(candidates)), maximum
+	c.release(minimum)
+}
+
+// staying counts the members that do not go.
+func (c *nodeChoice) staying() int {
+	n := 0
+	for _, m := range c.members {
+		if m.leaving == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // keepNodes takes over the nodes of earlier runs. It returns those that are let
@@ -88,8 +107,12 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 	for _, name := range missing {
 		c.keepNode(name, terms, dropped)
 	}
+	slices.SortFunc(c.members, func(a, b *member) int { return c.order(a) - c.order(b) })
 	return dropped
 }
+
+// order is the place of a member in the plan: a node that is made anew is no newer for it.
+func (c *nodeChoice) order(m *member) int { return slices.Index(c.lock.nodes, m.name) }
 
 // keepNode takes over a node of earlier runs, unless it goes.
 func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[string]bool) {
@@ -124,6 +147,15 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 			c.hold(m, selectorField, "is no longer selected, but "+m.holding())
 		}
 		c.refresh(m)
+	case c.drains.wanted[name]:
+		consent := c.consent.allows(name) || c.planOnly(m)
+		if c.letGo(m, dropped, consent, "it is to be drained") {
+			return
+		}
+		if !consent {
+			c.hold(m, drainField, "is to be drained, but "+m.holding())
+		}
+		c.refresh(m)
 	case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
 		c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
 		return
@@ -141,29 +173,88 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 	c.members = append(c.members, m)
 }
 
-// letGo drops a node whose removal is allowed, and reports whether it has. A pool that
-// lives waits for what the operators need for it.
+// letGo drops a node whose removal is allowed, and reports whether it has. Of one with a pool
+// that may live it only notes that it goes: when, release decides.
 func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why string) bool {
-	if !consent {
+	switch {
+	case !consent:
 		return false
+	case m.before == nil || c.live.knownGone(m.before.Pool):
+		c.drop(m, dropped, why)
+		return true
 	}
-	if wait := c.removalWaits(m); wait != "" {
-		c.choose(nodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
-		m.leaving = true
-		c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
-		return false
-	}
-	if m.before != nil && !c.live.knownGone(m.before.Pool) {
-		c.steps.took(stepRemove, "the pool on node "+m.name+" goes")
-	}
-	c.drop(m, dropped, why)
-	return true
+	m.leaving = why
+	return false
 }
+
+// lost reports whether the node of a pool that goes is gone for good.
+func (m *member) lost() bool { return m.leaving != "" && m.node == nil }
+
+// release drops the members whose pools may go now: those that are lost, then the newest.
+func (c *nodeChoice) release(minimum int) {
+	pools := 0 // that stay
+	for _, m := range c.members {
+		if m.leaving == "" && c.serves(m) {
+			pools++
+		}
+	}
+	leaving := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.leaving == "" })
+	slices.Reverse(leaving)
+	slices.SortStableFunc(leaving, func(a, b *member) int { return lostFirst(a.lost(), b.lost()) })
+	gone, present := map[string]bool{}, false
+	for _, m := range leaving {
+		wait := c.removalWaits(m)
+		if wait == "" && pools < minimum && !m.lost() && !c.broken(m) {
+			c.steps.ahead++
+			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", minimum, finding.Count(pools, "pool"))
+			if c.staying()+c.missing >= minimum {
+				wait += "; a pool on another node comes first"
+			} else {
+				wait += "; lower it, or allow another node"
+			}
+		}
+		if wait == "" {
+			c.steps.took(stepRemove, "the pool on node "+m.name+" goes")
+			c.drop(m, gone, m.leaving)
+			present = present || c.isPresent(m.name)
+			continue
+		}
+		c.choose(nodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
+		if wait == waitsForVolumes {
+			c.steps.ahead++
+		} else {
+			c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
+		}
+	}
+	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
+	if present {
+		c.checkSomePresent()
+	}
+}
+
+// serves reports whether a member has a pool that volumes can be on, as far as the facts tell.
+func (c *nodeChoice) serves(m *member) bool {
+	return m.before != nil && (c.live.running(m.before.Pool) != nil || c.live.cluster == nil || !c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace))
+}
+
+// broken reports whether a disk of the pool of a member is not there, so that the webhook
+// refuses every edit until the pool is gone or mended.
+func (c *nodeChoice) broken(m *member) bool {
+	return c.findAiling(func(p *nodePool) bool { return p != m.before }) != ""
+}
+
+// waitsForVolumes is what a pool waits for that is drained, of which the drain tells more.
+const waitsForVolumes = "volumes are on it, which are moved to other pools first"
 
 // removalWaits says what the pool of a member must wait for before it is removed, or "".
 func (c *nodeChoice) removalWaits(m *member) string {
-	if m.before == nil || c.live.knownGone(m.before.Pool) {
-		return ""
+	i := c.live.running(m.before.Pool)
+	switch {
+	case i != nil && i.Hostname != m.hostname && i.RunsOn == m.hostname:
+		return fmt.Sprintf("it was moved here from another node, its CStorPoolInstance has kept the label of that, and the cStor webhook fails on its removal; set it first: kubectl label cspi -n %s %s %s=%s --overwrite",
+			c.namespace, i.Name, inventory.LabelHostname, m.hostname)
+	case c.live.elsewhere(m.before.Pool) == "" && !c.mayFollow(m.before) && c.live.knowsReplicas && c.drains.on(m) > 0:
+		return waitsForVolumes
 	}
 	if why := c.cannotGo(m.before); why != "" {
 		return why
@@ -234,6 +325,7 @@ func (c *nodeChoice) refresh(m *member) {
 }
 
 func (c *nodeChoice) hold(m *member, field, why string) {
+	m.held = true
 	if lost := c.back[m.name]; lost != "" {
 		c.report(finding.Error, "pool-lost", field,
 			"%s, and the spec does not want it: the node %s; want it again, or, to have it removed, annotate the config with %s", lost, why, c.consent.annotation(m.name))

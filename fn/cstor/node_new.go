@@ -24,8 +24,11 @@ func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool
 			continue
 		}
 		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.cfg.tolerations))
-		if !selector.MatchesAny(terms, n.Object) {
+		switch {
+		case !selector.MatchesAny(terms, n.Object):
 			reason = "it is not selected by " + selectorField
+		case c.drains.wanted[n.Name]:
+			reason = "it is to be drained (" + annotationDrain + ")"
 		}
 		if reason == "" {
 			allowed = append(allowed, n)
@@ -39,9 +42,9 @@ func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool
 
 // poolCounts gives the bounds, where they are not given: as many pools as there
 // are nodes for, up to three.
-func (c *nodeChoice) poolCounts(candidates int) (minimum, maximum int) {
+func (c *nodeChoice) poolCounts(staying, candidates int) (minimum, maximum int) {
 	spec := &c.cfg.Spec
-	minimum = min(defaultPools, len(c.members)+candidates)
+	minimum = min(defaultPools, staying+candidates)
 	if spec.MaxPoolCount != nil {
 		minimum = min(minimum, *spec.MaxPoolCount)
 	}
@@ -58,14 +61,15 @@ func (c *nodeChoice) poolCounts(candidates int) (minimum, maximum int) {
 // limitNodes lets the newest nodes go that are too many, as far as nothing is
 // lost or the loss is allowed.
 func (c *nodeChoice) limitNodes(maximum int) {
-	surplus := len(c.members) - maximum
+	staying := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.leaving != "" })
+	surplus := len(staying) - maximum
 	if surplus <= 0 {
 		return
 	}
 	// Those that may go come first, of them those that are missing; a missing node is not
 	// known to be new.
-	rank := make(map[*member]int, len(c.members))
-	for _, m := range c.members {
+	rank := make(map[*member]int, len(staying))
+	for _, m := range staying {
 		switch {
 		case c.consent.allows(m.name) || c.planOnly(m):
 		case m.node != nil:
@@ -80,49 +84,34 @@ func (c *nodeChoice) limitNodes(maximum int) {
 		}
 		return 0
 	}
-	newest := slices.Clone(c.members)
-	slices.SortStableFunc(newest, func(a, b *member) int {
-		if rank[a] != rank[b] || a.node == nil || b.node == nil {
-			return cmp.Or(rank[a]-rank[b], present(a)-present(b), cmp.Compare(a.name, b.name))
-		}
-		return -place.Oldest(a.node, b.node)
+	order := slices.SortedStableFunc(slices.Values(staying), func(a, b *member) int {
+		return cmp.Or(rank[a]-rank[b], present(a)-present(b), c.order(b)-c.order(a))
 	})
-	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(c.members), maximum)
-	chosen := fmt.Sprintf("may go, and maxPoolCount is %d of %d", maximum, len(c.members))
-	gone := map[string]bool{}
-	for _, m := range newest[:surplus] {
+	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(staying), maximum)
+	chosen := fmt.Sprintf("may go, and maxPoolCount is %d of %d", maximum, len(staying))
+	gone, dropped := map[string]bool{}, false
+	for _, m := range order[:surplus] {
 		if rank[m] > 0 {
 			c.hold(m, "spec.maxPoolCount", why+", but "+m.holding())
 			continue
 		}
-		if !c.isNewest(m, surplus) {
-			c.letGo(m, gone, true, "it "+chosen)
-			continue
+		because := "it " + chosen
+		if slices.Contains(staying[maximum:], m) {
+			because = "it " + why
 		}
-		c.letGo(m, gone, true, "it "+why)
+		dropped = c.letGo(m, gone, true, because) || dropped
 	}
 	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
-	if len(gone) > 0 {
+	if dropped {
 		c.checkSomePresent()
 	}
-}
-
-// isNewest reports whether a member is one of so many newest ones.
-func (c *nodeChoice) isNewest(m *member, count int) bool {
-	newer := 0
-	for _, other := range c.members {
-		if m.node == nil || other.node != nil && place.Oldest(other.node, m.node) > 0 {
-			newer++
-		}
-	}
-	return newer < count
 }
 
 // fill adds as many candidates as are wanted, leaving out those that cannot supply
 // their disks. room is why there is to be one more than that, or "".
 func (c *nodeChoice) fill(room string) {
 	count, extra := c.missing, 0
-	if room != "" && c.missing == 0 && len(c.members) < c.maximum {
+	if room != "" && c.missing == 0 && c.staying() < c.maximum {
 		count, extra = 1, 1
 	}
 	var kept, able []*inventory.Node
@@ -143,7 +132,9 @@ func (c *nodeChoice) fill(room string) {
 		able = append(able, n)
 	}
 	picked := map[string]bool{}
-	for _, p := range place.SpreadNodes(kept, able, count) {
+	spots := place.SpreadNodes(kept, able, count)
+	slices.SortStableFunc(spots, func(a, b place.Picked) int { return place.Oldest(a.Node, b.Node) }) // the plan has the newest last
+	for _, p := range spots {
 		m := c.newMember(p.Node.Name)
 		if m.uid, m.reason = p.Node.UID, reasonOldest; p.Spread {
 			m.reason = reasonZone

@@ -30,7 +30,7 @@ func (r *removal) linger(objects *manifests) {
 	member := map[string]bool{}
 	r.lingering, r.waiting = map[string]bool{}, map[string]bool{}
 	for _, m := range r.members {
-		member[m.name], r.waiting[m.name] = true, m.leaving
+		member[m.name], r.waiting[m.name] = true, m.leaving != ""
 	}
 	rendered := map[krm.ID]bool{}
 	for _, o := range objects.all {
@@ -121,7 +121,7 @@ func (r *removal) warnOfIdleConsent() {
 	}
 	for _, m := range r.members {
 		released := func(o *krm.Object) bool { return r.released[o.ID()] }
-		if m.before == nil || m.leaving || !r.consent.allowsSet(m.name) || slices.ContainsFunc(r.lock.volumes[m.name], released) {
+		if m.before == nil || m.leaving != "" || !r.consent.allowsSet(m.name) || slices.ContainsFunc(r.lock.volumes[m.name], released) {
 			continue
 		}
 		r.report(finding.Warning, "consent-idle", "",

@@ -28,6 +28,7 @@ func (System) Declare() system.Declaration {
 			{Group: admissionGroup, Kind: webhookConfigurationKind},
 			{Group: deviceGroup, Kind: blockDeviceKind}, {Group: deviceGroup, Kind: blockDeviceClaimKind},
 			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
+			{Group: cstorGroup, Kind: cstorVolumeConfigKind}, {Group: cstorGroup, Kind: cstorVolumeKind}, {Group: snapshotGroup, Kind: volumeSnapshotKind},
 		},
 		Roots: []krm.GroupKind{
 			{Group: storageGroup, Kind: storageClassKind}, {Kind: volumeClaimKind}, {Kind: persistentVolumeKind},
@@ -76,19 +77,19 @@ func poolKinds() []system.Kind {
 			Used: []string{"status", "capacity", "used"}, Total: []string{"status", "capacity", "total"},
 		},
 		{
-			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeConfigKind}, Version: "v1", Role: system.RoleFact,
+			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeConfigKind}, Version: "v1", Role: system.RoleFact, Stateful: true, Partial: true,
 			Plural: "cstorvolumeconfigs", Names: []string{"cvc"}, Health: true,
 			Keep: "spec publish{nodeId} status{phase poolInfo} " + keepVersion, Owners: true, Annotations: volume.ConfigAnnotations(),
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumes", Names: []string{"cv"}, Health: true,
-			Keep: "spec{capacity replicationFactor consistencyFactor desiredReplicationFactor} status{phase capacity}", Owners: true,
+			Keep: "spec{capacity replicationFactor consistencyFactor desiredReplicationFactor} status{phase capacity replicaStatuses{replicaId mode quorum}}", Owners: true,
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumereplicas", Names: []string{"cvr"}, Health: true,
-			Keep: "status{phase}", Owners: true, Annotations: []string{pool.AnnotationReplicaHost},
+			Keep: "spec{replicaid} status{phase snapshots@}", Owners: true, Annotations: []string{pool.AnnotationReplicaHost},
 		},
 	}
 }

@@ -68,26 +68,13 @@ func (v *volumeClass) pinned() []string {
 func (v *volumeClass) usable() []*pool.Instance {
 	var usable []*pool.Instance
 	for _, i := range pool.LiveOf(v.in.Facts).Instances(v.cluster.Namespace, v.cluster.Name) {
-		if reason := refuse(i); reason != "" {
+		if reason := i.RefusesReplicas(); reason != "" {
 			v.choosing(i, place.Refused, reason)
 			continue
 		}
 		usable = append(usable, i)
 	}
 	return usable
-}
-
-// refuse says why a pool takes no new volume, or "".
-func refuse(i *pool.Instance) string {
-	switch {
-	case i.Object.Deleting():
-		return "it is being deleted"
-	case i.Phase != "ONLINE":
-		return "it is " + cmp.Or(i.Phase, "not there yet") + ", not ONLINE"
-	case i.ReadOnly():
-		return "it is read-only"
-	}
-	return ""
 }
 
 // roomiest orders by free space, the most first, then by name. What tells of none comes
@@ -152,7 +139,7 @@ func (v *volumeClass) checkPins(replicas int) {
 		case i == nil:
 			reason = "it is gone"
 		default:
-			reason = refuse(i)
+			reason = i.RefusesReplicas()
 		}
 		if reason == "" {
 			v.choosing(i, place.Kept, "volumes of the class are pinned to it")

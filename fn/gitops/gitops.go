@@ -29,6 +29,9 @@ type Object struct {
 	// Copy says that it stands for a manifest of the same identity that a person keeps in
 	// the package.
 	Copy bool
+	// Partial says that it has a few fields of an object that others made, and delete. Every
+	// engine is told never to delete it, and to leave the other fields, whatever the policy.
+	Partial bool
 }
 
 // Policy is how the output is to be applied (RenderConfig).
@@ -59,11 +62,18 @@ const (
 // in the same sync, or from elsewhere: without it the whole sync fails before it begins.
 const skipDryRun = "SkipDryRunOnMissingResource=true"
 
+// serverSide is the sync option by which Argo CD applies an object as a set of fields: what
+// it leaves out stays as it is, and so does what an earlier one had.
+const serverSide = "ServerSideApply=true"
+
 // Annotate encodes order and protection in the annotations of an object.
 func (p Policy) Annotate(o Object) {
 	if o.Intermediate && p.Intermediates != "apply" {
 		o.SetAnnotation(krm.AnnotationLocalConfig, "true")
 		return
+	}
+	if o.Partial {
+		p, o.Stateful = Policy{Engine: "all", Protection: "hard"}, true
 	}
 	if o.Engine != "" {
 		p.Engine = o.Engine
@@ -118,6 +128,9 @@ func (p Policy) argoOptions(o Object) string {
 		options = append(options, "Prune=false", "Delete=false")
 	default:
 		options = append(options, "Prune=confirm", "Delete=confirm")
+	}
+	if o.Partial {
+		options = append(options, serverSide)
 	}
 	if o.Undefined && !slices.Contains(options, skipDryRun) {
 		options = append(options, skipDryRun)

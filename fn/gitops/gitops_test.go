@@ -19,6 +19,7 @@ func TestAnnotate(t *testing.T) {
 		"stateful":     {Stateful: true, Stage: -1, Needs: []krm.ID{claim, node}},
 		"stateless":    {Stage: 2},
 		"intermediate": {Intermediate: true},
+		"partial":      {Partial: true},
 	}
 	const (
 		wave    = "argocd.argoproj.io/sync-wave=-1"
@@ -48,6 +49,9 @@ func TestAnnotate(t *testing.T) {
 		{"flux", "off", "local", "intermediate", local},
 		{"all", "hard", "apply", "intermediate", ""},
 		{"argocd", "off", "apply", "intermediate", ""},
+		{"all", "confirm", "local", "partial", join(hard+",ServerSideApply=true", kpt, flux)},
+		{"flux", "off", "local", "partial", join(hard+",ServerSideApply=true", kpt, flux)},
+		{"kpt", "off", "apply", "partial", join(hard+",ServerSideApply=true", kpt, flux)},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
 )
@@ -50,6 +51,13 @@ func (g Graph) Check() error {
 // number stays when another level has nothing in it.
 func (g Graph) Folder(level string) string {
 	return strconv.Itoa(g.index(level)) + "-" + level
+}
+
+// IsLevel reports whether a folder of an output is that of a level.
+func IsLevel(folder string) bool {
+	number, _, found := strings.Cut(folder, "-")
+	_, err := strconv.Atoi(number)
+	return found && err == nil
 }
 
 // Removal lists the levels in the order in which they are removed.

@@ -21,6 +21,8 @@ const (
 	AnnotationAllowRemoval = "poolwright.io/allow-removal" // consent: <kind>/<name>[,...]
 	AnnotationBlockDevice  = "poolwright.io/block-device"  // on a Storage: the block device it is
 	AnnotationUsedPercent  = "poolwright.io/used-percent"  // on a fact: how full it is, in steps of five percent
+	AnnotationReplicas     = "poolwright.io/replicas"      // on a CStorVolumeConfig that is drained: how many it is to have in the end
+	AnnotationLeaves       = "poolwright.io/leaves"        // on the same: the CStorPoolInstance that it leaves
 	AnnotationLocalConfig  = "config.kubernetes.io/local-config"
 )
 

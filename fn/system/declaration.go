@@ -84,6 +84,11 @@ type Kind struct {
 	// no longer wanted; "" for consent that names it.
 	Release string
 
+	// Partial, of a fact, says that a few fields of its objects are rendered
+	// (gitops.Object.Partial). What was rendered once lives on with our label: it is no output
+	// that somebody forgot.
+	Partial bool
+
 	// Untried, of what is rendered, says that a plan compares it without a dry run, for which
 	// one needs rights with which anything can be done to the cluster.
 	Untried bool

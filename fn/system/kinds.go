@@ -63,6 +63,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Owners = joined.Owners || other.Owners
 	joined.Definition = joined.Definition || other.Definition
 	joined.Events = joined.Events || other.Events
+	joined.Partial = joined.Partial || other.Partial
 	joined.Untried = joined.Untried || other.Untried
 	k.all[i] = joined
 }
@@ -87,11 +88,22 @@ func (k *Kinds) In(roles ...Role) []Kind {
 // Rendered lists the kinds of what is rendered.
 func (k *Kinds) Rendered() []Kind { return k.In(RoleRendered, RoleLock) }
 
+// Applied lists the kinds of what engines apply: what is rendered, whole or in part.
+func (k *Kinds) Applied() []Kind {
+	return k.where(func(kind *Kind) bool { return kind.Role == RoleRendered || kind.Role == RoleLock || kind.Partial })
+}
+
+// Partial reports whether only a few fields of objects of a kind are rendered.
+func (k *Kinds) Partial(kind krm.GroupKind) bool {
+	found, _ := k.Find(kind)
+	return found.Partial
+}
+
 // Tried reports whether a plan tries objects of a kind in a dry run. What people's own
 // manifests bring may be of any kind, and is not.
 func (k *Kinds) Tried(kind krm.GroupKind) bool {
 	found, known := k.Find(kind)
-	return known && (found.Role == RoleRendered || found.Role == RoleLock) && !found.Untried
+	return known && (found.Role == RoleRendered || found.Role == RoleLock || found.Partial) && !found.Untried
 }
 
 // Own lists Poolwright's own kinds: those of specs, and of the lock. They have a status

@@ -55,6 +55,8 @@ type Input struct {
 	// OwnOrder says that people order and protect their manifests themselves, so that
 	// none is to be copied.
 	OwnOrder bool
+	// DrainVolumes is how many volumes of a cluster may be on their way to other pools at once.
+	DrainVolumes int
 }
 
 // Rendering is a system at work. Keep is called for every system before Choose is for

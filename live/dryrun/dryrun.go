@@ -39,6 +39,9 @@ type Options struct {
 	// Tried reports whether objects of a kind are tried; nil is always. The others are
 	// compared here, as far as they may be read.
 	Tried func(krm.GroupKind) bool
+	// Partial reports whether only a few fields of objects of a kind are rendered; nil is never.
+	// One that is not wanted any more stays as it is.
+	Partial func(krm.GroupKind) bool
 	// Progress is told how many of the objects were asked for. It may be called by
 	// several goroutines at once, and may be nil.
 	Progress func(done, total int)

@@ -71,6 +71,7 @@ func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
 	}
 	for _, l := range r.live {
 		switch owner := l.Owner(); {
+		case r.options.Partial != nil && r.options.Partial(l.GroupKind()):
 		case r.owners[owner]:
 			result.Old = append(result.Old, strip(&l.Object))
 		case owner != "":

@@ -96,7 +96,7 @@ func (m mask) apply(n *document.Node) document.Node {
 				continue
 			}
 			// An empty value may mean something, one of which nothing was kept does not.
-			if value := inner.apply(&f.Value); inner.fields == nil || !isEmpty(&value) {
+			if value := inner.apply(&f.Value); inner.fields == nil && !inner.names || !isEmpty(&value) {
 				out.SetFields(append(out.Fields(), document.F(f.Key, value)))
 			}
 		}

@@ -49,7 +49,7 @@ func TestRoles(t *testing.T) {
 
 // tried are the rules for what a plan tries, or for what it only compares.
 func tried(kinds *system.Kinds, tries bool, verbs []string) string {
-	return rules(slices.DeleteFunc(kinds.Rendered(), func(k system.Kind) bool { return kinds.Tried(k.GroupKind) != tries }), "", verbs)
+	return rules(slices.DeleteFunc(kinds.Applied(), func(k system.Kind) bool { return kinds.Tried(k.GroupKind) != tries }), "", verbs)
 }
 
 // rules are those of a role, one for each API group in the order of the kinds.

@@ -70,7 +70,7 @@ func listFiles(rendered []fn.Rendered) map[string][]byte {
 
 // levelOf is the folder of a file that lies in a level, below the folder of its spec, or "".
 func levelOf(file string) string {
-	if level := path.Dir(file); path.Dir(level) != "." && level != "." {
+	if level := path.Dir(file); path.Dir(level) != "." && level != "." && gitops.IsLevel(path.Base(level)) {
 		return level
 	}
 	return ""

@@ -38,7 +38,7 @@ func DecodeInstance(o *krm.Object) *Instance {
 	i := &Instance{
 		Object: o, Name: o.Name,
 		Hostname: cmp.Or(o.Label(inventory.LabelHostname), o.Node.Str("spec", "hostName")),
-		RunsOn:   o.Node.Str("spec", "hostName"),
+		RunsOn:   cmp.Or(o.Node.Str("spec", "hostName"), o.Label(inventory.LabelHostname)),
 		Phase:    o.Node.Str("status", "phase"),
 		Pool:     DecodePool(o.Node.Get("spec")),
 	}

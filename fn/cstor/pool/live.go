@@ -114,7 +114,7 @@ func (l *Live) Down(instance inventory.Key) string {
 	default:
 		return "its pool " + i.Name + " is " + i.Phase
 	}
-	if down := l.HostDown(i.Hostname); down != "" {
+	if down := l.HostDown(i.RunsOn); down != "" {
 		return "its pool " + i.Name + " is down: " + down
 	}
 	return ""

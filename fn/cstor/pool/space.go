@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -44,6 +45,19 @@ func (i *Instance) Size() int64 {
 		return 0
 	}
 	return total.Value()
+}
+
+// RefusesReplicas says why the pool takes no new replica, or "".
+func (i *Instance) RefusesReplicas() string {
+	switch {
+	case i.Object.Deleting():
+		return "it is being deleted"
+	case i.Phase != "ONLINE":
+		return "it is " + cmp.Or(i.Phase, "not there yet") + ", not ONLINE"
+	case i.ReadOnly():
+		return "it is read-only"
+	}
+	return ""
 }
 
 // ReadOnly reports whether the pool takes no writes.

@@ -1,0 +1,198 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/cstor/drain"
+	"github.com/poolwright/poolwright/fn/gitops"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	d "github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// drainFolder is where the parts of volumes are that move, below the output of the spec.
+const drainFolder = "drain/"
+
+// draining moves volumes off the pools that go, and gives those their replicas back that lost
+// some with a node. It is planned once all pools that go are known.
+type draining struct {
+	*input
+	wanted map[string]bool // nodes that a person wants to be drained
+	limit  int             // of volumes on their way at once
+
+	read  bool
+	state drain.State
+	plan  drain.Plan
+}
+
+// annotationDrain is, on a spec, the nodes whose pools are to go: <node>[,...]
+const annotationDrain = "poolwright.io/drain"
+
+const drainField = "metadata.annotations"
+
+// newDraining reads which nodes a person wants to be drained.
+func newDraining(in *input) *draining {
+	f := &draining{input: in, wanted: map[string]bool{}}
+	for name := range strings.SplitSeq(in.spec.Object.Annotation(annotationDrain), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			f.wanted[name] = true
+		}
+	}
+	return f
+}
+
+// warnOfUnknown tells of nodes that are to be drained and that nobody knows.
+func (f *draining) warnOfUnknown() {
+	for _, name := range slices.Sorted(maps.Keys(f.wanted)) {
+		if f.facts.Node(name) == nil && !f.lock.known[name] {
+			found := f.spec.Finding(finding.Warning, "drain-unmatched", "", fmt.Sprintf("%s names node %s, which is neither in the inventory nor in the plan (any more); correct it, or remove it", annotationDrain, name))
+			found.Field, found.Pos = drainField, f.spec.Object.At("metadata", "annotations", annotationDrain)
+			f.Collect(found)
+		}
+	}
+}
+
+// volumes reads what the facts tell of the volumes of the cluster, once.
+func (f *draining) volumes() *drain.State {
+	if !f.read {
+		f.read = true
+		f.state.Volumes, f.state.Pools = drain.Read(f.facts, inventory.Key{Namespace: f.namespace, Name: f.name}, f.owner)
+	}
+	return &f.state
+}
+
+// lacks says which kinds of the facts do not tell of volumes, or "".
+func (f *draining) lacks() []string {
+	var kinds []string
+	for _, kind := range []string{poolInstanceKind, cstorVolumeConfigKind, cstorVolumeKind, cstorVolumeReplicaKind} {
+		if !f.facts.Tells(cstorGroup, kind, f.namespace) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// on counts the volumes that have, or are to have, a replica on the pool of a member.
+func (f *draining) on(m *member) int {
+	i := f.live.running(m.before.Pool)
+	if i == nil {
+		return 0
+	}
+	n := 0
+	for j := range f.volumes().Volumes {
+		if f.state.Volumes[j].On(i.Name) {
+			n++
+		}
+	}
+	return n
+}
+
+// run plans the drain of the pools of members that go, the last of the plan first, those that
+// are lost before all others.
+func (f *draining) run(members []*member) {
+	before := f.before()
+	owned := slices.ContainsFunc(f.facts.Objects(cstorGroup, cstorVolumeConfigKind), func(o *krm.Object) bool { return o.Owner() == f.owner })
+	if len(before) == 0 && !owned && !slices.ContainsFunc(members, func(m *member) bool { return m.leaving != "" }) {
+		return
+	}
+	if len(f.lacks()) > 0 {
+		f.hold(before, slices.ContainsFunc(members, func(m *member) bool { return m.leaving != "" && f.on(m) > 0 }))
+		return
+	}
+	state := f.volumes()
+	state.Limit, state.Before = f.limit, before
+	at := map[string]*member{} // by pool instance
+	for _, m := range slices.Backward(members) {
+		if m.before == nil {
+			continue
+		}
+		i := f.live.running(m.before.Pool)
+		if i == nil {
+			continue
+		}
+		at[i.Name] = m
+		if m.leaving != "" {
+			state.Leaving = append(state.Leaving, drain.Leaving{Pool: i.Name, Lost: m.lost()})
+		}
+	}
+	slices.SortStableFunc(state.Leaving, func(a, b drain.Leaving) int { return lostFirst(a.Lost, b.Lost) })
+	for i := range state.Pools {
+		p := &state.Pools[i]
+		switch m := at[p.Name]; {
+		case m == nil:
+			p.Refuses = cmp.Or(p.Refuses, "no node of the plan has it")
+		case m.held:
+			p.Refuses = cmp.Or(p.Refuses, "its node is not wanted any more")
+		}
+	}
+	f.plan = state.Plan()
+	f.tell(at)
+}
+
+// lostFirst orders pools: those that are lost come first.
+func lostFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// before is what was rendered of volumes that move, by name.
+func (f *draining) before() map[string]drain.Partial {
+	partials := map[string]drain.Partial{}
+	for id, o := range f.lock.objects {
+		if id.Kind == cstorVolumeConfigKind {
+			p := drain.Remembered(o)
+			p.Pools = drain.PoolsOf(o)
+			partials[o.Name] = p
+		}
+	}
+	return partials
+}
+
+// hold leaves what was rendered as it is, where the facts do not tell of volumes.
+func (f *draining) hold(before map[string]drain.Partial, wanted bool) {
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		f.plan.Moves = append(f.plan.Moves, drain.Move{
+			Volume: &drain.Volume{Namespace: f.namespace, Name: name}, Partial: before[name], Stage: drain.Settle, Waits: "nothing is known of it",
+		})
+	}
+	if wanted || len(before) > 0 {
+		f.tellUnknown(len(before))
+	}
+}
+
+// addMoves adds the parts of the volumes that move. The others are not rendered any more,
+// which changes nothing about them.
+func (f *draining) addMoves(objects *manifests, released map[krm.ID]bool) {
+	for id := range f.lock.objects {
+		if id.Kind == cstorVolumeConfigKind {
+			released[id] = true
+		}
+	}
+	for _, m := range f.plan.Moves {
+		var pools []d.Node
+		for _, name := range m.Pools {
+			pools = append(pools, d.Object(d.F("poolName", d.Text(name))))
+		}
+		o := krm.Make(cstorVersion, cstorVolumeConfigKind, f.namespace, m.Volume.Name, d.F("spec", d.Object(
+			d.F("policy", d.Object(d.F("replicaPoolInfo", d.List(pools...)))),
+		)))
+		if m.Replicas > 0 {
+			o.SetAnnotation(krm.AnnotationReplicas, strconv.Itoa(m.Replicas))
+		}
+		if m.Leaves != "" {
+			o.SetAnnotation(krm.AnnotationLeaves, m.Leaves)
+		}
+		objects.add(gitops.Object{File: drainFolder + m.Volume.Name + ".yaml", Object: o, Partial: true})
+	}
+}

@@ -1,0 +1,96 @@
+package drain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// spots chooses pools for more replicas of a volume that leaves some: another zone first,
+// then the most free space, those that were asked for before first of all. They may be
+// fewer than wanted: why says what there is not, if there is none at all.
+func (p *planner) spots(v *Volume, leaves []string, count int, asked []string) (spots []Spot, why string) {
+	held := map[string]int{} // by zone
+	for _, name := range minus(v.Pools, leaves) {
+		if known := p.pools[name]; known != nil {
+			held[known.Zone]++
+		}
+	}
+	var again, candidates []*Pool
+	var refused []string
+	for i := range p.Pools {
+		candidate := &p.Pools[i]
+		if v.On(candidate.Name) {
+			continue
+		}
+		switch refusal := p.refusal(candidate); {
+		case refusal != "":
+			refused = append(refused, candidate.Name+" ("+refusal+")")
+		case slices.Contains(asked, candidate.Name):
+			again = append(again, candidate)
+		default:
+			candidates = append(candidates, candidate)
+		}
+	}
+	take := func(from []*Pool) {
+		for _, s := range place.Spread(held, from, count-len(spots), func(p *Pool) string { return p.Zone }, p.roomiest, p.roomiest) {
+			held[s.Zone]++
+			spots = append(spots, Spot{s.Candidate.Name, s.Zone, s.Several, s.Candidate.Free})
+		}
+	}
+	take(again)
+	take(candidates)
+	if len(spots) > 0 {
+		return spots, ""
+	}
+	why = "there is no other pool for its replica"
+	if len(refused) > 0 {
+		why += ": refused are " + finding.Names(refused)
+	}
+	return nil, why
+}
+
+// refusal says why a pool takes no replica, or "".
+func (p *planner) refusal(candidate *Pool) string {
+	switch {
+	case candidate.Absent:
+		return "its node is missing from the inventory"
+	case p.leaving[candidate.Name]:
+		return "it leaves"
+	}
+	return candidate.Refuses
+}
+
+// roomiest orders pools by the space that they have left once this plan is carried out, then
+// by name. Those of which nobody tells come last.
+func (p *planner) roomiest(a, b *Pool) int {
+	return cmp.Or(cmp.Compare(p.room(b), p.room(a)), cmp.Compare(p.given[a.Name], p.given[b.Name]), cmp.Compare(a.Name, b.Name))
+}
+
+func (p *planner) room(of *Pool) int64 {
+	if of.Free < 0 {
+		return -1
+	}
+	return max(of.Free-p.given[of.Name], 0)
+}
+
+// give adds pools to the list of a volume.
+func (p *planner) give(m *Move, spots []Spot) {
+	m.To, m.Pools = spots, slices.Clone(m.Pools)
+	for _, s := range spots {
+		m.Pools = append(m.Pools, s.Pool)
+		p.given[s.Pool] += max(m.Volume.Bytes, 1)
+	}
+}
+
+// String is why the pool was chosen.
+func (s Spot) String() string {
+	reason := "it is ONLINE"
+	if s.Others && s.Zone != "" {
+		reason += fmt.Sprintf(", in zone %s", s.Zone)
+	}
+	return reason
+}

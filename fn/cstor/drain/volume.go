@@ -1,0 +1,164 @@
+package drain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Volume is a volume of cStor as far as its replicas go.
+type Volume struct {
+	Namespace, Name string
+	Claim           string // <namespace>/<name> of its claim, "" where there is none
+	Unknown         string // what the facts lack of it, in words, or ""
+	Pinned          string // why it cannot be moved, as it is: its phase, its version, a snapshot; or ""
+
+	Source   string   // the volume that it is a clone of, or ""
+	Bytes    int64    // its size
+	Pools    []string // where its replicas are to be: spec.policy.replicaPoolInfo
+	Placed   []string // where the operators have put them: status.poolInfo
+	Count    int      // how many it was made with: spec.provision.replicaCount
+	Replicas []Replica
+	// Of its CStorVolume: the phase, how many replicas the target works with, and how many it
+	// is to work with.
+	Target          string
+	Factor, Desired int
+
+	Owned  bool    // the live CStorVolumeConfig is owned by the config that is rendered
+	Memory Partial // what the live CStorVolumeConfig remembers
+}
+
+// Replica is a CStorVolumeReplica.
+type Replica struct {
+	Name, Pool string
+	Fault      string // why it is not whole, or ""
+	Broken     bool   // nothing is under way that would mend that
+}
+
+// String names the volume as people know it.
+func (v *Volume) String() string {
+	if v.Claim == "" {
+		return v.Name
+	}
+	return v.Name + " (claim " + v.Claim + ")"
+}
+
+// On reports whether a pool has, or is to have, a replica of the volume.
+func (v *Volume) On(name string) bool {
+	return slices.Contains(v.Pools, name) || slices.Contains(v.Placed, name) ||
+		slices.ContainsFunc(v.Replicas, func(r Replica) bool { return r.Pool == name })
+}
+
+// count is how many replicas a volume is to have that has fewer because some were let go, or
+// 0. What was asked for says so, or what the live object remembers; or else it has an owner,
+// and has the number that it was made with.
+func (p *planner) count(v *Volume) int {
+	switch asked := p.Before[v.Name]; {
+	case asked.Leaves == "" && asked.Replicas > 0:
+		return asked.Replicas
+	case !v.Owned:
+		return 0
+	case v.Memory.Replicas > 0:
+		return v.Memory.Replicas
+	}
+	return v.Count
+}
+
+// unsettled says what the operators have not carried out yet of what was asked for, or "".
+// Until then the webhook takes no other edit.
+func (p *planner) unsettled(v *Volume) string {
+	switch {
+	case !pool.SameNames(v.Pools, v.Placed):
+		return fmt.Sprintf("the operators put its replicas on %s, and have them on %s", finding.Names(v.Pools), finding.Names(v.Placed))
+	case v.Factor != v.Desired:
+		return fmt.Sprintf("its target works with %s, and is to work with %d", finding.Count(v.Factor, "replica"), v.Desired)
+	case v.Desired != len(v.Pools):
+		return fmt.Sprintf("its target is to work with %s, and it is to have %d", finding.Count(v.Desired, "replica"), len(v.Pools))
+	}
+	for _, r := range v.Replicas {
+		if !slices.Contains(v.Pools, r.Pool) && !p.absent(r.Pool) {
+			return "the operators have not taken replica " + r.Name + " away yet"
+		}
+	}
+	return ""
+}
+
+func (p *planner) unsettledOr(v *Volume, otherwise string) string {
+	if why := p.unsettled(v); why != "" {
+		return why
+	}
+	return otherwise
+}
+
+// fault says why the replica of a volume on a pool does not count as healthy, or "".
+func (p *planner) fault(v *Volume, name string) string {
+	i := slices.IndexFunc(v.Replicas, func(r Replica) bool { return r.Pool == name })
+	switch {
+	case i < 0:
+		return "it has no replica on " + name + " yet"
+	case p.absent(name):
+		return "the node of " + name + " is missing from the inventory, so that its replica there does not count"
+	case v.Replicas[i].Fault != "":
+		return "its replica on " + name + " is not healthy: " + v.Replicas[i].Fault
+	}
+	return ""
+}
+
+// cannotSpare says why a volume cannot do without its replica on a pool now, or "": the
+// operators have carried out all that was asked for, and every other replica is healthy. So
+// is that one, or it is of no use.
+func (p *planner) cannotSpare(v *Volume, name string) string {
+	if why := p.unsettled(v); why != "" {
+		return why
+	}
+	for _, other := range v.Pools {
+		if other == name {
+			continue
+		}
+		if why := p.fault(v, other); why != "" {
+			return why
+		}
+	}
+	broken := slices.ContainsFunc(v.Replicas, func(r Replica) bool { return r.Pool == name && r.Broken })
+	switch why := p.fault(v, name); {
+	case v.Target != "" && v.Target != "Healthy" && (!broken || v.Target != "Degraded"):
+		return "its CStorVolume is " + v.Target + ", not Healthy"
+	case why != "" && (!broken || len(v.Pools) == 1):
+		return why
+	}
+	return ""
+}
+
+// cannotLetGo says why a volume cannot give up its replica on a pool that is lost, or "".
+func (p *planner) cannotLetGo(v *Volume, name string) (why string, only bool) {
+	if len(minus(v.Pools, []string{name})) == 0 {
+		return "its only replica was on " + name, true
+	}
+	if !pool.SameNames(v.Pools, v.Placed) { // of the factors the target knows nothing good
+		return p.unsettled(v), false
+	}
+	var faults []string
+	for _, other := range v.Pools {
+		if other == name {
+			continue
+		}
+		fault := p.fault(v, other)
+		if fault == "" {
+			return "", false
+		}
+		faults = append(faults, fault)
+	}
+	return "no other replica is healthy: " + finding.Names(faults), false
+}
+
+func (p *planner) absent(name string) bool {
+	known := p.pools[name]
+	return known == nil || known.Absent
+}
+
+// minus are the names that are not among others, in their order.
+func minus(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}

@@ -1,0 +1,194 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/cstor/drain"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// roleReplica is what a pool is chosen for here.
+const roleReplica role = "replica"
+
+// ruleDrain is the rule of the finding that says how far the drain of a pool is.
+const ruleDrain = "drain"
+
+// tell says how far each pool is, what becomes of each volume, and what keeps the others. at
+// are the members of the pool instances.
+func (f *draining) tell(at map[string]*member) {
+	for i := range f.plan.Pools {
+		f.tellPool(&f.plan.Pools[i], at[f.plan.Pools[i].Pool])
+	}
+	for i := range f.plan.Moves {
+		m := &f.plan.Moves[i]
+		node := ""
+		if from := at[m.Leaves]; from != nil {
+			node = from.name
+		}
+		verdict, text := place.Chosen, sayMove(m)
+		if m.Waits != "" {
+			verdict = place.Awaited
+		}
+		f.report(finding.Info, "drain-volume", "", "volume %s: %s", m.Volume, text)
+		f.choose(f.volumeRef(m.Volume), node, roleReplica, verdict, text)
+	}
+	for _, h := range f.plan.Short {
+		severity := finding.Warning
+		if h.Turn {
+			severity = finding.Info
+		}
+		f.report(severity, "drain-short", "", "volume %s has %s less than it is to have, and gets none yet: %s; if it is to stay like this, take the annotation %s from the live %s",
+			h.Volume, finding.Count(f.plan.Missing(h.Volume), "replica"), h.Why, krm.AnnotationOwner, cstorVolumeConfigKind)
+		f.choose(f.volumeRef(h.Volume), "", roleReplica, place.Awaited, h.Why)
+	}
+	f.tellFinalizers(at)
+}
+
+// tellPool says how far the drain of a pool is.
+func (f *draining) tellPool(s *drain.Standing, m *member) {
+	if s.Volumes == 0 {
+		return
+	}
+	what := "is drained"
+	if s.Lost {
+		what = "is lost"
+	}
+	text := fmt.Sprintf("the pool on node %s (%s) %s: %s on it, %d of them on their way", m.name, s.Pool, what, finding.Count(s.Volumes, "volume"), s.Moving)
+	turn, held := 0, 0
+	why := ""
+	for _, h := range s.Held {
+		if h.Turn {
+			turn++
+			why = cmp.Or(why, h.Why)
+		} else {
+			held++
+		}
+	}
+	if turn > 0 {
+		text += fmt.Sprintf("; %d wait (%s)", turn, why)
+	}
+	if held > 0 {
+		text += fmt.Sprintf("; %d cannot leave it now", held)
+	}
+	f.report(finding.Info, ruleDrain, "", "%s; apply what is rendered, and take the inventory anew", text)
+	for _, h := range s.Held {
+		f.tellHeld(s, m, h)
+	}
+}
+
+// tellHeld says why a volume stays on a pool that goes.
+func (f *draining) tellHeld(s *drain.Standing, m *member, h drain.Held) {
+	verdict, why := place.Held, h.Why
+	switch {
+	case h.Turn:
+		verdict = place.Awaited
+	case h.Only && f.consent.given.Covers(cstorVolumeConfigKind, h.Volume.Name):
+		why = fmt.Sprintf("%s, and it is given up: delete it, with its claim, and let go of its replica (kubectl patch cvr -n %s %s %s)", h.Why, f.namespace, replicaOn(h.Volume, s.Pool), noFinalizers)
+		f.report(finding.Warning, "drain-given-up", "", "volume %s keeps the pool on node %s until it is gone: %s", h.Volume, m.name, why)
+	case h.Only:
+		why = fmt.Sprintf("%s, and it stays as it is; if its data is given up, annotate the config with %s: %s/%s", h.Why, krm.AnnotationAllowRemoval, cstorVolumeConfigKind, h.Volume.Name)
+		fallthrough
+	default:
+		f.report(finding.Warning, "drain-held", "", "volume %s cannot leave the pool on node %s: %s", h.Volume, m.name, why)
+	}
+	f.choose(f.volumeRef(h.Volume), m.name, roleReplica, verdict, why)
+}
+
+// noFinalizers are the arguments of kubectl patch by which nothing keeps an object any more.
+const noFinalizers = `--type merge -p '{"metadata":{"finalizers":null}}'`
+
+// tellFinalizers says how to let go of what a node that is gone for good has left: only its
+// pods would take the finalizers away.
+func (f *draining) tellFinalizers(at map[string]*member) {
+	for _, i := range f.live.all {
+		m := at[i.Name]
+		if len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !m.lost() {
+			continue
+		}
+		text := fmt.Sprintf("nothing runs on host %s any more that would take the finalizers from what is deleted there, and the cStor operators change nothing of the cluster meanwhile: let go of it yourself, once it is being deleted: kubectl patch cspi -n %s %s %s",
+			i.RunsOn, f.namespace, i.Name, noFinalizers)
+		var replicas []string
+		for _, v := range f.volumes().Volumes {
+			if name := replicaOn(&v, i.Name); name != "" {
+				replicas = append(replicas, name)
+			}
+		}
+		if len(replicas) > 0 {
+			text += fmt.Sprintf("; and before that its replicas: kubectl patch cvr -n %s %s %s", f.namespace, strings.Join(limit(replicas), " "), noFinalizers)
+		}
+		f.report(finding.Warning, "lost-finalizers", "", "%s", text)
+	}
+}
+
+func replicaOn(v *drain.Volume, instance string) string {
+	for _, r := range v.Replicas {
+		if r.Pool == instance {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// tellUnknown says that nothing is known of volumes that move, or of pools that go.
+func (f *draining) tellUnknown(rendered int) {
+	text := "volumes cannot be moved"
+	if rendered > 0 {
+		text = fmt.Sprintf("what is rendered for %s that move stays as it is", finding.Count(rendered, "volume"))
+	}
+	f.report(finding.Warning, "drain-unknown", "", "%s: the inventory does not tell of %s; take it anew with poolwright inventory", text, finding.Names(f.lacks()))
+}
+
+// sayMove says what is done with a volume, and what it waits for.
+func sayMove(m *drain.Move) string {
+	var text string
+	switch m.Stage {
+	case drain.Add:
+		if text = "it leaves " + m.Leaves + " once it has a replica elsewhere"; len(m.To) > 0 {
+			text = fmt.Sprintf("a replica is added on %s, before the one on %s leaves", saySpots(m.To), m.Leaves)
+		}
+	case drain.Remove:
+		if text = "its replica on " + m.Leaves + " leaves"; m.Leaves == "" {
+			text = "its replica leaves, since every other is healthy"
+		}
+	case drain.LetGo:
+		text = "its replica that is lost is let go, since another is healthy"
+	case drain.Restore:
+		if text = "it gets back the replicas that it had"; len(m.To) > 0 {
+			text = "it gets back a replica, on " + saySpots(m.To)
+		}
+	case drain.Settle:
+		return m.Waits
+	}
+	if m.Waits != "" {
+		text += "; it waits: " + m.Waits
+	}
+	return text
+}
+
+func saySpots(spots []drain.Spot) string {
+	all := make([]string, len(spots))
+	for i, s := range spots {
+		all[i] = s.Pool
+		var why []string
+		if s.Zone != "" {
+			why = append(why, "zone "+s.Zone)
+		}
+		if s.Free >= 0 {
+			why = append(why, quantity.Size(s.Free)+" free")
+		}
+		if len(why) > 0 {
+			all[i] += " (" + strings.Join(why, ", ") + ")"
+		}
+	}
+	return strings.Join(all, " and ")
+}
+
+func (f *draining) volumeRef(v *drain.Volume) finding.Ref {
+	return finding.Ref{APIVersion: pool.APIGroup + "/v1", Kind: cstorVolumeConfigKind, Namespace: f.namespace, Name: v.Name}
+}
