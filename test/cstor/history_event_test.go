@@ -241,20 +241,6 @@ func nodeLost(h *history, e event) (string, error) {
 	return "node " + node + " is lost", h.cluster.Lose(node)
 }
 
-func nodeReturned(h *history, e event) (string, error) {
-	var down []string
-	for _, m := range sorted(h.cluster.machines) {
-		if !m.up {
-			down = append(down, m.name)
-		}
-	}
-	node, found := pick(down, e.a)
-	if !found {
-		return "", nil
-	}
-	return "node " + node + " is back", h.cluster.Return(node)
-}
-
 func nodeRecreated(h *history, e event) (string, error) {
 	n, found := pick(sorted(h.cluster.Nodes), e.a)
 	if !found || !h.cluster.machines[n.Name].up {
