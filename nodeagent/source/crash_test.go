@@ -304,14 +304,26 @@ func stutter(t *testing.T, operations []operation, reset func(folder string), na
 	deaths := 0
 	for _, places := range [][]int{{0, 1, 2, 3}, {4}, {5}} {
 		r := begin()
+		last, repeated := "", false
 		for next := 0; ; next++ {
 			r.KillAt = places[next%len(places)]
+			if repeated {
+				// A step that is done again, because its end was not noted, is let through once.
+				r.KillAt, next, repeated = len(step.Points()), -1, false
+			}
 			passed, killed, err := start(t, r)
 			if err != nil {
 				t.Fatalf("after %d deaths: %v\n%s", deaths, err, strings.Join(passed, "\n"))
 			}
 			if !killed {
 				break
+			}
+			if r.KillAt > 0 && r.KillAt < len(step.Points()) {
+				now := strings.TrimSuffix(passed[0], " planned")
+				repeated = now == last && r.KillAt == places[len(places)-1]
+				if r.KillAt == places[len(places)-1] {
+					last = now
+				}
 			}
 			if deaths++; deaths > 4*len(points) {
 				t.Fatalf("it gets no further: %s", strings.Join(passed, "\n"))

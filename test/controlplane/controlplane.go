@@ -107,7 +107,7 @@ func (c *ControlPlane) start(bin string) error {
 		"--service-account-key-file="+ca.path("sa.pub"), "--service-account-signing-key-file="+ca.path("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
 		"--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount",
-		"--enable-priority-and-fairness=false", "--profiling=false",
+		"--enable-priority-and-fairness=false", "--profiling=false", "--allow-privileged=true",
 	); err != nil {
 		return err
 	}
