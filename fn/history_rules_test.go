@@ -321,7 +321,19 @@ func (h *history) allowsCluster(name string) bool { return h.consents(name, "CSt
 
 func (h *history) consents(name, entry string) bool {
 	i := slices.IndexFunc(h.specs, func(s clusterSpec) bool { return s.Name == name })
-	return i >= 0 && slices.Contains(h.specs[i].Consent, entry)
+	return i >= 0 && slices.Contains(h.specs[i].Consent, entry) || h.remembered[entry]
+}
+
+// rememberedConsent lists the consent that the plans in rendered/ remember: it may be taken out
+// once the removal is rendered.
+func rememberedConsent(rendered []*krm.Object) map[string]bool {
+	entries := map[string]bool{}
+	for _, o := range rendered {
+		for _, n := range o.Node.Seq("spec", "removing") {
+			entries["CStorClusterStorageSet/"+o.Name+"-"+n.Str("name")] = true
+		}
+	}
+	return entries
 }
 
 // rememberConsent notes the pools whose removal was allowed: they live on for a while.

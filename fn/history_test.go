@@ -172,12 +172,13 @@ type history struct {
 	rendered []*krm.Object
 	commits  [][]*krm.Object // earlier contents of rendered/
 
-	serials map[string]string   // of each block device, as far as anything says it
-	hosts   map[string][]string // names that the node of a host has had
-	going   map[string]bool     // pools whose removal was allowed, by cluster/host
-	read    cluster.Facts       // the snapshot
-	last    Result
-	turn    int // which of the rules that take turns is asked
+	serials    map[string]string   // of each block device, as far as anything says it
+	hosts      map[string][]string // names that the node of a host has had
+	remembered map[string]bool     // consent that the plans remember
+	going      map[string]bool     // pools whose removal was allowed, by cluster/host
+	read       cluster.Facts       // the snapshot
+	last       Result
+	turn       int // which of the rules that take turns is asked
 	tally
 }
 
@@ -265,6 +266,7 @@ func (h *history) live(events []event) error {
 // step renders, holds the rules, and commits what was rendered.
 func (h *history) step() error {
 	before := h.rendered
+	h.remembered = rememberedConsent(before)
 	h.identify()
 	h.read = h.reader.Read(h.t, &h.snapshot)
 	result := h.renderFacts(h.facts(), before)

@@ -107,7 +107,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in, c.steps)
 	c.local.replace = c.replace
 	c.drains = newDraining(in)
-	c.nodes = &nodeChoice{input: in, steps: c.steps, drains: c.drains, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released}
+	c.nodes = &nodeChoice{input: in, steps: c.steps, drains: c.drains, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
 	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
 	c.moves = &relocation{in, c.steps, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
@@ -116,7 +116,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	}
 	in.lock = readLock(spec.Before, in.live.cluster, facts)
 	in.lock.forgetGivenUp(in)
-	in.consent = consent{n, spec.Consent, in.lock.cluster != nil || len(in.lock.objects) > 0}
+	in.consent = consent{n, spec.Consent, in.lock.cluster != nil || len(in.lock.objects) > 0, in.lock.removing}
 	if in.failed() || in.lock.cluster != nil {
 		return c
 	}
@@ -259,7 +259,7 @@ func (c *cluster) place() []gitops.Object {
 	}
 	objects := &manifests{input: c.input}
 	c.drains.addMoves(objects, c.released)
-	objects.addPlan(c.nodes.members, c.steps.remembered())
+	objects.addPlan(c.nodes.members, c.steps.remembered(), removalsUnderWay(c.input, c.nodes.members, c.nodes.going))
 	objects.addMembers(members)
 	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.linger(objects)

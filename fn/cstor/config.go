@@ -42,7 +42,6 @@ type config struct {
 			PriorityClassName string           `json:"priorityClassName"`
 			ROThresholdLimit  *int             `json:"roThresholdLimit"`
 			AutoReplace       bool             `json:"autoReplace"`
-			DeletionPolicy    string           `json:"deletionPolicy"`
 			PoolExpansion     *expansion       `json:"poolExpansion"`
 		} `json:"poolConfig"`
 	} `json:"spec"`

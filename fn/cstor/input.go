@@ -180,12 +180,15 @@ type consent struct {
 	names
 	given *system.Consent
 	whole bool // there is something that consent for the whole cluster can name
+
+	removing map[string]string // what was allowed, and is under way (see removal.go)
 }
 
 // allows reports whether the pool of a node may be removed.
 func (c consent) allows(node string) bool {
 	set := c.allowsSet(node)
-	return c.allowsWhole() || set
+	_, removing := c.removing[node]
+	return c.allowsWhole() || set || removing
 }
 
 // allowsWhole reports whether the whole cluster may be removed.

@@ -21,6 +21,7 @@ type lock struct {
 	uids     map[string]string   // of nodes
 	reasons  map[string]string   // why nodes were chosen, one word each
 	cameFrom map[string]string   // of nodes to which this run moves a pool, where it was
+	removing map[string]string   // hostname labels of nodes whose pools were let go, with consent
 	sets     map[string]storageSet
 	step     int           // of the transition that was rendered last, 0 for none
 	cluster  *pool.Cluster // nil if there is none yet
@@ -57,6 +58,7 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		uids:     map[string]string{},
 		reasons:  map[string]string{},
 		cameFrom: map[string]string{},
+		removing: map[string]string{},
 		sets:     map[string]storageSet{},
 		poolOf:   map[string]*nodePool{},
 		pooled:   map[string]bool{},
@@ -72,6 +74,9 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		case clusterPlanKind:
 			if step, ok := o.Node.Get("spec", "step").Int(); ok && step > 0 {
 				l.step = int(step)
+			}
+			for _, n := range o.Node.Seq("spec", "removing") {
+				l.removing[n.Str("name")] = n.Str("hostname")
 			}
 			for _, n := range o.Node.Seq("spec", "nodes") {
 				l.addNode(n.Str("name"))

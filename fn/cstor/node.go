@@ -34,6 +34,7 @@ type nodeChoice struct {
 	missing    int               // so many of them are wanted
 	maximum    int               // of pools
 	released   map[krm.ID]bool   // claims and attachments that go with their nodes
+	going      map[string]string // hostname labels of nodes whose pools go in this run
 	allMissing bool              // no node of the cluster is in the snapshot, and all may go
 	lacking    bool              // fewer nodes than wanted can supply their disks
 }
@@ -215,6 +216,7 @@ func (c *nodeChoice) release(minimum int) {
 		}
 		if wait == "" {
 			c.steps.took(stepRemove, "the pool on node "+m.name+" goes")
+			c.going[m.name] = m.hostname
 			c.drop(m, gone, m.leaving)
 			present = present || c.isPresent(m.name)
 			continue

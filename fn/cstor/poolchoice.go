@@ -2,9 +2,12 @@ package cstor
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -85,13 +88,31 @@ func (c *poolChoice) removeAll() {
 		}
 		return
 	}
-	for _, i := range c.live.all {
-		if n := c.state.Live.Replicas(c.namespace, i.Name); n > 0 {
-			c.report(finding.Error, "pool-in-use", "",
-				"the pool on %s (CStorPoolInstance %s) cannot go: it holds %s, to be moved first", i.Hostname, i.Name, finding.Count(n, "volume replica"))
+	if volumes := c.volumesOn(); len(volumes) > 0 {
+		count := len(volumes)
+		const named = 10
+		more := ""
+		if len(volumes) > named {
+			volumes, more = volumes[:named], fmt.Sprintf(", and %d more", len(volumes)-named)
 		}
+		c.report(finding.Error, "pool-in-use", "",
+			"the CStorPoolCluster cannot go: %s on it: %s%s; delete their claims, or move what is on them, first", finding.Count(count, "volume"), finding.Names(volumes), more)
 	}
 	c.released[c.lock.cluster.Object.ID()] = true
+}
+
+// volumesOn lists the volumes with a replica on any pool of the cluster, by name.
+func (c *poolChoice) volumesOn() []string {
+	instances, volumes := map[string]bool{}, map[string]bool{}
+	for _, i := range c.live.all {
+		instances[i.Name] = true
+	}
+	for _, o := range c.facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
+		if o.Namespace == c.namespace && instances[o.Label(pool.LabelInstance)] {
+			volumes[cmp.Or(o.Label(volume.LabelVolume), o.Name)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(volumes))
 }
 
 // keepsPools makes sure that no pool goes without consent.

@@ -107,6 +107,34 @@ func (r *removal) surplus() {
 	}
 }
 
+// removalsUnderWay lists the nodes whose pools were let go with consent, by name, as long as
+// anything of them is seen: until then the consent need not stand. What is remembered is not
+// forgotten where the facts do not tell.
+func removalsUnderWay(in *input, members []*member, going map[string]string) []string {
+	known := in.live.knows && (in.facts.Tells("", volumeClaimKind, in.namespace) || !in.cfg.external())
+	nodes := map[string]bool{}
+	for node, host := range in.lock.removing {
+		nodes[node] = !known || in.leftOf(node, host)
+	}
+	for node, host := range going {
+		in.lock.removing[node] = host
+		nodes[node] = in.leftOf(node, host)
+	}
+	for _, m := range members {
+		delete(nodes, m.name)
+	}
+	maps.DeleteFunc(nodes, func(_ string, left bool) bool { return !left })
+	return slices.Sorted(maps.Keys(nodes))
+}
+
+// leftOf reports whether anything of a pool that was let go is seen: the pool, its instance,
+// claims, attachments.
+func (in *input) leftOf(node, host string) bool {
+	owned := func(o *krm.Object) bool { return o.Owner() == in.owner && nodeOfVolume(o) == node }
+	return in.live.pools[host] != nil || in.live.instances[host] != nil || len(in.live.claimed[host]) > 0 ||
+		slices.ContainsFunc(boundFor(in.owner, in.facts), owned) || slices.ContainsFunc(in.facts.Objects(storageGroup, volumeAttachmentKind), owned)
+}
+
 func compareIDs(a, b krm.ID) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -36,8 +36,9 @@ func (f *manifests) addMembers(members []*member) {
 
 func (f *manifests) add(o gitops.Object) { f.all = append(f.all, o) }
 
-// addPlan adds what remembers the nodes, and the step of a transition, 0 for none.
-func (f *manifests) addPlan(members []*member, step int) {
+// addPlan adds what remembers the nodes, the step of a transition, 0 for none, and the pools
+// that are being removed.
+func (f *manifests) addPlan(members []*member, step int, removing []string) {
 	var nodes []d.Node
 	for _, m := range members {
 		n := nodeNode(d.F("name", d.Text(m.name)), m)
@@ -47,6 +48,13 @@ func (f *manifests) addPlan(members []*member, step int) {
 		nodes = append(nodes, n)
 	}
 	spec := d.Object(d.F("nodes", d.List(nodes...)))
+	if len(removing) > 0 {
+		list := d.List()
+		for _, node := range removing {
+			list.Add(d.Object(d.F("name", d.Text(node)), d.F("hostname", d.Text(f.lock.removing[node]))))
+		}
+		spec.Set("removing", list)
+	}
 	if step > 0 {
 		spec.Set("step", d.Int(int64(step)))
 	}

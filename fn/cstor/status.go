@@ -29,7 +29,11 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	s.checkPoolCluster()
 	s.checkPools()
 	s.detail()
-	return s.report.Status(spec.Object.Ref, s.pools()+" healthy"+s.full())
+	status := s.report.Status(spec.Object.Ref, s.pools()+" healthy"+s.full())
+	if step := s.transition(); step != "" && status.Phase == health.Progressing {
+		status.Message = step + ": " + status.Message
+	}
+	return status
 }
 
 // standing is one CStorClusterConfig as it stands.
@@ -74,6 +78,17 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		s.storages[joinName(s.namespace, claim.Name, nodeOfVolume(claim))] = claim.Name
 	}
 	return s
+}
+
+// transition says "step 2 of about 4" while the pools are on their way to what the spec says,
+// else "".
+func (s *standing) transition() string {
+	for _, f := range s.out.Findings {
+		if f.Rule == ruleStep {
+			return strings.TrimSuffix(strings.Join(strings.Fields(f.Message)[:5], " "), ":")
+		}
+	}
+	return ""
 }
 
 // full says how many pools are above the threshold of poolExpansion, where any is.

@@ -18,7 +18,7 @@ const (
 	TargetKind = "CStorVolume"
 	Driver     = "cstor.csi.openebs.io"
 
-	labelVolume = "cstorvolume.openebs.io/name" // on a replica
+	LabelVolume = "cstorvolume.openebs.io/name" // on a replica
 )
 
 // ConfigAnnotations are those of a CStorVolumeConfig that say what it is of.
@@ -143,7 +143,7 @@ func (c *Chain) DownPools() []string {
 }
 
 // Of names the volume that a replica is of.
-func Of(replica *krm.Object) string { return replica.Label(labelVolume) }
+func Of(replica *krm.Object) string { return replica.Label(LabelVolume) }
 
 // InstanceOf names the pool instance that a replica is on.
 func InstanceOf(replica *krm.Object) string { return replica.Label(pool.LabelInstance) }
