@@ -78,10 +78,11 @@ func (a assessor) takeOver(c *change.Change, live *krm.Object) {
 	if len(edit.Fields) > 0 {
 		a.assess(edit)
 	}
-	switch owner := live.Owner(); owner {
-	case "":
+	switch owner := live.Owner(); {
+	case a.function.kinds.Partial(c.New.GroupKind()): // others made it, and go on with it
+	case owner == "":
 		edit.Judge(change.Safe, "", "takes over the live "+c.Ref.String()+", which nobody owns")
-	case c.New.Owner():
+	case owner == c.New.Owner():
 		edit.Judge(change.Safe, "", "is live already, as output of "+owner)
 	default:
 		edit.Judge(change.Disruptive, "", "takes over the live "+c.Ref.String()+" from "+owner+", which may apply it again, or delete it")

@@ -27,6 +27,8 @@ func (System) Assess(facts *inventory.Facts, disks *disk.Ledger, c *change.Chang
 		a.claim()
 	case c.Ref.Kind == volumeAttachmentKind:
 		a.attachment()
+	case c.Ref.Kind == cstorVolumeConfigKind:
+		a.volumeConfig()
 	case strings.HasPrefix(c.Ref.APIVersion, daoGroup+"/"):
 		c.Judge(change.Safe, "", "only Poolwright reads it: it remembers what was chosen")
 	}
