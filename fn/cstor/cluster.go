@@ -146,6 +146,7 @@ func (c *cluster) keep() {
 	c.steps.begin()
 	c.moves.follow()
 	c.nodes.keep()
+	c.steps.forget(func(p *nodePool) bool { return c.nodes.letsGo(p) && c.live.knownGone(p.Pool) })
 	if c.failed() {
 		return
 	}
@@ -272,5 +273,6 @@ func (c *cluster) place() []gitops.Object {
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()
 	removal.tellLostClaims(objects)
+	removal.tellStuck()
 	return objects.all
 }

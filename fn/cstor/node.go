@@ -97,10 +97,14 @@ func (c *nodeChoice) staying() int {
 func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) {
 	dropped = map[string]bool{}
 	missing := slices.DeleteFunc(slices.Clone(c.lock.nodes), c.isPresent)
-	for _, name := range c.lock.nodes {
-		if c.isPresent(name) {
-			c.keepNode(name, terms, dropped)
-		}
+	present := slices.DeleteFunc(slices.Clone(c.lock.nodes), func(name string) bool { return !c.isPresent(name) })
+	// What goes and never lived is no step that others wait for.
+	for _, name := range slices.DeleteFunc(slices.Clone(present), c.mayLive) {
+		c.keepNode(name, terms, dropped)
+	}
+	c.steps.forget(func(p *nodePool) bool { return !c.mayLive(p.node) && c.letsGo(p) && c.isPresent(p.node) })
+	for _, name := range slices.DeleteFunc(present, func(name string) bool { return !c.mayLive(name) }) {
+		c.keepNode(name, terms, dropped)
 	}
 	if c.allMissing = c.everyMissing(missing); c.failed() {
 		return dropped
@@ -114,6 +118,12 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 
 // order is the place of a member in the plan: a node that is made anew is no newer for it.
 func (c *nodeChoice) order(m *member) int { return slices.Index(c.lock.nodes, m.name) }
+
+// mayLive reports whether a node has no pool that was rendered and is known not to live.
+func (c *nodeChoice) mayLive(name string) bool {
+	p := c.lock.pool(name)
+	return p == nil || !c.live.knownGone(p.Pool)
+}
 
 // keepNode takes over a node of earlier runs, unless it goes.
 func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[string]bool) {

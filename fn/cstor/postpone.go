@@ -16,7 +16,7 @@ func (s *steps) postpone() {
 	if why == "" {
 		return
 	}
-	left := admission.NewStep(s.live.cluster, s.rendered())
+	left := admission.NewStep(s.live.cluster, s.rendered(noPool))
 	for _, p := range left.Added {
 		if known := s.lock.host(p.Hostname); known != nil && s.live.knownGone(p) {
 			s.lock.removePool(known)

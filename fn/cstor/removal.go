@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -190,6 +191,23 @@ func (r *removal) inPool(claim *krm.Object) bool {
 	return slices.ContainsFunc(r.facts.DevicesOf(pv, pv.Driver, node, hostname), func(d *inventory.BlockDevice) bool {
 		return r.lock.pooled[d.Name] && d.Namespace == r.namespace
 	})
+}
+
+// tellStuck tells of an instance that is left of a removed pool, and in the way of a new one:
+// while there are as many instances as pools, the operator neither removes nor makes any
+// (version 3.6).
+func (r *removal) tellStuck() {
+	if r.live.cluster == nil || len(r.live.all) == 0 || len(r.live.all) > len(r.live.cluster.Pools) {
+		return
+	}
+	left := r.state.Leftover(r.live.cluster)
+	i := slices.IndexFunc(r.live.cluster.Pools, func(p *pool.Pool) bool { return r.live.instances[p.Hostname] == nil })
+	if len(left) == 0 || i < 0 {
+		return
+	}
+	r.report(finding.Warning, "instance-in-the-way", "",
+		"CStorPoolInstance %s of the pool that was on %s is still there, and with as many instances as pools the cStor operator neither removes it nor makes that of the pool on %s; make sure that nothing on it is needed, and delete it",
+		left[0].Name, left[0].Hostname, r.live.cluster.Pools[i].Hostname)
 }
 
 // cannotGo says what of the facts speaks against the removal of a pool that may live, or "".

@@ -95,7 +95,15 @@ func (s *steps) told() bool { return s.live.cluster != nil }
 func (s *steps) begin() {
 	if !s.free() {
 		s.postpone()
-		s.wait, s.pending = findUnfinished(s.input)
+		s.wait, s.pending = findUnfinished(s.input, noPool)
+	}
+}
+
+// forget looks again, once pools were let go of which nothing ever lived: what was rendered of
+// them is not waited for.
+func (s *steps) forget(gone func(*nodePool) bool) {
+	if !s.free() && slices.ContainsFunc(s.lock.pools, gone) {
+		s.wait, s.pending = findUnfinished(s.input, gone)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 // findUnfinished says what of the last step the facts show not to be done, a clause that
 // follows "until", or "". pending is the kind of step, replacements or settings, that waits for
 // no more than to be applied; else stepKinds. Of what the facts do not tell nothing is
-// concluded.
-func findUnfinished(in *input) (wait string, pending stepKind) {
-	rendered, settings := in.rendered(), false
+// concluded. Pools that are gone are not looked at.
+func findUnfinished(in *input, gone func(*nodePool) bool) (wait string, pending stepKind) {
+	rendered, settings := in.rendered(gone), false
 	if in.live.cluster != nil {
 		step := admission.NewStep(in.live.cluster, rendered)
 		if why := unapplied(step); why != "" {
@@ -38,16 +38,21 @@ func findUnfinished(in *input) (wait string, pending stepKind) {
 	return "", stepKinds
 }
 
-// rendered is the CStorPoolCluster with the pools as the lock has them by now.
-func (in *input) rendered() *pool.Cluster {
+// rendered is the CStorPoolCluster with the pools as the lock has them by now, but for some.
+func (in *input) rendered(without func(*nodePool) bool) *pool.Cluster {
 	rendered := *in.lock.cluster
 	rendered.AllowedTags = in.spec.Object.Annotation(pool.AnnotationAllowedTags)
 	rendered.Pools = nil
 	for _, p := range in.lock.pools {
-		rendered.Pools = append(rendered.Pools, p.Pool)
+		if !without(p) {
+			rendered.Pools = append(rendered.Pools, p.Pool)
+		}
 	}
 	return &rendered
 }
+
+// noPool leaves none out.
+func noPool(*nodePool) bool { return false }
 
 // unapplied says which pools of what was rendered the live CStorPoolCluster does not have as
 // they are rendered, or "".
