@@ -112,7 +112,7 @@ func (f *forest) claim(o *krm.Object) *health.Tree {
 // block device that it became.
 func (f *forest) persistentVolume(o *krm.Object) *health.Tree {
 	phase, ref := o.Node.Str("status", "phase"), o.Node.Get("spec", "claimRef")
-	t := &health.Tree{Object: o.Ref, State: phase, Phase: health.OK, Note: o.Node.Str("spec", "csi", "driver")}
+	t := &health.Tree{Object: o.Ref, State: phase, Phase: health.OK, Note: o.Node.Str("spec", "csi", "driver"), Place: health.Place{Role: health.Volume}}
 	if claim := ref.Str("name"); claim != "" {
 		t.Note = note(t.Note, "claim "+ref.Str("namespace")+"/"+claim)
 	}
@@ -133,13 +133,14 @@ func (f *forest) config(v *volume.Chain) *health.Tree {
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeConfigKind, Namespace: v.Namespace, Name: v.Name}
 	if v.Config == nil {
 		t := health.Absent(ref, "")
+		t.Place.Role = health.Volume
 		if v.Target != nil || len(v.Replicas) > 0 {
 			under(t, f.target(v))
 		}
 		return t
 	}
 	phase := v.Config.Node.Str("status", "phase")
-	t := &health.Tree{Object: ref, State: phase, Phase: health.Progressing}
+	t := &health.Tree{Object: ref, State: phase, Phase: health.Progressing, Place: health.Place{Role: health.Volume}}
 	switch phase {
 	case "Bound":
 		t.Phase = health.OK
@@ -163,6 +164,7 @@ func (f *forest) target(v *volume.Chain) *health.Tree {
 		t = &health.Tree{Object: ref, State: v.Target.Node.Str("status", "phase"), Phase: v.Phase()}
 		t.Note = note(size(v.Target.Node.Str("status", "capacity"), v.Target.Node.Str("spec", "capacity")), fmt.Sprintf("%d of %s healthy", v.Healthy(nil), finding.Count(v.Factor(), "replica")))
 	}
+	t.Place.Role = health.Volume
 	for _, r := range v.Replicas {
 		t.Children = append(t.Children, f.replica(r))
 	}
@@ -200,6 +202,7 @@ func (f *forest) hit(v *volume.Chain, lost []*krm.Object, ifWhat string) *health
 	if v.Target != nil {
 		t = &health.Tree{Object: ref, State: v.Target.Node.Str("status", "phase"), Phase: v.Phase()}
 	}
+	t.Place.Role = health.Volume
 	if ifWhat != "" {
 		var pools []string
 		for _, r := range lost {

@@ -98,7 +98,6 @@ func (c *claim) checkBefore() {
 	if name := before.Node.Str("spec", "storageClassName"); name != c.of.Object.Name {
 		c.report(finding.Error, "claim-class", "name", "%s is there, of StorageClass %q, and a claim never changes its class; give this one another name", before.Ref, name)
 	}
-	// A snapshot does not keep what a claim was made from, but the lock does.
 	if rendered := c.of.rendered(claimID(c.Namespace, c.Name)); rendered != nil && !document.Equal(sourceOf(rendered), sourceOf(c.object())) {
 		c.report(finding.Error, "claim-source", "source", "%s is there, made from something else, and that never changes; give this one another name, or set back what was changed", before.Ref)
 	}

@@ -32,6 +32,7 @@ type Role string
 // The roles. A pool is also all that one system has on one node, where it has no pools.
 const (
 	Pool    Role = "pool"
+	Volume  Role = "volume" // without a place of its own: its replicas are called after it
 	Replica Role = "replica"
 	Disk    Role = "disk"
 )

@@ -107,10 +107,10 @@ const claimKind = "PersistentVolumeClaim"
 
 // volumeName is what people call a volume: its claim, or else the volume.
 func volumeName(t *health.Tree) string {
-	switch t.Object.Kind {
-	case claimKind:
+	switch {
+	case t.Object.Kind == claimKind:
 		return t.Object.Namespace + "/" + t.Object.Name
-	case "PersistentVolume", "CStorVolumeConfig", "CStorVolume":
+	case t.Place.Role == health.Volume:
 		return t.Object.Name
 	}
 	return ""
@@ -120,7 +120,7 @@ func volumeName(t *health.Tree) string {
 func claimBelow(t *health.Tree) string {
 	name := ""
 	for _, child := range t.Children {
-		if child.Place.Role != "" {
+		if child.Place.Role != "" && child.Place.Role != health.Volume {
 			continue
 		}
 		below := cmp.Or(claimBelow(child), volumeName(child))
