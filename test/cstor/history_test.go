@@ -183,15 +183,21 @@ type config struct {
 	label       string // of the nodes that are selected, "" for all
 	cloud       bool
 	autoReplace bool
+	compression string
 	noExpansion bool
 	consent     []string
 	drain       []string
 	replace     []string
 }
 
+// bare is a history of an empty cluster.
+func bare(seed uint64) *history {
+	return &history{errors: map[string]int{}, cluster: New(seed), function: fn.New(schema.Load(), systems.All()...)}
+}
+
 func newHistory(seed uint64) *history {
 	random := rand.New(rand.NewPCG(seed, 3))
-	h := &history{errors: map[string]int{}, cluster: New(seed), function: fn.New(schema.Load(), systems.All()...)}
+	h := bare(seed)
 	h.cluster.SetWebhookTimeout([]int{5, 10, 30, 30}[random.IntN(4)])
 	for range 4 + random.IntN(3) {
 		h.addNode(2 + random.IntN(5))
@@ -247,6 +253,9 @@ func (c *config) object() *krm.Object {
 		disk["local"] = fields{}
 	}
 	pools := fields{"raidType": c.raid, "spare": c.spare}
+	if c.compression != "" {
+		pools["compression"] = c.compression
+	}
 	if c.autoReplace {
 		pools["autoReplace"] = true
 	}
