@@ -91,12 +91,11 @@ func (a *API) unclaim(device string) {
 
 // claimOf is the claim of a disk, or nil.
 func (a *API) claimOf(device string) *BlockDeviceClaim {
-	for _, claim := range sorted(a.BlockDeviceClaims) {
-		if claim.Spec.BlockDeviceName == device {
-			return claim
-		}
+	claims := where(a.BlockDeviceClaims, func(claim *BlockDeviceClaim) bool { return claim.Spec.BlockDeviceName == device })
+	if len(claims) == 0 {
+		return nil
 	}
-	return nil
+	return claims[0]
 }
 
 // claim claims a disk for a pool cluster, unless that is done already.

@@ -467,6 +467,22 @@ func sorted[T any](all map[string]T) []T {
 	return list
 }
 
+// where lists the objects of a kind that are so, by name.
+func where[T any](all map[string]T, is func(T) bool) []T {
+	var names []string
+	for name, o := range all {
+		if is(o) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	list := make([]T, len(names))
+	for i, name := range names {
+		list[i] = all[name]
+	}
+	return list
+}
+
 // own makes another object the owner of this one.
 func (h *header) own(owner *header) {
 	h.OwnerReferences = []meta.OwnerReference{{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID}}

@@ -62,7 +62,7 @@ func (o *poolOperator) count(c *PoolCluster, instances []*Instance) {
 
 // instancesOf lists the instances of a CStorPoolCluster.
 func (a *API) instancesOf(cluster string) []*Instance {
-	return slices.DeleteFunc(sorted(a.Instances), func(i *Instance) bool { return i.cluster() != cluster })
+	return where(a.Instances, func(i *Instance) bool { return i.cluster() == cluster })
 }
 
 // of is the instance of a pool: the one with its hostname, or, if it was moved, with a

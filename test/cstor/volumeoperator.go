@@ -132,5 +132,5 @@ func (o volumeOperator) serve(v *Volume) {
 
 // replicasOf lists the replicas of a volume by name.
 func (a *API) replicasOf(volume string) []*Replica {
-	return slices.DeleteFunc(sorted(a.Replicas), func(r *Replica) bool { return r.volume() != volume })
+	return where(a.Replicas, func(r *Replica) bool { return r.volume() == volume })
 }

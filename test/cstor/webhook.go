@@ -237,5 +237,5 @@ func (w webhook) reviewDeletion(c *PoolCluster) error {
 
 // replicasOn lists the replicas on an instance.
 func (a *API) replicasOn(instance string) []*Replica {
-	return slices.DeleteFunc(sorted(a.Replicas), func(r *Replica) bool { return r.instance() != instance })
+	return where(a.Replicas, func(r *Replica) bool { return r.instance() == instance })
 }
