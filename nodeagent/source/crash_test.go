@@ -73,7 +73,7 @@ func work(file string) error {
 	h.Tools.Folders = append(r.Tools, h.Tools.Folders...)
 	h.Tools.Deadline = r.Deadline
 	points := 0
-	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, Disks: true, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
+	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, Groups: true, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
 		if points == r.KillAt {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}

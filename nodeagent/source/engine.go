@@ -29,8 +29,9 @@ type Engine struct {
 	Node    string
 	Folder  string // of the agent on the machine; /var/lib/poolwright
 	Runner  step.Runner
-	// Disks says that disks and volume groups may be written, and not only sparse files.
-	Disks bool
+	// Groups says that volume groups, logical volumes and shared partitions are carried out.
+	// Outside of tests they are not, as long as not every crash point of theirs was seen to pass.
+	Groups bool
 }
 
 // Filesystem is what a StorageClass says of a filesystem.

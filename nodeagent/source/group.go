@@ -64,7 +64,7 @@ func (e *Engine) RemoveGroup(ctx context.Context, r GroupRequest) error {
 }
 
 func (j *job) volumeGroup(ctx context.Context, r GroupRequest) (GroupResult, error) {
-	if !j.Disks {
+	if !j.Groups {
 		return GroupResult{}, guard.Refuse(guard.RuleSource, "this agent does not carry out volume groups; nothing is written")
 	}
 	uuid := j.Cluster.Of(api.KindVolumeGroup, r.Group.Name, j.Node)

@@ -26,11 +26,11 @@ func (j *job) volume(ctx context.Context, r Request) (Result, error) {
 	switch spec := r.Volume.Spec; {
 	case spec.Sparse != nil:
 		result, err = j.sparseVolume(r, uuids)
-	case spec.Raw != nil && j.Disks:
+	case spec.Raw != nil:
 		result, err = j.rawVolume(r, uuids)
-	case spec.LVM != nil && j.Disks:
+	case spec.LVM != nil && j.Groups:
 		result, err = j.lvmVolume(ctx, r, uuids)
-	case spec.Partition != nil && j.Disks:
+	case spec.Partition != nil && j.Groups:
 		result, err = j.partitionVolume(r, uuids)
 	default:
 		err = unsupported(spec)
@@ -49,8 +49,6 @@ func (j *job) volume(ctx context.Context, r Request) (Result, error) {
 func unsupported(spec api.VolumeSpec) error {
 	name := "no source"
 	switch {
-	case spec.Raw != nil:
-		name = "rawBlockDevice"
 	case spec.LVM != nil:
 		name = "lvmLogicalVolume"
 	case spec.RAID != nil:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,13 +23,7 @@ func TestNodeAgent(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
-	vm.Built(t)
-	program := filepath.Join(t.TempDir(), "source.test")
-	build := exec.Command("go", "test", "-c", "-o", program, "./nodeagent/source")
-	build.Dir, build.Env = tool.Root(t), append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := build(t)
 	machine := vm.Machine{Timeout: 100 * time.Minute, Disks: []vm.Disk{
 		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20),
 		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20),
@@ -42,7 +37,10 @@ func TestNodeAgent(t *testing.T) {
 	machine.Disks = append(machine.Disks, baits...)
 	before := sums(t, baits)
 
-	run := os.Getenv("POOLWRIGHT_VM_RUN")
+	run := "TestCrashDisks|TestFaultsDisks|TestAdoption|TestBaits"
+	if only := os.Getenv("POOLWRIGHT_VM_RUN"); only != "" {
+		run = only
+	}
 	out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp POOLWRIGHT_FAULTS_EVERY="+os.Getenv("POOLWRIGHT_FAULTS_EVERY")+"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
 	t.Log(out)
 	if code != 0 {
@@ -54,6 +52,41 @@ func TestNodeAgent(t *testing.T) {
 		}
 	}
 	t.Logf("%d baits unchanged", len(baits))
+}
+
+// TestBoot makes volumes, boots with the disks attached in another order and without a
+// journal, and finds all of them again.
+func TestBoot(t *testing.T) {
+	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
+		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
+	}
+	program := build(t)
+	disks := []vm.Disk{
+		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "virtio", "VBLK0002", "", 320<<20),
+		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20), vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 320<<20),
+		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20), vm.NewDisk(t, "nvme", "NVME0002", "", 64<<20),
+	}
+	for _, test := range []string{"TestBootFirst", "TestBootSecond"} {
+		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp\ncd /tmp && /source.test -test.v -test.run '^"+test+"$' 2>&1\n", map[string]string{"/source.test": program})
+		t.Log(out)
+		if code != 0 || !strings.Contains(out, "--- PASS: "+test) {
+			t.Fatalf("%s ended with %d", test, code)
+		}
+		slices.Reverse(disks)
+	}
+}
+
+// build builds the tests of nodeagent/source, static, as the machine has no libraries for them.
+func build(t *testing.T) string {
+	t.Helper()
+	vm.Built(t)
+	program := filepath.Join(t.TempDir(), "source.test")
+	cmd := exec.Command("go", "test", "-c", "-o", program, "./nodeagent/source")
+	cmd.Dir, cmd.Env = tool.Root(t), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 // fillBaits puts somebody's data on disks: in a machine of their own.

@@ -1,0 +1,55 @@
+package source_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/guard"
+	"github.com/poolwright/poolwright/nodeagent/host"
+	"github.com/poolwright/poolwright/nodeagent/source"
+	"github.com/poolwright/poolwright/nodeagent/step"
+)
+
+// TestNotCarriedOut: a source whose crash points were not all seen to pass is refused by its
+// name, and nothing of it is begun. A loop device is no disk.
+func TestNotCarriedOut(t *testing.T) {
+	folder := t.TempDir()
+	journal, err := step.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &source.Engine{Host: host.New("/"), Cluster: "test", Node: "n1", Folder: folder, Runner: step.Runner{Journal: journal}}
+	for name, test := range map[string]struct {
+		spec api.VolumeSpec
+		want guard.Rule
+	}{
+		"raidDAS":          {api.VolumeSpec{RAID: &api.RAIDDAS{}}, guard.RuleSource},
+		"partition":        {api.VolumeSpec{Partition: &api.PartitionSource{DevicePath: "/dev/sdb", Size: "1Gi"}}, guard.RuleSource},
+		"lvmLogicalVolume": {api.VolumeSpec{LVM: &api.LVMLogicalVolume{VGName: "fast", Size: "1Gi"}}, guard.RuleSource},
+		"nothing":          {api.VolumeSpec{}, guard.RuleSource},
+		"missing disk":     {api.VolumeSpec{Raw: &api.RawBlockDevice{Disk: &api.DiskID{Serial: "of-no-disk"}}}, guard.RuleNotFound},
+		"size alone":       {api.VolumeSpec{Raw: &api.RawBlockDevice{Disk: &api.DiskID{Size: "1Ti"}}}, guard.RuleIdentity},
+		"missing link":     {api.VolumeSpec{Raw: &api.RawBlockDevice{DevicePath: "/dev/disk/by-id/wwn-0x0"}}, guard.RuleNotFound},
+	} {
+		v := &api.Volume{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: test.spec}
+		_, err := e.Apply(context.Background(), source.Request{Volume: v, Filesystem: source.Filesystem{Type: "ext4"}})
+		var refusal guard.Refusal
+		if !errors.As(err, &refusal) || refusal.Rule != test.want {
+			t.Errorf("%s: %v, want the rule %s", name, err, test.want)
+		}
+	}
+	g := &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Spec: api.VolumeGroupSpec{Sparse: &api.SparseLoopDevice{Size: "1Gi"}}}
+	_, err = e.ApplyGroup(context.Background(), source.GroupRequest{Group: g})
+	var refusal guard.Refusal
+	if !errors.As(err, &refusal) || refusal.Rule != guard.RuleSource {
+		t.Errorf("a group: %v", err)
+	}
+	if entries, _ := filepath.Glob(filepath.Join(folder, "*", "*.json")); len(entries) > 0 {
+		t.Errorf("something was begun: %v", entries)
+	}
+}
