@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poolwright/poolwright/test/tool"
 )
@@ -60,6 +64,41 @@ func TestRestart(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "--cluster") {
 		t.Errorf("without a cluster's name: %v\n%s", err, out)
 	}
+}
+
+// TestMetalK8s holds that nothing is written while MetalK8s' own operator is there, and that
+// its end is noticed.
+func TestMetalK8s(t *testing.T) {
+	if os.Geteuid() != 0 {
+		tool.Missing(t, "loop devices need root")
+	}
+	c := newCluster(t)
+	folder := filepath.Join(t.TempDir(), "state")
+	links(t, folder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c.apply(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: storage-operator-controller-manager, namespace: kube-system}
+spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: none}]}}}
+`)
+	c.apply(t, sparseVolume("data", "keep", "40Mi", "Filesystem"))
+	c.start(t, c.token(t, "n1"), folder)
+	await(t, "there is no NodeInventory", func() (bool, string) {
+		got := c.get(t, inventory, "n1", "status", "bootID")
+		return got != "" && got != "null" && !strings.HasPrefix(got, "error"), got
+	})
+	time.Sleep(2 * time.Second)
+	if status, finalizers := c.get(t, volume, "data", "status"), c.get(t, volume, "data", "metadata", "finalizers"); status != "null" || finalizers != "null" {
+		t.Errorf("beside MetalK8s' operator the agent wrote %s %s", status, finalizers)
+	}
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	if err := c.Resource(deployments).Namespace("kube-system").Delete(t.Context(), "storage-operator-controller-manager", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.phase(t, "data", "Available")
 }
 
 // second starts another agent once the first has the lock.
