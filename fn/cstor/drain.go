@@ -132,7 +132,14 @@ func (f *draining) run(members []*member) {
 		}
 	}
 	f.plan = state.Plan()
+	f.plan.Moves = slices.DeleteFunc(f.plan.Moves, func(m drain.Move) bool { return f.isGone(m.Volume) })
 	f.tell(at)
+}
+
+// isGone reports whether a volume was deleted, though its replicas may still go: a part of
+// its CStorVolumeConfig cannot be applied any more.
+func (f *draining) isGone(v *drain.Volume) bool {
+	return f.facts.Object(krm.ID{Group: cstorGroup, Kind: cstorVolumeConfigKind, Namespace: f.namespace, Name: v.Name}) == nil
 }
 
 // lostFirst orders pools: those that are lost come first.

@@ -28,6 +28,7 @@ func verbs() map[string]verb {
 		"disk":    exactly(3, addDisk),
 		"volumes": addVolumes,
 		"clone":   exactly(3, clone),
+		"delete":  exactly(1, func(s scene, args []string) error { s.cluster.Unprovision(args[0]); return nil }),
 		"timeout": exactly(1, timeout),
 
 		// What happens to it.
