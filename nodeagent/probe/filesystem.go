@@ -37,7 +37,7 @@ func ext(head []byte) *Filesystem {
 		firstLogSize = 1 << 10 // bytes of a block of logarithm 0
 	)
 	compat, incompat, roCompat := le.Uint32(sb[92:]), le.Uint32(sb[96:]), le.Uint32(sb[100:])
-	fs := &Filesystem{Type: "ext2", UUID: guid(sb[104:120]), Label: text(sb[120:136]), Whole: true, Sealed: true}
+	fs := &Filesystem{Type: "ext2", UUID: guid(sb[104:120]), Label: text(sb[120:136]), Whole: true}
 	switch {
 	case incompat&externalLog != 0:
 		fs.Type = "jbd"
@@ -56,8 +56,7 @@ func ext(head []byte) *Filesystem {
 	fs.Size = blocks * fs.Block
 	if roCompat&metadataSums != 0 {
 		// The kernel's crc32c starts with all ones and is not inverted at the end.
-		fs.Sealed = ^crc32.Checksum(sb[:1020], crc32.MakeTable(crc32.Castagnoli)) == le.Uint32(sb[1020:])
-		fs.Whole = fs.Sealed
+		fs.Whole = ^crc32.Checksum(sb[:1020], crc32.MakeTable(crc32.Castagnoli)) == le.Uint32(sb[1020:])
 	}
 	return fs
 }
@@ -68,7 +67,7 @@ func xfs(head []byte) *Filesystem {
 	}
 	be := binary.BigEndian
 	fs := &Filesystem{
-		Type: "xfs", UUID: guid(head[32:48]), Label: text(head[108:120]), Block: int64(be.Uint32(head[4:])), Sealed: true,
+		Type: "xfs", UUID: guid(head[32:48]), Label: text(head[108:120]), Block: int64(be.Uint32(head[4:])),
 	}
 	fs.Size = int64(be.Uint64(head[8:])) * fs.Block
 	// mkfs.xfs writes the superblock first, and takes sb_inprogress away as the last thing.

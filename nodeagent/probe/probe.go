@@ -36,13 +36,12 @@ type Content struct {
 
 // Filesystem is an ext2, ext3, ext4 or XFS filesystem.
 type Filesystem struct {
-	Type   string
-	UUID   string // lower case
-	Label  string
-	Size   int64 // bytes
-	Block  int64 // bytes of a block
-	Whole  bool  // made to its end: a superblock alone can be of a mkfs that was cut off
-	Sealed bool  // its checksum is right, or it has none
+	Type  string
+	UUID  string // lower case
+	Label string
+	Size  int64 // bytes
+	Block int64 // bytes of a block
+	Whole bool  // made to its end, with a checksum that is right: a superblock alone can be of a mkfs that was cut off
 }
 
 // Has reports whether something of a kind is on the device.

@@ -1,0 +1,80 @@
+package probe_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/poolwright/poolwright/nodeagent/gpt"
+	"github.com/poolwright/poolwright/nodeagent/probe"
+	"github.com/poolwright/poolwright/test/tool"
+)
+
+// FuzzRead: whatever is on a disk is read without a panic, and what is not all zero is not
+// empty.
+func FuzzRead(f *testing.F) {
+	table := gpt.New("11111111-2222-5333-8444-555555555555", 8<<20, 512)
+	disk := filepath.Join(f.TempDir(), "disk")
+	if err := os.WriteFile(disk, make([]byte, 8<<20), 0o600); err != nil {
+		f.Fatal(err)
+	}
+	file, err := os.OpenFile(disk, os.O_RDWR, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer file.Close()
+	if err := table.Write(file); err != nil {
+		f.Fatal(err)
+	}
+	head := make([]byte, 4096)
+	if _, err := file.ReadAt(head, 0); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(head, uint32(0), false)
+	f.Add([]byte("LABELONE\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00\x00LVM2 001"), uint32(512), false)
+	f.Add([]byte("XFSB"), uint32(0), true)
+	f.Add([]byte("\x53\xef"), uint32(1080), false)
+	f.Fuzz(func(t *testing.T, data []byte, at uint32, end bool) {
+		content := make([]byte, 4<<20)
+		if end {
+			copy(content[max(0, len(content)-len(data)):], data)
+		} else {
+			copy(content[int(at)%len(content):], data)
+		}
+		c, err := probe.Read(bytes.NewReader(content), int64(len(content)), 512)
+		if err != nil {
+			return
+		}
+		edges := append(bytes.Clone(content[:probe.Edge]), content[len(content)-probe.Edge:]...)
+		if zeros := bytes.Equal(edges, make([]byte, len(edges))); c.Empty() != zeros {
+			t.Errorf("zero %v, empty %v: %v", zeros, c.Empty(), c.Kinds)
+		}
+	})
+}
+
+// TestExt4 reads what mkfs.ext4 writes: whole, and with a damaged superblock not.
+func TestExt4(t *testing.T) {
+	mkfs := tool.Need(t, "mkfs.ext4")
+	path := filepath.Join(t.TempDir(), "disk")
+	const uuid, size = "11111111-2222-5333-8444-555555555555", 16 << 20
+	if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, err := tool.Run(t, "", nil, mkfs, "-q", "-U", uuid, "-L", "data", path); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := probe.Read(bytes.NewReader(content), size, 512)
+	if err != nil || c.Filesystem == nil || *c.Filesystem != (probe.Filesystem{Type: "ext4", UUID: uuid, Label: "data", Size: size, Block: c.Filesystem.Block, Whole: true}) {
+		t.Fatalf("%+v, %v", c.Filesystem, err)
+	}
+	content[1024+200] ^= 1
+	c, err = probe.Read(bytes.NewReader(content), size, 512)
+	if err != nil || c.Filesystem == nil || c.Filesystem.Whole {
+		t.Errorf("with a damaged superblock: %+v, %v", c.Filesystem, err)
+	}
+}
