@@ -94,16 +94,27 @@ func resource(o *krm.Object) string {
 	return url + "/" + plural.Resource + "/" + o.Name
 }
 
-// apply does a strict server-side apply, and returns what was stored.
-func apply(t *testing.T, o *krm.Object) *document.Node {
+// tryApply does a strict server-side apply in the name of a manager.
+func tryApply(t *testing.T, manager string, o *krm.Object) (status int, header http.Header, answer []byte) {
 	t.Helper()
 	body := document.AppendJSON(nil, o.Node)
-	request, err := http.NewRequest(http.MethodPatch, resource(o)+"?fieldManager=poolwright-test&fieldValidation=Strict&force=true", bytes.NewReader(body))
+	request, err := http.NewRequest(http.MethodPatch, resource(o)+"?fieldManager="+manager+"&fieldValidation=Strict&force=true", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/apply-patch+yaml")
-	status, header, answer := do(t, request)
+	return do(t, request)
+}
+
+// apply does a strict server-side apply, and returns what was stored.
+func apply(t *testing.T, o *krm.Object) *document.Node {
+	t.Helper()
+	return applyAs(t, "poolwright-test", o)
+}
+
+func applyAs(t *testing.T, manager string, o *krm.Object) *document.Node {
+	t.Helper()
+	status, header, answer := tryApply(t, manager, o)
 	if status >= http.StatusMultipleChoices {
 		t.Fatalf("%s is refused: %s", o.Ref, answer)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/test/cstor/story"
 	"github.com/poolwright/poolwright/test/tool"
 )
@@ -22,18 +23,24 @@ import (
 func TestStoriesApply(t *testing.T) {
 	define(t, tool.Upstream(t, "openebs-cstor.yaml", "openebs-ndm.yaml"))
 	apply(t, parse(t, "namespace.yaml", []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: openebs}\n"))[0])
-	for name, steps := range tell(t) {
+	for name, steps := range tell(t, "*.txtar") {
 		t.Run(name, func(t *testing.T) {
 			var kept []*krm.Object
 			for i, step := range steps {
 				for _, o := range parseAll(t, step.Volumes) {
-					kept = append(kept, applyVolume(t, o))
+					operate(t, o)
+					kept = append(kept, o)
 				}
 				for _, o := range parseAll(t, step.Manifests) {
 					if o.Annotation(krm.AnnotationLocalConfig) == "true" {
 						continue
 					}
-					stored := apply(t, o)
+					var stored *document.Node
+					if o.Kind == "CStorVolumeConfig" {
+						stored = applyPart(t, "poolwright-test", o)
+					} else {
+						stored = apply(t, o)
+					}
 					if path := lost(o.Node, stored); path != "" {
 						t.Errorf("step %d: %s: the API server pruned or changed %s", i+1, o.Ref, path)
 					}
@@ -53,18 +60,22 @@ func TestStoriesApply(t *testing.T) {
 	}
 }
 
-// tell runs all stories, and collects what they apply.
-func tell(t *testing.T) map[string][]story.Step {
+// tell runs the stories of a pattern, and collects what they apply.
+func tell(t *testing.T, pattern string) map[string][]story.Step {
 	t.Helper()
 	dir := t.TempDir()
 	if _, err := tool.Build(tool.Root(t), dir); err != nil {
 		t.Fatal(err)
 	}
+	files, err := filepath.Glob(filepath.Join(tool.Root(t), "cmd/poolwright/testdata/story", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d stories: %v", pattern, len(files), err)
+	}
 	told := map[string][]story.Step{}
 	var lock sync.Mutex
 	t.Run("told", func(t *testing.T) {
 		testscript.Run(t, testscript.Params{
-			Dir:                 filepath.Join(tool.Root(t), "cmd/poolwright/testdata/story"),
+			Files:               files,
 			RequireExplicitExec: true,
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -87,16 +98,6 @@ func parseAll(t *testing.T, documents [][]byte) []*krm.Object {
 		objects = append(objects, parse(t, fmt.Sprintf("document %d", i), text)...)
 	}
 	return objects
-}
-
-// applyVolume has a CStorVolumeConfig of a story live, as its operator made it.
-func applyVolume(t *testing.T, o *krm.Object) *krm.Object {
-	t.Helper()
-	for _, field := range []string{"uid", "creationTimestamp", "ownerReferences"} {
-		o.Node.Get("metadata").Delete(field)
-	}
-	apply(t, o)
-	return o
 }
 
 // erase takes an object away, whoever holds it.

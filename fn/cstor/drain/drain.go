@@ -69,10 +69,9 @@ type Move struct {
 
 // Spot is a pool that was chosen for a replica.
 type Spot struct {
-	Pool   string
-	Zone   string
-	Others bool  // there were several zones to choose from
-	Free   int64 // bytes; -1 where nobody tells
+	Pool string
+	Zone string
+	Free int64 // bytes; -1 where nobody tells
 }
 
 // Held is a volume that stays where it is for now.

@@ -85,7 +85,7 @@ func (r *reader) volume(c *volume.Chain) Volume {
 	if c.Target != nil {
 		r.target(&v, c)
 	}
-	v.Pinned = r.pinned(&v, c)
+	v.Pinned = r.pinned(c)
 	return v
 }
 
@@ -185,7 +185,7 @@ func doubt(statuses []document.Node, id string, replicas int) string {
 }
 
 // pinned says what keeps a volume where it is, whatever its replicas are like, or "".
-func (r *reader) pinned(v *Volume, c *volume.Chain) string {
+func (r *reader) pinned(c *volume.Chain) string {
 	phase := c.Config.Node.Str("status", "phase")
 	details := c.Config.Node.Get("versionDetails")
 	version := cmp.Or(details.Str("status", "current"), details.Str("desired"))

@@ -2,7 +2,6 @@ package drain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/place"
@@ -38,7 +37,7 @@ func (p *planner) spots(v *Volume, leaves []string, count int, asked []string) (
 	take := func(from []*Pool) {
 		for _, s := range place.Spread(held, from, count-len(spots), func(p *Pool) string { return p.Zone }, p.roomiest, p.roomiest) {
 			held[s.Zone]++
-			spots = append(spots, Spot{s.Candidate.Name, s.Zone, s.Several, s.Candidate.Free})
+			spots = append(spots, Spot{s.Candidate.Name, s.Zone, s.Candidate.Free})
 		}
 	}
 	take(again)
@@ -84,13 +83,4 @@ func (p *planner) give(m *Move, spots []Spot) {
 		m.Pools = append(m.Pools, s.Pool)
 		p.given[s.Pool] += max(m.Volume.Bytes, 1)
 	}
-}
-
-// String is why the pool was chosen.
-func (s Spot) String() string {
-	reason := "it is ONLINE"
-	if s.Others && s.Zone != "" {
-		reason += fmt.Sprintf(", in zone %s", s.Zone)
-	}
-	return reason
 }
