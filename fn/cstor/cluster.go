@@ -260,7 +260,7 @@ func (c *cluster) place() []gitops.Object {
 	}
 	objects := &manifests{input: c.input}
 	c.drains.addMoves(objects, c.released)
-	objects.addPlan(c.nodes.members, c.steps.remembered(), removalsUnderWay(c.input, c.nodes.members, c.nodes.going))
+	objects.addPlan(c.nodes.members, c.steps.remembered(), removalsUnderWay(c.input, c.nodes.members, c.nodes.going), c.nodes.short)
 	objects.addMembers(members)
 	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.linger(objects)

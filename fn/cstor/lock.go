@@ -21,6 +21,7 @@ type lock struct {
 	uids     map[string]string   // of nodes
 	reasons  map[string]string   // why nodes were chosen, one word each
 	cameFrom map[string]string   // of nodes to which this run moves a pool, where it was
+	short    bool                // pools went, and fewer nodes than minPoolCount may hold one
 	removing map[string]string   // hostname labels of nodes whose pools were let go, with consent
 	sets     map[string]storageSet
 	step     int           // of the transition that was rendered last, 0 for none
@@ -75,6 +76,7 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 			if step, ok := o.Node.Get("spec", "step").Int(); ok && step > 0 {
 				l.step = int(step)
 			}
+			l.short, _ = o.Node.Get("spec", "short").Bool()
 			for _, n := range o.Node.Seq("spec", "removing") {
 				l.removing[n.Str("name")] = n.Str("hostname")
 			}

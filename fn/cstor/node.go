@@ -37,6 +37,7 @@ type nodeChoice struct {
 	going      map[string]string // hostname labels of nodes whose pools go in this run
 	allMissing bool              // no node of the cluster is in the snapshot, and all may go
 	lacking    bool              // fewer nodes than wanted can supply their disks
+	short      bool              // pools went, or go, and fewer nodes than minPoolCount may hold one
 }
 
 // keep decides which nodes of earlier runs stay, and frees the disks of the others.
@@ -67,8 +68,8 @@ func (c *nodeChoice) keep() {
 	want := minimum - c.staying()
 	if want > len(candidates) {
 		severity := finding.Error
-		if c.staying() < len(c.members) {
-			severity = finding.Warning // those that go stay until then, or are lost
+		if c.short = c.lock.short || c.staying() < len(c.members); c.short {
+			severity = finding.Warning // pools went, or go: those that are left are looked after all the same
 		}
 		c.report(severity, "too-few-nodes", "spec.minPoolCount",
 			"wants %s, but only %s may hold one: %s; lower minPoolCount, or allow more nodes",
