@@ -105,6 +105,7 @@ func (f *draining) run(members []*member) {
 		f.hold(before, slices.ContainsFunc(members, func(m *member) bool { return m.leaving != "" && f.on(m) > 0 }))
 		return
 	}
+	maps.DeleteFunc(before, func(name string, _ drain.Partial) bool { return f.isGone(name) })
 	state := f.volumes()
 	state.Limit, state.Before = f.limit, before
 	at := map[string]*member{} // by pool instance
@@ -132,14 +133,13 @@ func (f *draining) run(members []*member) {
 		}
 	}
 	f.plan = state.Plan()
-	f.plan.Moves = slices.DeleteFunc(f.plan.Moves, func(m drain.Move) bool { return f.isGone(m.Volume) })
 	f.tell(at)
 }
 
 // isGone reports whether a volume was deleted, though its replicas may still go: a part of
-// its CStorVolumeConfig cannot be applied any more.
-func (f *draining) isGone(v *drain.Volume) bool {
-	return f.facts.Object(krm.ID{Group: cstorGroup, Kind: cstorVolumeConfigKind, Namespace: f.namespace, Name: v.Name}) == nil
+// its CStorVolumeConfig cannot be applied any more, and it is none of those on their way.
+func (f *draining) isGone(volume string) bool {
+	return f.facts.Object(krm.ID{Group: cstorGroup, Kind: cstorVolumeConfigKind, Namespace: f.namespace, Name: volume}) == nil
 }
 
 // lostFirst orders pools: those that are lost come first.
