@@ -120,7 +120,8 @@ func (c *config) expansionDisks() int {
 }
 
 // room says why a pool on another node is to be added: a pool is too full, and none of the
-// cluster can grow. The one that was added for that last is to be used first.
+// cluster can grow. The one that was added for that last is to be used first, and what a step
+// adds that is under way may be room enough.
 func (f *fullPools) room(members []*member) string {
 	for _, m := range members {
 		f.judge(m)
@@ -134,7 +135,7 @@ func (f *fullPools) room(members []*member) string {
 			full = m
 		}
 	}
-	if full == nil || slices.ContainsFunc(members, f.canGrow) {
+	if full == nil || f.steps.wait != "" || slices.ContainsFunc(members, f.canGrow) {
 		return ""
 	}
 	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.level)
