@@ -25,12 +25,12 @@ var mishaps = [][2]string{
 	{`"status":"True"`, `"status":"False"`},
 	{`"phase":"Bound"`, `"phase":"Lost"`},
 	{`"phase":"ONLINE"`, `"phase":"DEGRADED","conditions":[{"type":"DiskUnavailable","status":"True","message":"sdb","lastTransitionTime":"2026-04-01T00:00:00Z"}]`},
-	{`"phase":"Healthy"`, `"phase":"Degraded","capacity":"7G"`},
+	{`"phase":"Healthy"`, `"phase":"Degraded"`},
 	{`"readOnly":false`, `"readOnly":true`},
 	{`"healthyInstances":3`, `"healthyInstances":2`},
 	{`"attached":true`, `"attached":false,"attachError":{"message":"in use"}`},
 	{`"kind":"CStorPoolInstance"`, `"kind":"Gone"`},
-	{`"kind":"CStorVolumeReplica","metadata":{`, `"kind":"CStorVolumeReplica","metadata":{"annotations":{"cstorpoolinstance.openebs.io/hostname":"n9"},`},
+	{`"cstorpoolinstance.openebs.io/hostname":"n1"`, `"cstorpoolinstance.openebs.io/hostname":"n9"`},
 }
 
 // TestSnapshotHasAllThatIsShown holds for status and tree what
