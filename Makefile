@@ -38,7 +38,8 @@ demo: build ## Explain an example, and render it, in a temporary folder
 
 .PHONY: test
 test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
-	test/modules.sh . $(TEST_MODULES)
+	go test -timeout 30m ./...
+	test/modules.sh $(TEST_MODULES)
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time

@@ -215,10 +215,13 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 	if waits && at != st.until {
 		h.t.Errorf("%s: the engine went on to %s", st.what, at)
 	}
-	// What a person sees.
-	if word, _, _ := strings.Cut(told, " "); h.get() != word {
-		h.t.Errorf("%s: the state is %s, and kubectl shows\n%s", st.what, word, h.table())
-	}
+	// What a person sees. The state may go on between the two reads.
+	shown := ""
+	h.awaitSaying(func() string { return st.what + ": kubectl shows the state; it shows " + shown }, func() bool {
+		word, _, _ := strings.Cut(h.said(), " ")
+		shown = h.get()
+		return shown == word
+	})
 	if *Update {
 		h.page.write(h.t, st, row)
 	}
