@@ -42,6 +42,11 @@ func (h Host) Changes(ctx context.Context, log *slog.Logger) (<-chan struct{}, e
 	context.AfterFunc(ctx, func() { _ = ender.Close() }) // ends the poll
 	go func() {
 		poll(ctx, socket, end, files, tell)
+		// Closed here, and not by the garbage collector while the poll has their numbers.
+		_ = end.Close()
+		for _, f := range files {
+			_ = f.Close()
+		}
 		_ = unix.Close(socket)
 	}()
 	return changed, nil
@@ -76,7 +81,7 @@ func poll(ctx context.Context, socket int, end *os.File, files []*os.File, tell 
 		if _, err := unix.Poll(fds, -1); err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
-		if ctx.Err() != nil || fds[0].Revents != 0 && !readEvents(socket, buffer, tell) {
+		if ctx.Err() != nil || fds[1].Revents != 0 || fds[0].Revents != 0 && !readEvents(socket, buffer, tell) {
 			return
 		}
 		for i, f := range files {

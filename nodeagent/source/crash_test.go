@@ -20,6 +20,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/source"
 	"github.com/poolwright/poolwright/nodeagent/step"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // An operation is what the controller would ask for: the state that is wanted now.
@@ -52,7 +53,14 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	loops, err := tool.Exclusive("loops") // the agents of other tests would see these
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = loops.Close()
+	os.Exit(code)
 }
 
 // work does the operations that the folder's progress file says are left.
