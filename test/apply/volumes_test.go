@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/krm"
@@ -31,7 +32,9 @@ func TestVolumeClassApplies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "classes.yaml"), spec, 0o666); err != nil {
+	// The example has other claims and another class of these names in the same cluster.
+	named := strings.NewReplacer("pg-", "whole-", "name: db\n", "name: whole\n", "/db", "/whole").Replace(string(spec))
+	if err := os.WriteFile(filepath.Join(dir, "classes.yaml"), []byte(named), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	rendered := output(t, program, "render", dir, "-o", "-")
@@ -48,7 +51,7 @@ func TestVolumeClassApplies(t *testing.T) {
 	// What only a cluster knows is a name like any other, and Deployment, Service and
 	// PersistentVolume are shown in part.
 	hole := regexp.MustCompile(`<[^<>]*>`)
-	previewed := hole.ReplaceAll(output(t, program, "preview", dir, "PersistentVolumeClaim/shop/pg-1", "-o", "yaml"), []byte("known-later"))
+	previewed := hole.ReplaceAll(output(t, program, "preview", dir, "PersistentVolumeClaim/shop/whole-1", "-o", "yaml"), []byte("known-later"))
 	shown := 0
 	for _, o := range parse(t, "previewed", previewed) {
 		switch o.Kind {
