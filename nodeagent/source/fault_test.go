@@ -15,6 +15,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/host"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // faults are the ways in which a program fails. $REAL is the program, $@ its arguments.
@@ -32,7 +33,7 @@ func wrap(t *testing.T, dir, name, fault string, at int) {
 	t.Helper()
 	real, err := host.New("/").Tools.Find(name)
 	if err != nil {
-		t.Skipf("skipped: %v", err)
+		tool.Missing(t, err.Error())
 	}
 	script := fmt.Sprintf(`#!/bin/sh
 REAL=%s DIR=%s
