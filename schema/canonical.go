@@ -41,7 +41,7 @@ func (p *pass) canonical(s *shape, at *place) document.Node {
 		if _, isInt := n.Int(); isInt && s.numeral {
 			out.Quoted = true
 		}
-	case quantity:
+	case amount:
 		if _, isBool := n.Bool(); n.Kind() == document.Scalar && !isBool {
 			out.Quoted = true
 		}

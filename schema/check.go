@@ -149,7 +149,7 @@ func (p *pass) checkScalar(s *shape, at *place) {
 		} else {
 			p.checkBounds(s, at, f)
 		}
-	case quantity:
+	case amount:
 		p.checkQuantity(s, at)
 	}
 }
@@ -277,7 +277,7 @@ func (s *shape) wanted() string {
 		return "a number" + s.bounds()
 	case truth:
 		return "true or false"
-	case quantity:
+	case amount:
 		if s.positive {
 			return "a quantity such as 100Gi"
 		}

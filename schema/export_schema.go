@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // quantityPattern is what Kubernetes itself writes for quantities.
@@ -35,7 +36,7 @@ func (w *schemaWriter) schema(s *shape) document.Node {
 		}
 	case list:
 		w.list(s, &n)
-	case quantity:
+	case amount:
 		w.quantity(s, &n)
 	default:
 		if s.numeral {
@@ -249,7 +250,7 @@ func (w *schemaWriter) quantity(s *shape, n *document.Node) {
 			document.Object(document.F("type", document.Text("string")))))
 		n.Set("x-kubernetes-int-or-string", document.Bool(true))
 	}
-	n.Set("maxLength", document.Int(maxQuantity))
+	n.Set("maxLength", document.Int(quantity.MaxLength))
 	if w.dialect == CRD {
 		addValidations(n, quantityRules(s)...)
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // checkQuantity holds a value against Kubernetes' own reading of quantities.
@@ -19,7 +20,7 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 		p.wrongType(s, at)
 		return
 	}
-	q, err := parseQuantity(n.Value())
+	q, err := quantity.Parse(n.Value())
 	switch {
 	case err != nil:
 		f := finding.Finding{Rule: "quantity", Proposed: repairedQuantity(n.Value())}
@@ -54,17 +55,6 @@ func isCapped(q resource.Quantity) bool {
 	return q.Format == resource.BinarySI && q.CmpInt64(math.MaxInt64) == 0
 }
 
-// maxQuantity is the most characters of a quantity.
-const maxQuantity = 64
-
-// parseQuantity bounds the length first: the digits are kept in full.
-func parseQuantity(text string) (resource.Quantity, error) {
-	if len(text) > maxQuantity {
-		return resource.Quantity{}, resource.ErrFormatWrong
-	}
-	return resource.ParseQuantity(text)
-}
-
 var quantityParts = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)$`)
 
 // repairedQuantity is what was probably meant by 100GB, 100gi or 100 Gi, or "".
@@ -94,11 +84,11 @@ func (p *pass) checkWithin(at *place, most *document.Node, name string) {
 		if p.bad[in.node] {
 			continue
 		}
-		q, err := parseQuantity(in.node.Value())
+		q, err := quantity.Parse(in.node.Value())
 		if err != nil {
 			continue
 		}
-		if limit, err := parseQuantity(most.Str(in.key)); err == nil && q.Cmp(limit) > 0 {
+		if limit, err := quantity.Parse(most.Str(in.key)); err == nil && q.Cmp(limit) > 0 {
 			p.wrong(&in, finding.Finding{
 				Rule:    "within",
 				Message: fmt.Sprintf("must be at most what %s says (%s), not %s", name, most.Str(in.key), in.node.Value()),

@@ -15,7 +15,7 @@ const (
 	whole
 	number
 	truth
-	quantity
+	amount
 	object
 	list
 )

@@ -64,7 +64,7 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 	s.readAttributes(attrs)
 	kind := v.IncompleteKind()
 	switch {
-	case s.sort == quantity:
+	case s.sort == amount:
 	case kind == cue.StructKind:
 		s.sort = object
 		r.readObject(s, v)
@@ -95,7 +95,7 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 			s.deflt = string(b)
 		}
 	}
-	if s.sort != quantity {
+	if s.sort != amount {
 		s.readConstraints(v.Eval())
 	}
 	return s
@@ -277,9 +277,9 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 		case "numeral":
 			s.numeral = true
 		case "quantity":
-			s.sort = quantity
+			s.sort = amount
 		case "capacity":
-			s.sort, s.positive = quantity, true
+			s.sort, s.positive = amount, true
 		case "alias":
 			old, _, _ := a.Lookup(0, "old")
 			path, _, _ := a.Lookup(0, "new")

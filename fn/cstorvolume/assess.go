@@ -6,6 +6,7 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // Assess implements system.Assessor.
@@ -79,7 +80,7 @@ func assessClaim(facts *inventory.Facts, c *change.Change) {
 	for i := range c.Fields {
 		switch f := &c.Fields[i]; {
 		case f.Shape == "spec.resources.requests.storage":
-			if parseBytes(f.New.Str()) >= parseBytes(f.Old.Str()) {
+			if quantity.Bytes(f.New.Str()) >= quantity.Bytes(f.Old.Str()) {
 				c.Judge(change.Safe, f.Path, "the volume grows while it is in use; it never shrinks again")
 			} else {
 				c.Judge(change.Disruptive, f.Path, "the API server refuses it: a volume never shrinks, and the sync stops here")

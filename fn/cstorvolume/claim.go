@@ -10,6 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // claim is one of spec.claims.
@@ -78,7 +79,7 @@ func (v *volumeClass) rendered(id krm.ID) *krm.Object {
 // capacity is how large a claim is: its volume, or what it asks for.
 func capacity(o *krm.Object) (text string, bytes int64) {
 	text = cmp.Or(o.Node.Str("status", "capacity", "storage"), o.Node.Str("spec", "resources", "requests", "storage"))
-	return text, parseBytes(text)
+	return text, quantity.Bytes(text)
 }
 
 // checkBefore refuses what a claim that is there already cannot follow.

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // config is a completed CStorVolumeClass.
@@ -100,7 +99,7 @@ const gib = 1 << 30
 
 // wholeGiB rounds a size up as the driver does. rounded tells that there was a need.
 func wholeGiB(size string) (text string, bytes int64, rounded bool) {
-	q, err := resource.ParseQuantity(size)
+	q, err := quantity.Parse(size)
 	if err != nil {
 		return size, 0, false // the definition has no other sizes
 	}
@@ -110,13 +109,4 @@ func wholeGiB(size string) (text string, bytes int64, rounded bool) {
 	}
 	n := bytes/gib + 1
 	return fmt.Sprintf("%dGi", n), n * gib, true
-}
-
-// parseBytes reads a quantity; 0 where there is none.
-func parseBytes(text string) int64 {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0
-	}
-	return q.Value()
 }

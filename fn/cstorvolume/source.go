@@ -5,6 +5,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // origin is what a clone is made from, as far as it is known.
@@ -38,7 +39,7 @@ func (r *rendering) checkSource(c *claim) {
 		}
 		from, _ = r.claimOrigin(inventory.Key{Namespace: c.Namespace, Name: snapshot.Node.Str("spec", "source", "persistentVolumeClaimName")})
 		if size := snapshot.Node.Str("status", "restoreSize"); size != "" {
-			from.size, from.bytes = size, parseBytes(size)
+			from.size, from.bytes = size, quantity.Bytes(size)
 		}
 	default:
 		return

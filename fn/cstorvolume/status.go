@@ -12,6 +12,7 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // Status implements system.Reporter: what is rendered, then the claims, then the volumes
@@ -108,8 +109,8 @@ func (s *state) checkClaim(step *health.Step, rendered *krm.Object) {
 
 // grows reports whether a volume is not as large yet as its claim is rendered.
 func (s *state) grows(rendered, live *krm.Object) bool {
-	has := parseBytes(live.Node.Str("status", "capacity", "storage"))
-	return has > 0 && has < parseBytes(rendered.Node.Str("spec", "resources", "requests", "storage"))
+	has := quantity.Bytes(live.Node.Str("status", "capacity", "storage"))
+	return has > 0 && has < quantity.Bytes(rendered.Node.Str("spec", "resources", "requests", "storage"))
 }
 
 // waits reports whether the class makes a volume only for a pod.

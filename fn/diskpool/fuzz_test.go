@@ -77,8 +77,7 @@ func FuzzMark(f *testing.F) {
 	})
 }
 
-// FuzzSizes holds that a size is written in Mayastor's units, whatever is given, and that
-// no text is too much.
+// FuzzSizes holds that a size is written in Mayastor's units, whatever is given.
 func FuzzSizes(f *testing.F) {
 	for _, text := range []string{"800Gi", "800GiB", "5x", "1.5x", "", "i", "2Gi", "0", "1e999999999", "-5Ki", "9223372036854775808"} {
 		f.Add(text)
@@ -86,9 +85,6 @@ func FuzzSizes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if once := inBytes(text); inBytes(once) != once {
 			t.Errorf("%q is %q, and again %q", text, once, inBytes(once))
-		}
-		if size, known := parseBytes(text); !known && size != 0 {
-			t.Errorf("%q is not read, and yet %d", text, size)
 		}
 	})
 }

@@ -37,8 +37,8 @@ func (s *selection) needs(n *inventory.Node) []need {
 func fewHugePages(facts *inventory.Facts, n *inventory.Node) (few need) {
 	const restart = "sudo systemctl restart kubelet"
 	short := func(size string) bool {
-		bytes, read := parseBytes(size)
-		return read && bytes < hugePages
+		q, err := quantity.Parse(size)
+		return err == nil && q.Value() < hugePages
 	}
 	pods, kernel := n.Object.Node.Str("status", "allocatable", "hugepages-2Mi"), ""
 	if agent := facts.Object(krm.ID{Group: ownGroup, Kind: agentKind, Name: n.Name}); agent != nil {
@@ -46,8 +46,7 @@ func fewHugePages(facts *inventory.Facts, n *inventory.Node) (few need) {
 	}
 	switch {
 	case short(kernel):
-		bytes, _ := parseBytes(kernel)
-		few.reason = "it has " + quantity.Size(bytes) + " of hugepages-2Mi"
+		few.reason = "it has " + quantity.Size(quantity.Bytes(kernel)) + " of hugepages-2Mi"
 	case !short(pods):
 		return need{}
 	case kernel != "":

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
 )
@@ -117,10 +115,4 @@ func usedSpace(o *krm.Object) string {
 		return ""
 	}
 	return strconv.FormatInt(used, 10) + " of its " + strconv.FormatInt(capacity, 10) + " bytes are in use"
-}
-
-// parseBytes reads a quantity.
-func parseBytes(text string) (int64, bool) {
-	q, err := resource.ParseQuantity(text)
-	return q.Value(), err == nil
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // settle chooses the pools of the replicas that are not there yet, and says how.
 func (r *request) settle() {
-	vol, size := r.vol, parseBytes(r.vol.Size)
+	vol, size := r.vol, quantity.Bytes(r.vol.Size)
 	if vol.Phase != chain.PhaseBound {
 		for _, name := range r.made {
 			vol.Pools = append(vol.Pools, r.poolOf(vol, name))

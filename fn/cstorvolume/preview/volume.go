@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
@@ -144,14 +142,6 @@ func budgetKey(namespace string, pools []string) string {
 
 // isKnown reports whether a name is one, and not a hole.
 func isKnown(name string) bool { return name != "" && !strings.Contains(name, "<") }
-
-func parseBytes(text string) int64 {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0
-	}
-	return q.Value()
-}
 
 // instancesOf names the pools of replicas.
 func instancesOf(replicas []*krm.Object) []string {

@@ -12,6 +12,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // bound verifies a volume that is made.
@@ -64,11 +65,11 @@ func (p *proof) claimed(c *conformance.Check, v *volume.Chain, claim *krm.Object
 	if claim == nil {
 		return
 	}
-	has, wants := parseBytes(claim.Node.Str("status", "capacity", "storage")), claim
+	has, wants := quantity.Bytes(claim.Node.Str("status", "capacity", "storage")), claim
 	if o := p.claims[key(claim)]; o != nil {
 		wants = o
 	}
-	if size := wants.Node.Str("spec", "resources", "requests", "storage"); has > 0 && has < parseBytes(size) {
+	if size := wants.Node.Str("spec", "resources", "requests", "storage"); has > 0 && has < quantity.Bytes(size) {
 		c.Warn(ruleGrowing, c.Subject, "has %s of the %s that it is to grow to", claim.Node.Str("status", "capacity", "storage"), size)
 	}
 }

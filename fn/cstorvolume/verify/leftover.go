@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/conformance"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -167,12 +165,4 @@ func (p *proof) unusedClasses() {
 			p.checks = append(p.checks, c)
 		}
 	}
-}
-
-func parseBytes(text string) int64 {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0
-	}
-	return q.Value()
 }
