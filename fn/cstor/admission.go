@@ -38,7 +38,7 @@ func admit(in *input, wanted *pool.Cluster) {
 			if had[name] || judged[name] || in.lock.pooled[name] {
 				continue
 			}
-			want := in.keep()
+			want := in.keep(in.lock.nodeOn(p.Hostname, in.facts))
 			want.Volumes = func(*inventory.Volume) bool { return true }
 			if reason := in.ledger.Verdict(in.disk(name), want).Reason(); reason != "" {
 				in.report(finding.Error, "disk-unfit", "", "block device %s cannot be in the pool on %s: %s; the cStor webhook does not look at that", name, p.Hostname, reason)

@@ -42,16 +42,18 @@ func checkClasses(in *input, held []*krm.Object) {
 	}
 	check := func(field, class string) {
 		if !slices.Contains(known, class) {
-			in.report(finding.Warning, "no-such-class", field+".externalProvisioner.storageClassName",
+			in.report(finding.Warning, "no-such-class", field+".storageClassName",
 				"%q is not among the StorageClasses of the inventory%s; a claim of it stays unbound until it is there",
 				class, schema.DidYouMean(class, known))
 		}
 	}
-	if in.cfg.external() {
-		check("spec.diskConfig", in.cfg.Spec.DiskConfig.ExternalProvisioner.StorageClassName)
-	}
-	if in.cfg.cacheExternal() {
-		check("spec.poolConfig.writeCache", in.cfg.Spec.PoolConfig.WriteCache.ExternalProvisioner.StorageClassName)
+	for _, s := range in.cfg.all() {
+		if s.external() {
+			check(s.field("externalProvisioner"), s.provisioner.StorageClassName)
+		}
+		if s.cacheExternal() {
+			check(s.field("writeCache")+".externalProvisioner", s.writeCache.ExternalProvisioner.StorageClassName)
+		}
 	}
 }
 
@@ -65,12 +67,12 @@ type cloudDisks struct {
 // place lists the cloud disks of a member and finds the block devices
 // that they became.
 func (c *cloudDisks) place(m *member) {
-	disk, w := &c.cfg.Spec.DiskConfig, c.cfg.Spec.PoolConfig.WriteCache
-	if c.cfg.external() {
-		m.addCloudDisks(c.input, data, c.dataCount(m), disk.MinCapacity, disk.ExternalProvisioner)
-		m.addCloudDisks(c.input, spare, c.cfg.Spec.PoolConfig.Spare, disk.MinCapacity, disk.ExternalProvisioner)
+	s := c.settings(m.name)
+	if s.external() {
+		m.addCloudDisks(c.input, data, c.dataCount(m), s.capacity, s.provisioner)
+		m.addCloudDisks(c.input, spare, s.spare, s.capacity, s.provisioner)
 	}
-	if c.cfg.cacheExternal() {
+	if w := s.writeCache; s.cacheExternal() {
 		count := w.Count
 		if m.before != nil {
 			// No pool gets another write cache than it has, so none is bought for it.
@@ -101,7 +103,7 @@ func (c *cloudDisks) place(m *member) {
 		c.report(finding.Info, "awaiting-devices", "", "awaiting the block devices of attached volumes on node %s: %s", m.name, strings.Join(limit(unseen), ", "))
 	}
 	if len(unchanged) > 0 {
-		c.report(finding.Warning, "claim-changed", "spec.diskConfig",
+		c.report(finding.Warning, "claim-changed", c.settings(m.name).source(),
 			"PersistentVolumeClaims of node %s are bound and stay as they are, since a bound claim takes no other class and no disk gets smaller; what is new applies to new disks: %s",
 			m.name, strings.Join(limit(unchanged), ", "))
 	}
@@ -188,7 +190,7 @@ func (c *cloudDisks) see(m *member, v *cloudDisk) {
 		return
 	}
 	if v.role == spare && v.override == "" && c.lock.pooled[d.Name] {
-		c.report(finding.Warning, "spare-used", "spec.poolConfig.spare",
+		c.report(finding.Warning, "spare-used", c.settings(m.name).field("spare"),
 			"Storage %s is block device %s, which has taken the place of another in a pool; raise spare by one for a new one", v.name, d.Name)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Kept, "it has taken the place of another in the pool")
 		v.device = d.Name
@@ -304,7 +306,8 @@ func (c *cloudDisks) reportStorage(severity finding.Severity, v *cloudDisk, rule
 
 // assemble makes the pool of a member from the cloud disks that are there.
 func (c *cloudDisks) assemble(m *member) {
-	if len(m.cloud) == 0 && !c.cfg.external() {
+	s := c.settings(m.name)
+	if len(m.cloud) == 0 && !s.external() {
 		return
 	}
 	var devices, cached []string
@@ -321,10 +324,10 @@ func (c *cloudDisks) assemble(m *member) {
 		}
 	}
 	switch {
-	case !c.cfg.external():
+	case !s.external():
 		m.waiting = m.waiting || !complete
 		if m.before == nil && complete {
-			m.cache = c.cfg.cacheGroups(cached)
+			m.cache = s.cacheGroups(cached)
 		}
 		return
 	case m.before != nil:
@@ -338,8 +341,8 @@ func (c *cloudDisks) assemble(m *member) {
 	if !complete {
 		return
 	}
-	m.data, m.cache = c.cfg.groups(devices), c.cfg.cacheGroups(cached)
-	if c.cfg.Spec.PoolConfig.WriteCache != nil && !c.cfg.cacheExternal() {
+	m.data, m.cache = s.groups(devices), s.cacheGroups(cached)
+	if s.writeCache != nil && !s.cacheExternal() {
 		c.placeLocalCache(m)
 	}
 }
@@ -366,18 +369,18 @@ func (c *cloudDisks) replaceFailed(m *member) {
 
 // placeLocalCache gives a new pool of cloud disks a write cache of its node.
 func (c *cloudDisks) placeLocalCache(m *member) {
-	s := c.offer(m.hostname, m.node)
+	s := c.offer(m.name, m.hostname, m.node)
 	var devices []*inventory.BlockDevice
 	for _, name := range m.data.Disks() {
 		devices = append(devices, c.facts.Device(c.namespace, name))
 	}
 	s.fast = slices.DeleteFunc(s.fast, func(d *inventory.BlockDevice) bool { return c.matched[d.Name] != "" })
 	p := picked{data: devices, cache: named(s.fast, c.lock.reserved(m.name, cache))}
-	if lack := c.pickCache(s, &p); lack != "" {
+	if lack := c.pickCache(m.name, s, &p); lack != "" {
 		m.waiting = true
-		c.report(finding.Warning, "awaiting-devices", "spec.poolConfig.writeCache", "awaiting disks on node %s: %s", m.name, lack)
+		c.report(finding.Warning, "awaiting-devices", c.settings(m.name).field("writeCache"), "awaiting disks on node %s: %s", m.name, lack)
 		return
 	}
-	m.cache = c.cfg.cacheGroups(c.takeAll(m.name, cache, p.cache))
+	m.cache = c.settings(m.name).cacheGroups(c.takeAll(m.name, cache, p.cache))
 	c.reportNoCache(m.name, p)
 }

@@ -217,11 +217,13 @@ func (c *cluster) alias(name string, among map[string]bool) string {
 // check refuses what no pool can follow, and selectors that cannot be meant.
 func (c *cluster) check() {
 	checkUnchanged(c.input)
-	if local := c.cfg.Spec.DiskConfig.Local; local != nil {
-		checkFields(c.input, "spec.diskConfig.local.blockDeviceSelector", local.BlockDeviceSelector.SelectorTerms)
-	}
-	if w := c.cfg.Spec.PoolConfig.WriteCache; w != nil && w.Local != nil {
-		checkFields(c.input, "spec.poolConfig.writeCache.local.blockDeviceSelector", w.Local.BlockDeviceSelector.SelectorTerms)
+	for _, s := range c.cfg.all() {
+		if !s.external() {
+			checkFields(c.input, s.field("blockDeviceSelector"), s.selector)
+		}
+		if w := s.writeCache; w != nil && w.Local != nil {
+			checkFields(c.input, s.field("writeCache")+".local.blockDeviceSelector", w.Local.BlockDeviceSelector.SelectorTerms)
+		}
 	}
 }
 
@@ -241,7 +243,7 @@ func (c *cluster) place() []gitops.Object {
 	compareLive(c.input)
 	cloud := &cloudDisks{localDisks: c.local, matched: map[string]string{}}
 	for _, m := range c.nodes.members {
-		if !c.cfg.external() {
+		if !c.settings(m.name).external() {
 			c.local.place(m)
 		}
 		cloud.place(m)
@@ -252,10 +254,12 @@ func (c *cluster) place() []gitops.Object {
 	members := slices.SortedFunc(slices.Values(c.nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
 	pools := &poolChoice{input: c.input, steps: c.steps, members: members, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
 	cluster, pooled := pools.cluster()
-	if !c.cfg.external() {
-		for _, m := range members {
+	for _, m := range members {
+		if !c.settings(m.name).external() {
 			c.local.finish(m)
 		}
+	}
+	if c.cfg.anyLocal() {
 		c.local.passOver()
 	}
 	objects := &manifests{input: c.input}

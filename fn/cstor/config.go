@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
@@ -31,22 +29,21 @@ type config struct {
 			Local               *local       `json:"local"`
 		} `json:"diskConfig"`
 		PoolConfig struct {
-			RAIDType          string           `json:"raidType"`
-			WriteCache        *writeCache      `json:"writeCache"`
-			Spare             int              `json:"spare"`
-			ComputeResources  json.RawMessage  `json:"computeResources"`
-			AuxResources      json.RawMessage  `json:"auxResources"`
-			Compression       string           `json:"compression"`
-			ThickProvision    *bool            `json:"thickProvision"`
-			Tolerations       []map[string]any `json:"tolerations"`
-			PriorityClassName string           `json:"priorityClassName"`
-			ROThresholdLimit  *int             `json:"roThresholdLimit"`
-			AutoReplace       bool             `json:"autoReplace"`
-			PoolExpansion     *expansion       `json:"poolExpansion"`
+			RAIDType          string          `json:"raidType"`
+			WriteCache        *writeCache     `json:"writeCache"`
+			Spare             int             `json:"spare"`
+			ComputeResources  json.RawMessage `json:"computeResources"`
+			AuxResources      json.RawMessage `json:"auxResources"`
+			Compression       string          `json:"compression"`
+			ThickProvision    *bool           `json:"thickProvision"`
+			Tolerations       tolerations     `json:"tolerations"`
+			PriorityClassName string          `json:"priorityClassName"`
+			ROThresholdLimit  *int64          `json:"roThresholdLimit"`
+			AutoReplace       bool            `json:"autoReplace"`
+			PoolExpansion     *expansion      `json:"poolExpansion"`
 		} `json:"poolConfig"`
 	} `json:"spec"`
-	minCapacity int64
-	tolerations []place.Toleration
+	general     *settings
 	allowedTags []string
 
 	// As they go into the CStorPoolCluster; nil where they are not set.
@@ -86,19 +83,12 @@ func readConfig(spec *system.Spec) (config, error) {
 	if err := json.Unmarshal(spec.Completed, &c); err != nil {
 		return c, fmt.Errorf("completed spec: %w", err)
 	}
-	capacity, err := resource.ParseQuantity(c.Spec.DiskConfig.MinCapacity)
-	if err != nil {
-		return c, fmt.Errorf("spec.diskConfig.minCapacity: %w", err)
-	}
-	c.minCapacity = capacity.Value()
 	if err := c.readPodSettings(); err != nil {
 		return c, err
 	}
-	for _, t := range c.Spec.PoolConfig.Tolerations {
-		text := func(key string) string { s, _ := t[key].(string); return s }
-		c.tolerations = append(c.tolerations, place.Toleration{
-			Key: text("key"), Operator: text("operator"), Value: text("value"), Effect: text("effect"),
-		})
+	var err error
+	if c.general, err = c.generalSettings(); err != nil {
+		return c, err
 	}
 	for tag := range strings.SplitSeq(spec.Object.Annotation(pool.AnnotationAllowedTags), ",") {
 		// The operator does not trim the entries; an entry with a space never matches there.
@@ -118,44 +108,35 @@ func (c *config) readPodSettings() (err error) {
 	if c.auxResources, err = jsonNode("spec.poolConfig.auxResources", spec.AuxResources); err != nil {
 		return err
 	}
-	if len(spec.Tolerations) == 0 {
-		return nil
-	}
-	tolerations, err := json.Marshal(spec.Tolerations)
-	if err != nil {
-		return fmt.Errorf("spec.poolConfig.tolerations: %w", err)
-	}
-	c.podTolerations, err = jsonNode("spec.poolConfig.tolerations", tolerations)
+	c.podTolerations, err = spec.Tolerations.node("spec.poolConfig.tolerations")
 	return err
 }
 
-// external reports whether the data disks are cloud disks.
-func (c *config) external() bool { return c.Spec.DiskConfig.ExternalProvisioner != nil }
+// tolerations are taints that pods put up with, as pods say it.
+type tolerations []map[string]any
 
-// cacheExternal reports whether the write cache is of cloud disks.
-func (c *config) cacheExternal() bool {
-	w := c.Spec.PoolConfig.WriteCache
-	return w != nil && w.ExternalProvisioner != nil
+// list is what decides which nodes take such pods.
+func (t tolerations) list() []place.Toleration {
+	var list []place.Toleration
+	for _, one := range t {
+		text := func(key string) string { s, _ := one[key].(string); return s }
+		list = append(list, place.Toleration{
+			Key: text("key"), Operator: text("operator"), Value: text("value"), Effect: text("effect"),
+		})
+	}
+	return list
 }
 
-// groupCount is the number of RAID groups of a new pool.
-func (c *config) groupCount() int { return c.Spec.DiskConfig.MinCount / c.Spec.DiskConfig.GroupSize }
-
-// groups splits data devices into RAID groups; a stripe is one group.
-func (c *config) groups(devices []string) pool.Groups {
-	if c.Spec.PoolConfig.RAIDType == pool.Stripe {
-		return pool.Groups{devices}
+// node is what a CStorPoolCluster takes over; nil for none.
+func (t tolerations) node(field string) (*document.Node, error) {
+	if len(t) == 0 {
+		return nil, nil
 	}
-	return chunk(devices, c.Spec.DiskConfig.GroupSize)
-}
-
-// cacheGroups splits the devices of the write cache.
-func (c *config) cacheGroups(devices []string) pool.Groups {
-	w := c.Spec.PoolConfig.WriteCache
-	if w == nil || len(devices) == 0 {
-		return nil
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
 	}
-	return chunk(devices, w.groupSize())
+	return jsonNode(field, text)
 }
 
 func chunk(devices []string, size int) pool.Groups {

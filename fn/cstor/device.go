@@ -28,7 +28,7 @@ type leftover struct {
 
 // cannotSupply says why a node cannot supply a new pool, or "".
 func (l *localDisks) cannotSupply(n *inventory.Node) string {
-	s := l.offer(n.Hostname, n)
+	s := l.offer(n.Name, n.Hostname, n)
 	_, reason := l.pick(n.Name, s)
 	if reason != "" {
 		l.refuse(n.Name, s)
@@ -38,7 +38,7 @@ func (l *localDisks) cannotSupply(n *inventory.Node) string {
 
 // place gives a member its disks.
 func (l *localDisks) place(m *member) {
-	s := l.offer(m.hostname, m.node)
+	s := l.offer(m.name, m.hostname, m.node)
 	spares := named(s.data, l.lock.reserved(m.name, spare))
 	others := s
 	others.remove(spares)
@@ -137,8 +137,8 @@ func (l *localDisks) newPool(m *member, s *supply, p picked, reason string) {
 		l.await(m, s, cache, m.cache.Disks())
 		return
 	}
-	m.data = l.cfg.groups(l.takeAll(m.name, data, p.data))
-	m.cache = l.cfg.cacheGroups(l.takeAll(m.name, cache, p.cache))
+	m.data = l.settings(m.name).groups(l.takeAll(m.name, data, p.data))
+	m.cache = l.settings(m.name).cacheGroups(l.takeAll(m.name, cache, p.cache))
 	s.remove(p.data)
 	s.remove(p.cache)
 	l.reportNoCache(m.name, p)
@@ -155,7 +155,7 @@ func (l *localDisks) await(m *member, s *supply, r role, reserved []string) {
 
 func (l *localDisks) reportNoCache(node string, p picked) {
 	if p.noCache != "" {
-		l.report(finding.Info, "no-write-cache", "spec.poolConfig.writeCache", "node %s gets no write cache: %s", node, p.noCache)
+		l.report(finding.Info, "no-write-cache", l.settings(node).field("writeCache"), "node %s gets no write cache: %s", node, p.noCache)
 	}
 }
 
@@ -216,12 +216,12 @@ type idleNodes struct {
 
 // judge says whether a device on such a node could be used.
 func (i idleNodes) judge(d *inventory.BlockDevice, node *inventory.Node) (place.Verdict, string) {
-	if i.cfg.external() {
+	if i.settings(node.Name).external() {
 		return place.Free, "its node holds no pool of this cluster"
 	}
 	s, known := i.offers[node.Name]
 	if !known {
-		s = i.offer(node.Hostname, node)
+		s = i.offer(node.Name, node.Hostname, node)
 		i.offers[node.Name] = s
 	}
 	if at := slices.IndexFunc(s.refused, func(r refusal) bool { return r.device == d }); at >= 0 {

@@ -80,7 +80,7 @@ func (f *fullPools) judge(m *member) {
 		return
 	}
 	size := i.Size()
-	now := grown{count: m.grown.count + 1, disks: len(m.before.Data.Disks()) + f.cfg.expansionDisks(), level: int(percent), size: size}
+	now := grown{count: m.grown.count + 1, disks: len(m.before.Data.Disks()) + f.settings(m.name).expansionDisks(), level: int(percent), size: size}
 	switch {
 	case percent < f.threshold():
 		if m.grown.count > 0 && m.grown.disks <= len(m.before.Data.Disks()) && f.shows(i, m.before.Pool) {
@@ -112,11 +112,11 @@ func (f *fullPools) shows(i *pool.Instance, p *pool.Pool) bool {
 
 // expansionDisks is how many disks a pool gets at once: a RAID group, or as many as a
 // stripe begins with.
-func (c *config) expansionDisks() int {
-	if c.Spec.PoolConfig.RAIDType == pool.Stripe {
-		return c.Spec.DiskConfig.MinCount
+func (s *settings) expansionDisks() int {
+	if s.raidType == pool.Stripe {
+		return s.minCount
 	}
-	return c.Spec.DiskConfig.GroupSize
+	return s.groupSize
 }
 
 // room says why a pool on another node is to be added: a pool is too full, and none of the
@@ -129,7 +129,7 @@ func (f *fullPools) room(members []*member) string {
 	var full *member
 	for _, m := range members {
 		switch {
-		case f.cfg.external(), m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
+		case f.settings(m.name).external(), m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
 			return ""
 		case m.full != "" && full == nil:
 			full = m
@@ -143,9 +143,9 @@ func (f *fullPools) room(members []*member) string {
 
 // canGrow reports whether the node of a pool has the disks by which it could grow once.
 func (f *fullPools) canGrow(m *member) bool {
-	s := f.offer(m.hostname, m.node)
+	s := f.offer(m.name, m.hostname, m.node)
 	s.remove(named(s.data, f.lock.reserved(m.name, spare)))
-	return f.pickGrowth(s, f.cfg.expansionDisks()) != nil
+	return f.pickGrowth(m.name, s, f.settings(m.name).expansionDisks()) != nil
 }
 
 // rulePoolFull is the rule of the warning, which status counts.
@@ -156,7 +156,7 @@ func (l *localDisks) tellFull(m *member, s *supply) {
 	l.report(finding.Warning, rulePoolFull, "spec.poolConfig.poolExpansion",
 		"the pool on node %s (CStorPoolInstance %s) is %d percent full, which is not below the threshold of %.0f percent, and cannot grow: awaiting %s, of %s or more, on its node, which has %d that can be used%s",
 		m.name, m.full, m.grows.level, l.cfg.Spec.PoolConfig.PoolExpansion.Threshold.Used*100,
-		finding.Count(l.cfg.expansionDisks(), "disk"), quantity.Size(l.cfg.minCapacity), len(s.data), s.whyNot())
+		finding.Count(l.settings(m.name).expansionDisks(), "disk"), quantity.Size(l.settings(m.name).minCapacity), len(s.data), s.whyNot())
 }
 
 // usedPercent is how full a pool is, as far as its instance tells.

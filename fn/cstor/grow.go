@@ -13,19 +13,20 @@ import (
 // growPool asks for the disks by which minCount was raised, or by which a pool grows that is
 // too full. s is what it may take, of what its node has left.
 func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
-	want, have := l.cfg.Spec.DiskConfig.MinCount, len(m.data.Disks())
+	wanted := l.settings(m.name)
+	want, have := wanted.minCount, len(m.data.Disks())
 	missing := want - have
 	switch {
 	case missing < 0 && m.grown.count == 0 && m.full == "":
-		l.report(finding.Warning, "count-lowered", "spec.diskConfig.minCount",
+		l.report(finding.Warning, "count-lowered", wanted.field("minCount"),
 			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", want, m.name, finding.Count(have, "disk"))
 		return
 	case missing <= 0 && m.full == "":
 		return
 	case missing <= 0:
-		missing = l.cfg.expansionDisks()
+		missing = wanted.expansionDisks()
 	}
-	added := l.pickGrowth(*s, missing)
+	added := l.pickGrowth(m.name, *s, missing)
 	if m.node == nil {
 		added = nil
 	}
@@ -34,12 +35,12 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 		l.tellFull(m, s)
 		return
 	case added == nil:
-		l.report(finding.Warning, "awaiting-devices", "spec.diskConfig.minCount",
+		l.report(finding.Warning, "awaiting-devices", wanted.field("minCount"),
 			"awaiting %s more, of %s or more, on node %s, which has %d that can be used; the pool stays as it is",
-			finding.Count(missing, "disk"), quantity.Size(l.cfg.minCapacity), m.name, len(s.data))
+			finding.Count(missing, "disk"), quantity.Size(wanted.minCapacity), m.name, len(s.data))
 		return
 	}
-	for group := range slices.Chunk(added, l.cfg.growthSize(missing)) {
+	for group := range slices.Chunk(added, wanted.growthSize(missing)) {
 		g := growth(m, deviceNames(group), func(wait string) { l.grow(m, left, group, wait) })
 		if want <= have {
 			g.what += m.whyFull()
@@ -54,16 +55,16 @@ func (m *member) whyFull() string {
 }
 
 // growthSize is how many of the missing disks come in one step.
-func (c *config) growthSize(missing int) int {
-	if c.Spec.PoolConfig.RAIDType == pool.Stripe {
+func (s *settings) growthSize(missing int) int {
+	if s.raidType == pool.Stripe {
 		return missing
 	}
-	return c.Spec.DiskConfig.GroupSize
+	return s.groupSize
 }
 
-// pickGrowth chooses so many disks more for a pool, in whole groups, or nil.
-func (st *stock) pickGrowth(s supply, missing int) []*inventory.BlockDevice {
-	size := st.cfg.growthSize(missing)
+// pickGrowth chooses so many disks more for the pool of a node, in whole groups, or nil.
+func (st *stock) pickGrowth(node string, s supply, missing int) []*inventory.BlockDevice {
+	size := st.settings(node).growthSize(missing)
 	return st.pickData(s, missing/size, size)
 }
 
@@ -85,7 +86,7 @@ func (l *localDisks) grow(m *member, left *leftover, group []*inventory.BlockDev
 // dataCount is how many cloud disks a member has for data: claims come before their disks.
 // Of a pool that is too full those of one RAID group more.
 func (c *cloudDisks) dataCount(m *member) int {
-	count := c.cfg.Spec.DiskConfig.MinCount
+	count := c.settings(m.name).minCount
 	if m.before == nil {
 		return count
 	}
@@ -99,8 +100,8 @@ func (c *cloudDisks) dataCount(m *member) int {
 // growPool asks for the volumes that follow the pool's own, by which minCount was raised, or
 // which it gets since it is too full.
 func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
-	have := len(m.before.Data.Disks())
-	missing := max(c.cfg.Spec.DiskConfig.MinCount, m.grown.disks) - have
+	have, wanted := len(m.before.Data.Disks()), c.settings(m.name)
+	missing := max(wanted.minCount, m.grown.disks) - have
 	if missing <= 0 {
 		return
 	}
@@ -110,7 +111,7 @@ func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
 		c.steps.ask(s)
 		return
 	}
-	for group := range slices.Chunk(devices[len(devices)-missing:], c.cfg.growthSize(missing)) {
+	for group := range slices.Chunk(devices[len(devices)-missing:], wanted.growthSize(missing)) {
 		c.steps.ask(growth(m, group, nil))
 	}
 }

@@ -63,12 +63,12 @@ func (in *input) want(node *inventory.Node) disk.Want {
 	return disk.Want{Mine: in.unused, Namespace: in.namespace, Node: node, AllowedTags: in.cfg.allowedTags, PoolCluster: in.name}
 }
 
-// keep is what a disk must meet to stay in its place. Which volume a cloud disk is, its
-// claim says.
-func (in *input) keep() disk.Want {
+// keep is what a disk must meet to stay in its place on a node. Which volume a cloud disk
+// is, its claim says.
+func (in *input) keep(node string) disk.Want {
 	want := in.want(nil)
 	want.Mine = in.mine
-	if in.cfg.external() || in.cfg.cacheExternal() {
+	if s := in.settings(node); s.external() || s.cacheExternal() {
 		want.Volumes = func(*inventory.Volume) bool { return true }
 	}
 	return want

@@ -21,7 +21,7 @@ func keepDevices(in *input, node string, r role, names []string) {
 		d, pool := in.facts.Device(in.namespace, name), in.lock.pool(node)
 		doubt := ""
 		if d != nil {
-			doubt = in.ledger.Verdict(in.disk(name), in.keep()).Doubt()
+			doubt = in.ledger.Verdict(in.disk(name), in.keep(node)).Doubt()
 		}
 		switch {
 		case d == nil:

@@ -143,14 +143,14 @@ func (l *livePools) hosts() []string {
 
 // evidence is the pool that lives on a host, as far as the facts show it. Claims show
 // only its disks: why says what is not known then.
-func (l *livePools) evidence(host string, cfg config) (p *pool.Pool, why string) {
+func (l *livePools) evidence(host string, want *settings) (p *pool.Pool, why string) {
 	if p = l.pool(host); p != nil {
 		return p, ""
 	}
 	disks := l.claimed[host]
-	p = &pool.Pool{Hostname: host, Config: pool.Config{RAIDType: cfg.Spec.PoolConfig.RAIDType}}
+	p = &pool.Pool{Hostname: host, Config: pool.Config{RAIDType: want.raidType}}
 	p.Data = pool.Groups{slices.Clone(disks)}
-	if w := cfg.Spec.PoolConfig.WriteCache; w == nil && (p.RAIDType == pool.Stripe || len(disks) == cfg.Spec.DiskConfig.GroupSize) {
+	if want.writeCache == nil && (p.RAIDType == pool.Stripe || len(disks) == want.groupSize) {
 		return p, ""
 	}
 	return p, "of its block devices " + finding.Names(disks) + " only the claims are in the inventory, which do not say how they are grouped; add cstorpoolclusters or cstorpoolinstances to the snapshot"

@@ -314,7 +314,7 @@ func (c *nodeChoice) newMember(name string) *member {
 	if m.hostname = c.lock.hosts[name]; m.before == nil && m.node != nil {
 		m.hostname = m.node.Hostname
 	}
-	if m.node == nil && !c.cfg.external() {
+	if m.node == nil && !c.settings(name).external() {
 		m.node = c.renamed(name)
 	}
 	return m

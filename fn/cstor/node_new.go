@@ -23,7 +23,7 @@ func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.cfg.tolerations))
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.settings(n.Name).tolerations))
 		switch {
 		case !selector.MatchesAny(terms, n.Object):
 			reason = "it is not selected by " + selectorField
@@ -122,7 +122,7 @@ func (c *nodeChoice) fill(room string) {
 	}
 	var unable []string
 	for _, n := range c.candidates {
-		if !c.cfg.external() {
+		if !c.settings(n.Name).external() {
 			if reason := c.cannotSupply(n); reason != "" {
 				unable = append(unable, n.Name+" ("+reason+")")
 				c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)

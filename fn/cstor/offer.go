@@ -47,11 +47,12 @@ func (s *supply) whyNot() string {
 	return "; refused: " + place.Summarize(refusals)
 }
 
-// offer sorts the devices of a node into what may be used for what.
-func (st *stock) offer(hostname string, node *inventory.Node) supply {
+// offer sorts the devices on a host into what may be used for what by the pool of a node of
+// the plan. node is nil where the snapshot has none.
+func (st *stock) offer(name, hostname string, node *inventory.Node) supply {
 	var s supply
-	wanted := st.want(node)
-	wanted.MinCapacity = st.cfg.minCapacity
+	wanted, of := st.want(node), st.settings(name)
+	wanted.MinCapacity = of.minCapacity
 	for _, d := range st.facts.DevicesOn(hostname) {
 		if st.lock.pooled[d.Name] && d.Namespace == st.namespace {
 			continue
@@ -62,13 +63,13 @@ func (st *stock) offer(hostname string, node *inventory.Node) supply {
 			s.refused = append(s.refused, refusal{d, reason})
 			continue
 		}
-		switch local := st.cfg.Spec.DiskConfig.Local; {
-		case local == nil:
+		switch {
+		case of.external():
 			reason = "the data disks are cloud disks"
-		case !selector.MatchesAny(local.BlockDeviceSelector.SelectorTerms, d.Object):
-			reason = "it is not selected by spec.diskConfig.local.blockDeviceSelector"
+		case !selector.MatchesAny(of.selector, d.Object):
+			reason = "it is not selected by " + of.field("blockDeviceSelector")
 		}
-		isCache := st.cacheSelects(d) && onlySmall(verdict)
+		isCache := of.cacheSelects(d) && onlySmall(verdict)
 		if isCache {
 			s.fast = append(s.fast, d)
 		}
@@ -102,8 +103,8 @@ func checkFields(in *input, field string, terms []selector.Term) {
 }
 
 // cacheSelects reports whether the write cache asks for such a device.
-func (st *stock) cacheSelects(d *inventory.BlockDevice) bool {
-	switch w := st.cfg.Spec.PoolConfig.WriteCache; {
+func (s *settings) cacheSelects(d *inventory.BlockDevice) bool {
+	switch w := s.writeCache; {
 	case w == nil:
 		return false
 	case w.Auto:
@@ -127,23 +128,23 @@ func (st *stock) pick(node string, s supply) (picked, string) {
 		data:  named(s.data, st.lock.reserved(node, data)),
 		cache: named(s.fast, st.lock.reserved(node, cache)),
 	}
-	disk := &st.cfg.Spec.DiskConfig
-	if len(p.data) != disk.MinCount {
-		p.data = st.pickData(s, st.cfg.groupCount(), disk.GroupSize)
+	wanted := st.settings(node)
+	if len(p.data) != wanted.minCount {
+		p.data = st.pickData(s, wanted.groupCount(), wanted.groupSize)
 	}
 	if p.data == nil {
-		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", finding.Count(len(s.data), "usable disk"), quantity.Size(st.cfg.minCapacity), disk.MinCount) + s.whyNot()
+		return p, fmt.Sprintf("it has %s of %s or more, wanted %d", finding.Count(len(s.data), "usable disk"), quantity.Size(wanted.minCapacity), wanted.minCount) + s.whyNot()
 	}
-	lack := st.pickCache(s, &p)
+	lack := st.pickCache(node, s, &p)
 	return p, lack
 }
 
 // pickCache chooses the write cache beside the data disks, or says why the node
 // cannot supply it. A cache of cloud disks is not of the node.
-func (st *stock) pickCache(s supply, p *picked) (lack string) {
-	w := st.cfg.Spec.PoolConfig.WriteCache
+func (st *stock) pickCache(node string, s supply, p *picked) (lack string) {
+	w := st.settings(node).writeCache
 	switch p.cache = without(p.cache, p.data); {
-	case w == nil || st.cfg.cacheExternal():
+	case w == nil || w.ExternalProvisioner != nil:
 		p.cache = nil
 		return ""
 	case w.Auto && slices.ContainsFunc(p.data, (*inventory.BlockDevice).Fast):

@@ -149,10 +149,11 @@ func (c *poolChoice) pooled() (old, added []*member) {
 
 // newPool is the first pool of a member.
 func (c *poolChoice) newPool(m *member) *pool.Pool {
-	p := &pool.Pool{Hostname: m.hostname, Data: m.data, Cache: m.cache, Config: pool.Config{RAIDType: c.cfg.Spec.PoolConfig.RAIDType}}
-	if w := c.cfg.Spec.PoolConfig.WriteCache; w != nil && len(p.Cache) > 0 {
+	wanted := c.settings(m.name)
+	p := &pool.Pool{Hostname: m.hostname, Data: m.data, Cache: m.cache, Config: pool.Config{RAIDType: wanted.raidType}}
+	if w := wanted.writeCache; w != nil && len(p.Cache) > 0 {
 		p.CacheType = w.RAIDType
 	}
-	c.cfg.setPool(p)
+	wanted.set(p)
 	return p
 }

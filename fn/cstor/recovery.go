@@ -34,7 +34,7 @@ func (r *recovery) restorePools() {
 		return
 	}
 	for _, host := range r.live.hosts() {
-		p, why := r.live.evidence(host, r.cfg)
+		p, why := r.live.evidence(host, r.settingsOn(host))
 		known := r.lock.host(host)
 		switch {
 		case known == nil:
@@ -99,7 +99,7 @@ func (r *recovery) dropUnapplied() {
 			continue // which is an error
 		}
 		for _, name := range p.Disks() {
-			if why := r.judge(p.Hostname, r.disk(name), r.cfg.minCapacity).Reason(); why != "" && !r.unseen(name) {
+			if why := r.judge(p.node, p.Hostname, r.disk(name), r.settings(p.node).minCapacity).Reason(); why != "" && !r.unseen(name) {
 				bad = append(bad, name+" ("+strings.TrimPrefix(why, "it ")+")")
 				unusable = append(unusable, name)
 			}
@@ -131,13 +131,13 @@ func (in *input) giveUp(node string, disks []string) {
 }
 
 // judge asks of a disk that is not in a live pool what choosing asks.
-func (r *recovery) judge(hostname string, d *disk.Disk, capacity int64) disk.Verdict {
+func (r *recovery) judge(node, hostname string, d *disk.Disk, capacity int64) disk.Verdict {
 	if d.Device != nil && d.Device.Hostname != hostname {
 		return disk.Verdict{{Rule: disk.WrongNode, Reason: "it is on host " + d.Device.Hostname}}
 	}
 	want := r.want(r.host(hostname))
-	if want.MinCapacity = capacity; r.cfg.external() {
-		want.Volumes, want.MinCapacity = r.keep().Volumes, 0
+	if want.MinCapacity = capacity; r.settings(node).external() {
+		want.Volumes, want.MinCapacity = r.keep(node).Volumes, 0
 	}
 	return r.ledger.Verdict(d, want)
 }
@@ -192,10 +192,10 @@ func (r *recovery) takeBack(node string, p *pool.Pool) {
 // keptOut says why a live pool cannot be taken back for a node, or "" if it can: it must
 // be what the spec would have made, of disks that are there and nobody else's.
 func (r *recovery) keptOut(node string, p *pool.Pool) string {
-	want := &r.cfg.Spec.DiskConfig
-	unlike := func(group pool.Group) bool { return p.RAIDType != pool.Stripe && len(group) != want.GroupSize }
-	if p.RAIDType != r.cfg.Spec.PoolConfig.RAIDType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
-		r.cfg.external() && len(p.Data.Disks()) > want.MinCount {
+	want := r.settings(node)
+	unlike := func(group pool.Group) bool { return p.RAIDType != pool.Stripe && len(group) != want.groupSize }
+	if p.RAIDType != want.raidType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
+		want.external() && len(p.Data.Disks()) > want.minCount {
 		return "it is not as the spec wants it"
 	}
 	for _, name := range p.Disks() {
@@ -205,7 +205,7 @@ func (r *recovery) keptOut(node string, p *pool.Pool) string {
 		case r.disk(name).Missing():
 			return "its block device " + name + " is missing from the inventory"
 		}
-		if why := r.ledger.Verdict(r.disk(name), r.keep()).Of(disk.PersistentVolume, disk.Held); why != "" {
+		if why := r.ledger.Verdict(r.disk(name), r.keep(node)).Of(disk.PersistentVolume, disk.Held); why != "" {
 			return "its block device " + name + " " + strings.TrimPrefix(why, "it ")
 		}
 	}
@@ -215,10 +215,10 @@ func (r *recovery) keptOut(node string, p *pool.Pool) string {
 // unclaimed says which cloud disk of a live pool nobody claims, or "".
 func (r *recovery) unclaimed(node string, p *pool.Pool) string {
 	cloud := map[role]int{}
-	if r.cfg.external() {
+	if r.settings(node).external() {
 		cloud[data] = len(p.Data.Disks())
 	}
-	if r.cfg.cacheExternal() {
+	if r.settings(node).cacheExternal() {
 		cloud[cache] = len(p.Cache.Disks())
 	}
 	for _, role := range []role{data, cache} {
@@ -349,12 +349,12 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 			if !added(name) {
 				continue
 			}
-			capacity := r.cfg.minCapacity
+			capacity := r.settings(known.node).minCapacity
 			if !whole && known.RAIDType != pool.Stripe {
 				capacity = r.smallest(group, name)
 			}
 			d := r.disk(name)
-			why := r.judge(known.Hostname, d, capacity).Reason()
+			why := r.judge(known.node, known.Hostname, d, capacity).Reason()
 			switch {
 			case why == "", slices.Contains(chosen, name) && (!current || r.unseen(name)):
 			case whole && i == len(known.Data)-1 && i > 0:

@@ -36,7 +36,7 @@ func (c moveConsent) annotation(node string) string {
 // unwanted says why the new node of a pool may not carry it, or "".
 func (r *relocation) unwanted(d *displaced) string {
 	to := r.host(d.to)
-	if why := cmp.Or(place.RefuseHostname(to, r.facts), place.RefusePods(to, r.cfg.tolerations)); why != "" {
+	if why := cmp.Or(place.RefuseHostname(to, r.facts), place.RefusePods(to, r.settings(to.Name).tolerations)); why != "" {
 		return "node " + to.Name + " can carry no pool: " + why
 	}
 	if !selector.MatchesAny(r.cfg.Spec.AllowedNodes.NodeSelectorTerms, to.Object) {
@@ -47,7 +47,7 @@ func (r *relocation) unwanted(d *displaced) string {
 
 // unfit says which disk of a pool cannot be trusted to be what it was, or "".
 func (r *relocation) unfit(d *displaced) string {
-	want := r.keep()
+	want := r.keep(d.node)
 	want.Node = r.host(d.to)
 	for _, name := range d.Disks() {
 		now, was := r.disk(name), r.lock.sets[d.node].known[name]

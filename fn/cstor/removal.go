@@ -112,7 +112,7 @@ func (r *removal) surplus() {
 // anything of them is seen: until then the consent need not stand. What is remembered is not
 // forgotten where the facts do not tell.
 func removalsUnderWay(in *input, members []*member, going map[string]string) []string {
-	known := in.live.knows && (in.facts.Tells("", volumeClaimKind, in.namespace) || !in.cfg.external())
+	known := in.live.knows && (in.facts.Tells("", volumeClaimKind, in.namespace) || !in.cfg.anyExternal())
 	nodes := map[string]bool{}
 	for node, host := range in.lock.removing {
 		nodes[node] = !known || in.leftOf(node, host)

@@ -78,7 +78,7 @@ func nodeNode(name d.Field, m *member, more ...d.Field) d.Node {
 }
 
 func (f *manifests) addStorageSet(m *member) {
-	disk := &f.cfg.Spec.DiskConfig
+	wanted := f.settings(m.name)
 	node := nodeNode(d.F("name", d.Text(m.name)), m, d.F("hostname", d.Text(m.hostname)))
 	if of := f.lock.volumesOf(m.name); of != m.name {
 		node.Set("volumesOf", d.Text(of))
@@ -86,8 +86,8 @@ func (f *manifests) addStorageSet(m *member) {
 	spec := d.Object(
 		d.F("node", node),
 		d.F("disk", d.Object(
-			d.F("capacity", d.Text(disk.MinCapacity)),
-			d.F("count", d.Int(int64(max(disk.MinCount, m.grown.disks)))),
+			d.F("capacity", d.Text(wanted.capacity)),
+			d.F("count", d.Int(int64(max(wanted.minCount, m.grown.disks)))),
 		)),
 	)
 	// Cloud disks have a Storage each; disks of the node are listed.
@@ -97,19 +97,19 @@ func (f *manifests) addStorageSet(m *member) {
 			devices = append(devices, f.device(m, r, name))
 		}
 	}
-	if f.cfg.external() {
-		spec.Set("externalProvisioner", disk.ExternalProvisioner.node())
+	if wanted.external() {
+		spec.Set("externalProvisioner", wanted.provisioner.node())
 	} else {
 		list(data, m.data.Disks())
 	}
-	if w := f.cfg.Spec.PoolConfig.WriteCache; !f.cfg.cacheExternal() && (w != nil || !f.cfg.external()) {
+	if !wanted.cacheExternal() && (wanted.writeCache != nil || !wanted.external()) {
 		list(cache, m.cache.Disks())
 	}
-	if !f.cfg.external() {
+	if !wanted.external() {
 		list(spare, m.spare)
 	}
 	list(leaving, f.leaving(m))
-	if len(devices) > 0 || !f.cfg.external() {
+	if len(devices) > 0 || !wanted.external() {
 		spec.Set("blockDevices", d.List(devices...))
 	}
 	if m.grown.count > 0 {

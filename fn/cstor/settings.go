@@ -12,7 +12,7 @@ func askForSettings(s *steps, from *pool.Cluster) {
 	set := func(c *pool.Cluster) {
 		s.cfg.setShared(c)
 		for _, p := range c.Pools {
-			s.cfg.setPool(p)
+			s.settingsOn(p.Hostname).set(p)
 		}
 	}
 	wanted := from.Clone()
@@ -28,14 +28,4 @@ func askForSettings(s *steps, from *pool.Cluster) {
 func (c *config) setShared(cluster *pool.Cluster) {
 	cluster.Resources, cluster.AuxResources, cluster.Tolerations = c.resources, c.auxResources, c.podTolerations
 	cluster.PriorityClassName = c.Spec.PoolConfig.PriorityClassName
-}
-
-// setPool gives a pool its settings.
-func (c *config) setPool(p *pool.Pool) {
-	spec := &c.Spec.PoolConfig
-	p.Compression, p.ThickProvision, p.ROThresholdLimit = spec.Compression, spec.ThickProvision, nil
-	if limit := spec.ROThresholdLimit; limit != nil {
-		percent := int64(*limit)
-		p.ROThresholdLimit = &percent
-	}
 }

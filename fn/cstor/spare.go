@@ -11,7 +11,7 @@ import (
 
 // keepSpares frees the spares of a member that are not wanted any more.
 func (l *localDisks) keepSpares(m *member) {
-	if l.cfg.external() || len(l.lock.reserved(m.name, spare)) == 0 {
+	if l.settings(m.name).external() || len(l.lock.reserved(m.name, spare)) == 0 {
 		return
 	}
 	var groups pool.Groups
@@ -19,7 +19,7 @@ func (l *localDisks) keepSpares(m *member) {
 		groups = m.before.Data
 	}
 	largest, _ := l.largest(groups)
-	s := l.offer(m.hostname, m.node)
+	s := l.offer(m.name, m.hostname, m.node)
 	_, rest := l.sortSpares(m, named(s.data, l.lock.reserved(m.name, spare)), largest)
 	l.giveUp(m.name, rest)
 }
@@ -28,10 +28,10 @@ func (l *localDisks) keepSpares(m *member) {
 // they do not have any more where the other is reserved, too. Where no pool may live it also
 // frees those that cannot be used any more. What is missing is held.
 func (l *localDisks) keepReserved(m *member, planOnly bool) {
-	if l.cfg.external() || m.before != nil {
+	if l.settings(m.name).external() || m.before != nil {
 		return
 	}
-	s := l.offer(m.hostname, m.node)
+	s := l.offer(m.name, m.hostname, m.node)
 	reserved := slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache))
 	l.giveUp(m.name, slices.DeleteFunc(slices.Clone(reserved), func(name string) bool {
 		if again := l.calledNow(name); slices.Contains(reserved, again) {
@@ -55,7 +55,7 @@ func (in *input) calledNow(name string) string {
 // freeReplaced frees the disks that were reserved for a pool and are not in it: a person has
 // put others in their place. Those that are shown to live in a pool stay its own.
 func (l *localDisks) freeReplaced(m *member) {
-	if m.before == nil || l.cfg.external() {
+	if m.before == nil || l.settings(m.name).external() {
 		return
 	}
 	for _, name := range slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache)) {
@@ -91,7 +91,7 @@ func (l *localDisks) sortSpares(m *member, usable []*inventory.BlockDevice, larg
 	for _, name := range l.lock.reserved(m.name, spare) {
 		missing := l.facts.Device(l.namespace, name) == nil
 		fits := slices.ContainsFunc(usable, func(d *inventory.BlockDevice) bool { return d.Name == name && d.Capacity >= largest })
-		if len(kept) < l.cfg.Spec.PoolConfig.Spare && (missing || fits) {
+		if len(kept) < l.settings(m.name).spare && (missing || fits) {
 			kept = append(kept, name)
 		} else {
 			rest = append(rest, name)
@@ -124,12 +124,12 @@ func (l *localDisks) wantedSpares(m *member, left *leftover) []*inventory.BlockD
 	largest, types := l.largest(m.data)
 	kept, _ := l.sortSpares(m, left.spares, largest)
 	fitting := l.fitting(m, &left.supply, largest, types)
-	return fitting[:max(0, min(len(fitting), l.cfg.Spec.PoolConfig.Spare-len(kept)))]
+	return fitting[:max(0, min(len(fitting), l.settings(m.name).spare-len(kept)))]
 }
 
 // placeSpares reserves disks that can replace any data disk of the pool.
 func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.BlockDevice) {
-	count := l.cfg.Spec.PoolConfig.Spare
+	count := l.settings(m.name).spare
 	if count == 0 {
 		m.spare = nil
 		return
@@ -142,7 +142,7 @@ func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.Blo
 	m.spare = append(m.spare, l.takeAll(m.name, spare, added)...)
 	s.remove(added)
 	if len(m.spare) < count {
-		l.report(finding.Warning, "awaiting-spare", "spec.poolConfig.spare",
-			"node %s has %s, wanted %d of %s or more; the pool is rendered without", m.name, finding.Count(len(m.spare), "spare disk"), count, quantity.Size(max(largest, l.cfg.minCapacity)))
+		l.report(finding.Warning, "awaiting-spare", l.settings(m.name).field("spare"),
+			"node %s has %s, wanted %d of %s or more; the pool is rendered without", m.name, finding.Count(len(m.spare), "spare disk"), count, quantity.Size(max(largest, l.settings(m.name).minCapacity)))
 	}
 }

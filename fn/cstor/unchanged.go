@@ -1,34 +1,46 @@
 package cstor
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // checkUnchanged refuses what no pool can follow.
 func checkUnchanged(in *input) {
-	if n := pooledVolumes(in); n > 0 && !in.cfg.external() {
-		in.report(finding.Error, "mode-changed", "spec.diskConfig",
-			"is local, but the pools hold %d cloud disks, and local disks cannot take their place; write externalProvisioner again, or make another CStorClusterConfig for local disks", n)
-		return
+	volumes := map[string]int{} // by the block of the spec that says where disks come from
+	for _, p := range in.lock.pools {
+		if wanted := in.settings(p.node); !wanted.external() {
+			volumes[wanted.source()] += pooledVolumes(in, p)
+		}
+	}
+	for _, source := range slices.Sorted(maps.Keys(volumes)) {
+		if n := volumes[source]; n > 0 {
+			in.report(finding.Error, "mode-changed", source,
+				"is local, but the pools hold %d cloud disks, and local disks cannot take their place; write externalProvisioner again, or make another CStorClusterConfig for local disks", n)
+			return
+		}
 	}
 	for _, p := range in.lock.pools {
-		if p.RAIDType != in.cfg.Spec.PoolConfig.RAIDType {
-			in.report(finding.Error, "raid-type-changed", "spec.poolConfig.raidType",
+		wanted := in.settings(p.node)
+		if p.RAIDType != wanted.raidType {
+			in.report(finding.Error, "raid-type-changed", wanted.field("raidType"),
 				"the pool on node %s is %s and a pool cannot change its RAID type; write raidType: %s, or make another CStorClusterConfig for the new type",
 				p.node, p.RAIDType, p.RAIDType)
 			return
 		}
 		for _, group := range p.Data {
-			if p.RAIDType != pool.Stripe && len(group) != in.cfg.Spec.DiskConfig.GroupSize {
-				in.report(finding.Error, "group-size-changed", "spec.diskConfig.groupSize",
+			if p.RAIDType != pool.Stripe && len(group) != wanted.groupSize {
+				in.report(finding.Error, "group-size-changed", wanted.field("groupSize"),
 					"is %d, but the pool on node %s has RAID groups of %d disks, and a group cannot change its size; write groupSize: %d",
-					in.cfg.Spec.DiskConfig.GroupSize, p.node, len(group), len(group))
+					wanted.groupSize, p.node, len(group), len(group))
 				return
 			}
 		}
-		if want, have := in.cfg.Spec.DiskConfig.MinCount, len(p.Data.Disks()); in.cfg.external() && have > max(want, in.lock.sets[p.node].grown.disks) {
-			in.report(finding.Error, "count-lowered", "spec.diskConfig.minCount",
+		if want, have := wanted.minCount, len(p.Data.Disks()); wanted.external() && have > max(want, in.lock.sets[p.node].grown.disks) {
+			in.report(finding.Error, "count-lowered", wanted.field("minCount"),
 				"is %d, but the pool on node %s has %d disks, and disks cannot be taken out of a pool; write at least minCount: %d",
 				want, p.node, have, have)
 			return
@@ -36,14 +48,12 @@ func checkUnchanged(in *input) {
 	}
 }
 
-// pooledVolumes counts the data disks of earlier pools that are cloud disks.
-func pooledVolumes(in *input) int {
+// pooledVolumes counts the data disks of a pool that are cloud disks.
+func pooledVolumes(in *input, p *nodePool) int {
 	n := 0
-	for _, p := range in.lock.pools {
-		for i := range p.Data.Disks() {
-			if in.lock.objects[in.claimID(in.storage(p.node, data, i))] != nil {
-				n++
-			}
+	for i := range p.Data.Disks() {
+		if in.lock.objects[in.claimID(in.storage(p.node, data, i))] != nil {
+			n++
 		}
 	}
 	return n
@@ -52,7 +62,8 @@ func pooledVolumes(in *input) int {
 // checkCacheUnchanged warns of an edit that the operator, version 3.6, accepts and never
 // carries out.
 func checkCacheUnchanged(in *input, m *member) {
-	w, have := in.cfg.Spec.PoolConfig.WriteCache, len(m.before.Cache.Disks())
+	wanted := in.settings(m.name)
+	w, have := wanted.writeCache, len(m.before.Cache.Disks())
 	severity, keeps := finding.Warning, "keeps its write cache of "+finding.Count(have, "disk")
 	if have == 0 {
 		keeps = "stays without a write cache"
@@ -63,6 +74,6 @@ func checkCacheUnchanged(in *input, m *member) {
 	case w != nil && w.Auto && have == 0:
 		severity = finding.Info // the node had nothing faster then
 	}
-	in.report(severity, "write-cache-changed", "spec.poolConfig.writeCache",
+	in.report(severity, "write-cache-changed", wanted.field("writeCache"),
 		"the pool on node %s %s: the cStor operator accepts a change of it and does not carry it out", m.name, keeps)
 }
