@@ -42,15 +42,8 @@ type nodeChoice struct {
 
 // keep decides which nodes of earlier runs stay, and frees the disks of the others.
 func (c *nodeChoice) keep() {
-	if len(c.facts.Nodes) == 0 {
-		c.report(finding.Error, "no-inventory", "",
-			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster beside the spec with poolwright inventory")
-		return
-	}
 	terms := c.cfg.Spec.AllowedNodes.NodeSelectorTerms
-	if len(terms) > 0 && !slices.ContainsFunc(c.facts.Nodes, func(n *inventory.Node) bool { return selector.MatchesAny(terms, n.Object) }) {
-		c.report(finding.Error, "selector-matches-nothing", selectorField,
-			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(c.facts.Nodes), "node"))
+	if !c.KnowsNodes(c.facts) || !c.SelectsNodes(c.facts, terms, selectorField) {
 		return
 	}
 	dropped := c.keepNodes(terms)

@@ -79,14 +79,7 @@ func newSet(in system.Input, spec *system.Spec) *set {
 // keep takes over the pools of earlier runs and those that live, and frees the disks of
 // those that go.
 func (s *set) keep() {
-	if len(s.Facts.Nodes) == 0 {
-		s.Report(finding.Error, "no-inventory", "",
-			"the package has no Node among its facts, so nothing can be chosen; put a snapshot of the cluster beside the spec with poolwright inventory")
-		return
-	}
-	if terms := s.cfg.Spec.AllowedNodes.NodeSelectorTerms; len(terms) > 0 && !slices.ContainsFunc(s.Facts.Nodes, s.selects) {
-		s.Report(finding.Error, "selector-matches-nothing", "spec.allowedNodes.nodeSelectorTerms",
-			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.Facts.Nodes), "node"))
+	if !s.KnowsNodes(s.Facts) || !s.SelectsNodes(s.Facts, s.cfg.Spec.AllowedNodes.NodeSelectorTerms, "spec.allowedNodes.nodeSelectorTerms") {
 		return
 	}
 	if s.retention.keepPools() {

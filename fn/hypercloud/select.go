@@ -1,8 +1,6 @@
 package hypercloud
 
 import (
-	"slices"
-
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
@@ -21,9 +19,7 @@ type selection struct {
 // gone, is held.
 func (s *selection) keepSelected() {
 	terms := s.cfg.Spec.Storage.NodeSelector.NodeSelectorTerms
-	if len(terms) > 0 && !slices.ContainsFunc(s.Facts.Nodes, s.selects) {
-		s.Report(finding.Error, "selector-matches-nothing", "spec.storage.nodeSelector.nodeSelectorTerms",
-			"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(s.Facts.Nodes), "node"))
+	if !s.SelectsNodes(s.Facts, terms, "spec.storage.nodeSelector.nodeSelectorTerms") {
 		return
 	}
 	var all, moved []leaving

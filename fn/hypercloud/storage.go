@@ -91,9 +91,7 @@ func newStorage(in system.Input, spec *system.Spec) *storage {
 
 // keep decides what stays of the disks of the cluster, and takes what the spec names.
 func (s *storage) keep() {
-	if len(s.Facts.Nodes) == 0 {
-		s.Report(finding.Error, "no-inventory", "",
-			"the package has no Node among its facts, so nothing can be checked; put a snapshot of the cluster beside the spec with poolwright inventory")
+	if !s.KnowsNodes(s.Facts) {
 		return
 	}
 	s.whole = s.Consent.Covers(clusterKind, s.Object.Name)
