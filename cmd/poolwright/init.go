@@ -172,7 +172,7 @@ func (f *initFlags) run(ctx context.Context, s program, mayAsk bool) error {
 		}
 		return err
 	}
-	facts, err := f.facts()
+	facts, err := readFacts(f.dir, f.inventory)
 	if err != nil {
 		return err
 	}

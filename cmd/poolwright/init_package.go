@@ -28,14 +28,15 @@ type initFacts struct {
 	there   []string          // names of files that are in the package
 }
 
-// facts reads the inventory, if there is one.
-func (f *initFlags) facts() (initFacts, error) {
-	own := filepath.Join(f.dir, inventory.Folder)
-	from := cmp.Or(f.inventory, own)
+// readFacts reads the inventory that a package in dir begins with, if there is one: the
+// folder that --inventory names, or else that of dir.
+func readFacts(dir, named string) (initFacts, error) {
+	own := filepath.Join(dir, inventory.Folder)
+	from := cmp.Or(named, own)
 	_, err := os.Stat(own)
 	same := samePath(from, own)
 	switch {
-	case err != nil && same && f.inventory == "":
+	case err != nil && same && named == "":
 		return initFacts{}, nil
 	case err == nil && !same:
 		return initFacts{}, usage("--inventory %s: %s is there already; leave --inventory out, or remove the folder", from, own)
@@ -71,19 +72,29 @@ func samePath(a, b string) bool {
 
 // files are those of the package, by path.
 func (f *initFlags) files(facts initFacts) (map[string][]byte, error) {
-	var listed []string
-	for _, name := range facts.there {
-		listed = append(listed, path.Join(inventory.Folder, name))
-	}
-	files, err := scaffold.New(f.system, f.dir, f.Choices, listed, facts.objects)
+	files, err := scaffold.New(f.system, f.dir, f.Choices, facts.listed(), facts.objects)
 	if err != nil {
 		return nil, err
 	}
 	files[path.Join(fn.RenderedFolder, "kustomization.yaml")] = folder.EmptyKustomization()
+	facts.copyTo(files)
+	return files, nil
+}
+
+// listed names the files of the inventory for the kustomization.
+func (facts *initFacts) listed() []string {
+	var names []string
+	for _, name := range facts.there {
+		names = append(names, path.Join(inventory.Folder, name))
+	}
+	return names
+}
+
+// copyTo adds the files of an inventory that lies elsewhere to those of a package.
+func (facts *initFacts) copyTo(files map[string][]byte) {
 	for name, text := range facts.files {
 		files[path.Join(inventory.Folder, name)] = text
 	}
-	return files, nil
 }
 
 // try checks a spec, and with an inventory renders it, in memory.

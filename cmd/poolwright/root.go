@@ -66,7 +66,7 @@ func newRoot(s program) *cobra.Command {
 	root.AddCommand(
 		newRender(s), newBuild(s), newVet(s), newExplain(s), newPreview(s),
 		interruptible(newInventory(s)), interruptible(newPlan(s)), interruptible(newStatus(s)), interruptible(newVerify(s)), interruptible(newTree(s)),
-		newSchema(s), newInit(s), newFn(s), newVersion(s),
+		newSchema(s), newInit(s), interruptible(newConvert(s)), newFn(s), newVersion(s),
 	)
 	root.InitDefaultCompletionCmd("completion")
 	refuseUnknownShells(root)

@@ -44,6 +44,9 @@ func (k *retention) locked() []*pool {
 		p := readPool(o)
 		p.disk, p.live = k.find(p), k.Facts.Object(o.ID())
 		p.gone = knows && p.live == nil
+		if p.mark == "" && p.disk != nil { // of a set that was made of pools
+			p.mark = markOf(p.disk).String()
+		}
 		p.consent = k.allows(p.name)
 		p.leaving = slices.Contains(k.replace, p.name)
 		pools = append(pools, p)

@@ -124,6 +124,8 @@ type Kind struct {
 	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
+	// Converts says that specs can be made of its objects where there are none (Converter).
+	Converts bool
 	// Definition says that a snapshot keeps which versions and fields of the kind the cluster
 	// serves, and Events that it keeps the newest warning about each of its objects.
 	Definition bool

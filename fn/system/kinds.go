@@ -65,6 +65,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Events = joined.Events || other.Events
 	joined.Partial = joined.Partial || other.Partial
 	joined.Untried = joined.Untried || other.Untried
+	joined.Converts = joined.Converts || other.Converts
 	k.all[i] = joined
 }
 
@@ -87,6 +88,9 @@ func (k *Kinds) In(roles ...Role) []Kind {
 
 // Rendered lists the kinds of what is rendered.
 func (k *Kinds) Rendered() []Kind { return k.In(RoleRendered, RoleLock) }
+
+// Converted lists the kinds of whose objects specs can be made.
+func (k *Kinds) Converted() []Kind { return k.where(func(kind *Kind) bool { return kind.Converts }) }
 
 // Applied lists the kinds of what engines apply: what is rendered, whole or in part.
 func (k *Kinds) Applied() []Kind {

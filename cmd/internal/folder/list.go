@@ -18,6 +18,17 @@ import (
 // madeBy is the first line of a kustomization that is ours.
 const madeBy = "# Made by poolwright render, which will write it again: do not edit.\n"
 
+// OutputFiles returns the files of an output folder that is made anew, by path with slashes.
+func OutputFiles(rendered []fn.Rendered) map[string][]byte {
+	files := map[string][]byte{}
+	for _, made := range []map[string][]byte{join(rendered), listFiles(rendered)} {
+		for name, text := range made {
+			files[filepath.ToSlash(name)] = text
+		}
+	}
+	return files
+}
+
 // listFiles makes the kustomizations of an output: one that lists what is applied, and one
 // in each level. A level that another object has its engine apply is not listed: it would be
 // applied twice, and out of order. There are none for no output.

@@ -45,7 +45,7 @@ func New(system, dir string, c Choices, inventory []string, facts []*krm.Object)
 		Folder: place.name, Name: c.Name, Namespace: c.Namespace, DiskNamespace: c.diskNamespace, Pools: c.Pools,
 		Nodes: termList(c.Nodes), Disks: termList(c.Disks), Capacity: c.Capacity, RAID: c.RAID,
 		Driver: c.Driver, StorageClass: c.StorageClass, Inventory: inventory,
-	}, map[string]any{"yaml": scalar, "tree": tree})
+	}, functions())
 	if err != nil {
 		return nil, err
 	}

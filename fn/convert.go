@@ -1,0 +1,244 @@
+package fn
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// Conversion is what specs say of what was made without any.
+type Conversion struct {
+	Specs    []Converted // sorted by kind, namespace and name
+	Findings []finding.Finding
+	// Rendered is what the specs give: what they stand for, taken over, and what goes along.
+	// It is there only if the facts tell of nodes, and no finding is an error.
+	Rendered []Rendered
+}
+
+// Converted is a spec that was made.
+type Converted struct {
+	*krm.Object
+	Text []byte // with the defaults of what it says as comments
+}
+
+// Convert makes specs of the objects of a package that nobody owns: of what lives, and of
+// what people wrote, which goes before what lives of its name. What a spec leaves to the
+// defaults, it does not say. With an inventory the specs are rendered, and what would
+// then be otherwise than it is, is an error.
+func (f *Function) Convert(p Package) Conversion {
+	pkg := classify(p, f.kinds, f.schemas.Kinds())
+	facts := inventory.New(pkg.facts)
+	result := Conversion{Findings: pkg.findings}
+	var from []*system.Conversion
+	objects := f.convertible(pkg)
+	for i := range f.systems {
+		s := &f.systems[i]
+		converter, converts := s.System.(system.Converter)
+		if !converts {
+			continue
+		}
+		mine := slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool {
+			_, declared := s.Kind(o.GroupKind())
+			return !declared
+		})
+		for _, c := range converter.Convert(facts, mine) {
+			result.Findings = append(result.Findings, c.Findings...)
+			if c.Spec == nil {
+				continue
+			}
+			c.Spec.SetAnnotation(krm.AnnotationLocalConfig, "true")
+			text, findings := f.shorten(c.Spec)
+			result.Findings = append(result.Findings, findings...)
+			result.Specs = append(result.Specs, Converted{c.Spec, text})
+			from = append(from, &c)
+		}
+	}
+	if len(result.Specs) > 0 && len(facts.Nodes) > 0 && !finding.Failed(result.Findings) {
+		f.try(&result, pkg.facts, from)
+	}
+	slices.SortFunc(result.Specs, func(a, b Converted) int { return a.ID().Compare(b.ID()) })
+	result.Findings = finding.Sort(result.Findings)
+	return result
+}
+
+// convertible lists the objects of a package that have no owner and are of a kind that
+// some system declares, sorted.
+func (f *Function) convertible(pkg *classified) []*krm.Object {
+	seen := map[krm.ID]bool{}
+	for _, owner := range pkg.owners {
+		for _, o := range pkg.lock[owner] {
+			seen[o.ID()] = true // a spec renders it already
+		}
+	}
+	var objects []*krm.Object
+	add := func(o *krm.Object) {
+		kind, known := f.kinds.Find(o.GroupKind())
+		if known && (kind.Role >= system.RoleRendered || kind.Converts) && o.Owner() == "" && !seen[o.ID()] {
+			seen[o.ID()] = true
+			objects = append(objects, o)
+		}
+	}
+	for _, o := range pkg.others {
+		add(o)
+	}
+	for _, o := range pkg.specs {
+		add(o)
+	}
+	for _, o := range pkg.facts {
+		add(o)
+	}
+	slices.SortFunc(objects, func(a, b *krm.Object) int { return a.ID().Compare(b.ID()) })
+	return objects
+}
+
+// shorten leaves out of a spec what is the default, and returns its text.
+func (f *Function) shorten(spec *krm.Object) ([]byte, []finding.Finding) {
+	wanted, findings := f.schemas.Complete(nil, spec.Ref, spec.Node)
+	if finding.Failed(findings) {
+		return document.Append(nil, spec.Node, 0), findings
+	}
+	s := shortening{complete: func() ([]byte, bool) {
+		completed, findings := f.schemas.Complete(nil, spec.Ref, spec.Node)
+		return completed, !finding.Failed(findings)
+	}, wanted: wanted, notes: map[string]string{}}
+	if n := spec.Node.Get("spec"); n != nil {
+		s.fields(n, []string{"spec"}, "spec")
+	}
+	return document.AppendNoted(nil, spec.Node, s.notes), findings
+}
+
+// shortening asks the schemas of each field what becomes of the spec without it. What a
+// default depends on stands before what has the default.
+type shortening struct {
+	complete func() ([]byte, bool)
+	wanted   []byte
+	notes    map[string]string
+}
+
+func (s *shortening) fields(n *document.Node, keys []string, path string) {
+	for _, field := range slices.Clone(n.Fields()) {
+		below, at := append(slices.Clone(keys), field.Key), path+"."+field.Key
+		all := slices.Clone(n.Fields())
+		n.Delete(field.Key)
+		completed, valid := s.complete()
+		if valid && bytes.Equal(completed, s.wanted) {
+			continue
+		}
+		n.SetFields(all)
+		value := n.Get(field.Key)
+		switch {
+		case value.Kind() == document.Map:
+			s.fields(value, below, at)
+		case value.Kind() == document.Scalar && valid:
+			if standard := defaultAt(completed, below); standard != "" {
+				s.notes[at] = "default " + standard
+			}
+		}
+	}
+}
+
+// defaultAt is the scalar at a path of a completed spec, "" where there is none.
+func defaultAt(completed []byte, keys []string) string {
+	docs, err := document.Parse(&document.Source{Data: completed})
+	if err != nil || len(docs) != 1 {
+		return ""
+	}
+	return docs[0].Node.Str(keys...)
+}
+
+// try renders specs with what they stand for as what was rendered before, and reports what
+// would then be otherwise.
+func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.Conversion) {
+	var p Package
+	for _, c := range from {
+		p.Objects = append(p.Objects, c.Spec)
+		for _, o := range c.From {
+			p.Output = append(p.Output, asOutput(o, c.Spec))
+		}
+	}
+	pkg := f.prepare(p)
+	pkg.facts = facts
+	rendered := pkg.render()
+	result.Findings = append(result.Findings, slices.DeleteFunc(rendered.Findings, func(f finding.Finding) bool { return f.Severity == finding.Info })...)
+	if finding.Failed(rendered.Findings) {
+		return
+	}
+	become := make(map[krm.ID]*krm.Object, len(rendered.Objects))
+	for _, r := range rendered.Objects {
+		become[r.Object.ID()] = r.Object
+	}
+	for _, c := range from {
+		for _, o := range c.From {
+			result.Findings = append(result.Findings, f.otherwise(p, rendered.Facts, o, become[o.ID()], c.Spec)...)
+		}
+	}
+	if !finding.Failed(result.Findings) {
+		result.Rendered = rendered.Objects
+	}
+}
+
+// asOutput is an object as the output of a spec: what a render finds when it looks for what
+// was rendered before.
+func asOutput(o, spec *krm.Object) *krm.Object {
+	var fields []document.Field
+	for _, f := range o.Node.Fields() {
+		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, f.Key) {
+			fields = append(fields, f)
+		}
+	}
+	mine := krm.Make(o.APIVersion, o.Kind, o.Namespace, o.Name, fields...)
+	mine.SetLabel(krm.LabelManagedBy, krm.ManagedBy)
+	mine.SetAnnotation(krm.AnnotationOwner, spec.OwnerKey())
+	return mine
+}
+
+// otherwise reports what an object would be otherwise than it is, but for what says only
+// whose it is.
+func (f *Function) otherwise(p Package, facts *inventory.Facts, o, now, spec *krm.Object) []finding.Finding {
+	report := func(off int32, field, format string, args ...any) finding.Finding {
+		return finding.Finding{Severity: finding.Error, Rule: "not-same", Object: o.Ref, Field: field, Pos: o.Position(off), Message: fmt.Sprintf(format, args...)}
+	}
+	if now == nil {
+		return []finding.Finding{report(o.Node.Off, "", "would not be rendered by %s, which was made of it; keep it as a manifest of your own", spec.Ref)}
+	}
+	c := &change.Change{Ref: o.Ref, Action: change.Modify, Old: o, New: now, Fields: change.Fields(o.Node, now.Node)}
+	c.Fields = slices.DeleteFunc(c.Fields, func(f change.Field) bool {
+		return f.Under("metadata") || f.Under("status") || f.Under("apiVersion") || f.New == nil && isEmpty(f.Old)
+	})
+	if len(c.Fields) == 0 {
+		return nil
+	}
+	f.Assess(p, facts, []*change.Change{c})
+	var findings []finding.Finding
+	for _, field := range c.Fields {
+		switch {
+		case field.Old == nil:
+			findings = append(findings, report(o.Node.Off, field.Path, "is not set, and %s would render it as %s; set it first, or keep this %s as a manifest of your own", spec.Ref, shown(field.New), o.Kind))
+		default:
+			findings = append(findings, report(cmp.Or(field.Old.Off, o.Node.Off), field.Path, "is %s, and %s would render it as %s; change it first, or keep this %s as a manifest of your own", shown(field.Old), spec.Ref, shown(field.New), o.Kind))
+		}
+	}
+	return findings
+}
+
+// isEmpty reports whether a value says nothing.
+func isEmpty(n *document.Node) bool {
+	return n.Kind() == document.Null || n.Kind() == document.Scalar && n.Value() == "" || n.Kind() != document.Scalar && len(n.Fields())+len(n.Items()) == 0
+}
+
+// shown is a value in a message.
+func shown(n *document.Node) string {
+	if n == nil {
+		return "nothing"
+	}
+	return strings.TrimSpace(string(document.AppendJSON(nil, n)))
+}
