@@ -10,10 +10,10 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// admit reports what would become of the CStorPoolCluster that is to be rendered, were it
+// admit reports what would become of a CStorPoolCluster that is to be rendered, were it
 // applied now.
-func admit(in *input, wanted *pool.Cluster) {
-	old := baseline(in)
+func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
+	old := baseline(in, of)
 	problems := in.state.Review(old, wanted)
 	judged := map[string]bool{}
 	for _, p := range problems {
@@ -50,16 +50,16 @@ func admit(in *input, wanted *pool.Cluster) {
 
 // baseline is what the API server compares with: the live pool cluster, or what was
 // rendered where the facts do not tell of any; nil where there is none.
-func baseline(in *input) *pool.Cluster {
+func baseline(in *input, of *poolCluster) *pool.Cluster {
 	switch {
-	case in.live.cluster != nil:
-		return in.live.cluster
-	case in.lock.cluster == nil || in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
+	case of.current != nil:
+		return of.current
+	case of.before == nil || in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
 		return nil
 	}
-	rendered := *in.lock.cluster
+	rendered := *of.before
 	rendered.Pools = nil
-	for _, p := range in.lock.pools { // among them those that were taken back
+	for _, p := range in.lock.poolsOf(of) { // among them those that were taken back
 		rendered.Pools = append(rendered.Pools, p.Pool)
 	}
 	return &rendered

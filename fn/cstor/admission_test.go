@@ -38,12 +38,12 @@ func newTestInput(t *testing.T, more string) *input {
 		Completed: []byte(`{"spec":{"diskConfig":{"minCapacity":"1","local":{}}}}`),
 		Consent:   system.NewConsent(""),
 	}
-	return newCluster(spec, facts, pool.LiveOf(facts), disk.NewLedger(facts)).input
+	return newCluster(spec, facts, pool.LiveOf(facts), disk.NewLedger(facts), 0).input
 }
 
-// poolCluster writes a CStorPoolCluster in short: "n1 mirror a1,b1 c1,d1 | stripe e1; ..."
+// writtenCluster writes a CStorPoolCluster in short: "n1 mirror a1,b1 c1,d1 | stripe e1; ..."
 // is a pool on n1 with two groups, and a write cache.
-func poolCluster(short string) string {
+func writtenCluster(short string) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: prod, namespace: openebs}\nspec:\n  pools:\n")
 	groups := func(key string, list []string) {
@@ -107,10 +107,10 @@ func TestAdmit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			facts := c.facts
 			if c.live != "" {
-				facts += poolCluster(c.live)
+				facts += writtenCluster(c.live)
 			}
 			in := newTestInput(t, facts)
-			admit(in, pool.DecodeCluster(parse(t, poolCluster(c.wanted))[0]))
+			admit(in, in.lock.clusters[0], pool.DecodeCluster(parse(t, writtenCluster(c.wanted))[0]))
 			var got []string
 			for _, f := range in.Findings {
 				if f.Rule != "hostname-differs" && f.Rule != "pools-unknown" {

@@ -11,7 +11,7 @@ import (
 // hintAdoption tells who begins beside a cluster that lives how a spec gets hold of it:
 // by its name. What is somebody's already is not meant.
 func hintAdoption(in *input, specs []*system.Spec, held []*krm.Object) {
-	if len(in.spec.Before) > 0 || in.live.cluster != nil {
+	if len(in.spec.Before) > 0 || len(in.live.clusters) > 0 {
 		return
 	}
 	var names []string

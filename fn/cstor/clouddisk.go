@@ -196,7 +196,7 @@ func (c *cloudDisks) see(m *member, v *cloudDisk) {
 		v.device = d.Name
 		return
 	}
-	verdict := c.verdict(v, d)
+	verdict := c.verdict(m, v, d)
 	isVolume := func(o disk.Objection) bool { return o.Rule == disk.PersistentVolume }
 	if reason := slices.DeleteFunc(slices.Clone(verdict), isVolume).Reason(); reason != "" {
 		c.report(finding.Warning, "device-refused", "", "Storage %s is block device %s, which cannot be used: %s", v.name, d.Name, reason)
@@ -219,8 +219,8 @@ func (c *cloudDisks) see(m *member, v *cloudDisk) {
 }
 
 // verdict says whether a volume may be used as the block device that shows it.
-func (c *cloudDisks) verdict(v *cloudDisk, d *inventory.BlockDevice) disk.Verdict {
-	want := c.want(nil)
+func (c *cloudDisks) verdict(m *member, v *cloudDisk, d *inventory.BlockDevice) disk.Verdict {
+	want := c.want(m.of, nil)
 	want.Mine = c.mine
 	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
 	shown := slices.ContainsFunc(c.facts.VolumesOn(d), own)
@@ -268,7 +268,7 @@ func (c *cloudDisks) match(m *member, v *cloudDisk) *inventory.BlockDevice {
 	if v.device != "" {
 		return found[0] // wherever it is, the pool keeps it; see relocation
 	}
-	if d := found[0]; d.Hostname != m.hostname || c.ledger.Verdict(c.disk(d.Name), c.want(m.node)).Of(disk.WrongNode) != "" {
+	if d := found[0]; d.Hostname != m.hostname || c.ledger.Verdict(c.disk(d.Name), c.want(m.of, m.node)).Of(disk.WrongNode) != "" {
 		severity := finding.Error
 		if m.before != nil {
 			severity = finding.Warning // the pool goes on without it

@@ -26,8 +26,7 @@ func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	live := pool.LiveOf(in.Facts)
 	r := make(rendering, len(specs))
 	for i, spec := range specs {
-		r[i] = newCluster(spec, in.Facts, live, in.Disks)
-		r[i].drains.limit = in.DrainVolumes
+		r[i] = newCluster(spec, in.Facts, live, in.Disks, in.DrainVolumes)
 		checkClasses(r[i].input, in.Held)
 		hintAdoption(r[i].input, specs, in.Held)
 	}
@@ -58,13 +57,11 @@ func (r rendering) Choose() []system.Output {
 type cluster struct {
 	*input
 	lost     *recovery
-	steps    *steps
 	moves    *relocation
 	nodes    *nodeChoice
 	local    *localDisks
 	full     *fullPools
 	replace  *replacement
-	drains   *draining
 	released map[krm.ID]bool // claims and attachments that may go
 }
 
@@ -76,6 +73,7 @@ type member struct {
 	reason   string          // why it was chosen, one word
 	node     *inventory.Node // nil if the node is missing from the snapshot
 	before   *nodePool       // nil for a new pool
+	of       *poolCluster    // that its pool is in, or comes into
 	cloud    []*cloudDisk    // those of its disks that a cloud provides
 	disks
 	waiting bool   // its new disks are not all there
@@ -92,32 +90,31 @@ type disks struct {
 	spare       []string
 }
 
-func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger) *cluster {
+func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger, drains int) *cluster {
 	n := names{spec.Object.Namespace, spec.Object.Name}
-	owner := spec.Object.OwnerKey()
+	owner, clusters := spec.Object.OwnerKey(), findPoolClusters(n, live)
 	in := &input{
 		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: owner,
-		facts: facts, ledger: ledger, live: newLivePools(live, facts, n, owner), state: admission.NewState(facts, live),
+		facts: facts, ledger: ledger, live: newLivePools(live, facts, clusters, n, owner), state: admission.NewState(facts, live),
 	}
-	c := &cluster{
-		input: in, released: map[krm.ID]bool{},
-		steps: &steps{input: in}, lost: &recovery{in, map[string]string{}},
-	}
-	c.local = &localDisks{stock: &stock{in}, steps: c.steps, left: map[string]*leftover{}}
-	c.full, c.replace = &fullPools{c.local}, newReplacement(in, c.steps)
+	c := &cluster{input: in, released: map[krm.ID]bool{}, lost: &recovery{in, map[string]string{}}}
+	c.local = &localDisks{stock: &stock{in}, left: map[string]*leftover{}}
+	c.full, c.replace = &fullPools{c.local}, newReplacement(in)
 	c.local.replace = c.replace
-	c.drains = newDraining(in)
-	c.nodes = &nodeChoice{input: in, steps: c.steps, drains: c.drains, back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
-	in.ailing = sync.OnceValue(func() string { return in.findAiling(c.nodes.letsGo) })
-	c.moves = &relocation{in, c.steps, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
+	c.nodes = &nodeChoice{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
+	for _, of := range clusters {
+		ailing := sync.OnceValue(func() string { return in.findAiling(of, c.nodes.letsGo) })
+		of.steps, of.drain = &steps{input: in, of: of, ailing: ailing}, &draining{input: in, of: of, limit: drains}
+	}
+	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
 	}
-	in.lock = readLock(spec.Before, in.live.cluster, facts)
+	in.lock = readLock(spec.Before, clusters, facts)
 	in.lock.forgetGivenUp(in)
-	in.consent = consent{n, spec.Consent, in.lock.cluster != nil || len(in.lock.objects) > 0, in.lock.removing}
-	if in.failed() || in.lock.cluster != nil {
+	in.consent = consent{n, spec.Consent, in.lock.rendered() || len(in.lock.objects) > 0, in.lock.removing}
+	if in.failed() || in.lock.rendered() {
 		return c
 	}
 	if claimed := len(pool.LiveOf(facts).ClaimedBy(n.namespace, n.name)); claimed > 0 {
@@ -143,16 +140,22 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
-	c.steps.begin()
-	c.moves.follow()
+	for _, of := range c.lock.clusters {
+		of.steps.begin()
+		c.moves.follow(of)
+	}
 	c.nodes.keep()
-	c.steps.forget(func(p *nodePool) bool { return c.nodes.letsGo(p) && c.live.knownGone(p.Pool) })
+	for _, of := range c.lock.clusters {
+		of.steps.forget(func(p *nodePool) bool { return c.nodes.letsGo(p) && c.live.knownGone(p.Pool) })
+	}
 	if c.failed() {
 		return
 	}
-	c.drains.warnOfUnknown()
-	c.drains.run(c.nodes.members)
-	c.steps.ahead += len(c.drains.plan.Moves)
+	c.nodes.warnOfUnknownDrains()
+	for _, of := range c.lock.clusters {
+		of.drain.run(c.nodes.members)
+		of.steps.ahead += len(of.drain.plan.Moves)
+	}
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
 		c.local.freeReplaced(m)
@@ -198,10 +201,7 @@ func (c *cluster) alias(name string, among map[string]bool) string {
 	if len(others) == 0 {
 		return ""
 	}
-	var live []string
-	if c.live.cluster != nil {
-		live = c.live.cluster.Disks()
-	}
+	live := c.live.disks()
 	for _, other := range others {
 		known := other.Name()
 		if known.Namespace != c.namespace || !among[known.Name] {
@@ -240,7 +240,9 @@ func (c *cluster) choose() system.Output {
 // place chooses nodes and disks and renders them.
 func (c *cluster) place() []gitops.Object {
 	c.nodes.fill(c.full.room(c.nodes.members))
-	compareLive(c.input)
+	for _, of := range c.lock.clusters {
+		compareLive(c.input, of)
+	}
 	cloud := &cloudDisks{localDisks: c.local, matched: map[string]string{}}
 	for _, m := range c.nodes.members {
 		if !c.settings(m.name).external() {
@@ -252,8 +254,12 @@ func (c *cluster) place() []gitops.Object {
 		return nil
 	}
 	members := slices.SortedFunc(slices.Values(c.nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
-	pools := &poolChoice{input: c.input, steps: c.steps, members: members, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
-	cluster, pooled := pools.cluster()
+	edits := make([]edit, len(c.lock.clusters))
+	for i, of := range c.lock.clusters {
+		theirs := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.of != of })
+		pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
+		edits[i] = pools.edit()
+	}
 	for _, m := range members {
 		if !c.settings(m.name).external() {
 			c.local.finish(m)
@@ -263,20 +269,27 @@ func (c *cluster) place() []gitops.Object {
 		c.local.passOver()
 	}
 	objects := &manifests{input: c.input}
-	c.drains.addMoves(objects, c.released)
-	objects.addPlan(c.nodes.members, c.steps.remembered(), removalsUnderWay(c.input, c.nodes.members, c.nodes.going), c.nodes.short)
+	c.lock.releaseVolumes(c.released)
+	for _, of := range c.lock.clusters {
+		of.drain.addMoves(objects)
+	}
+	objects.addPlan(c.nodes.members, removalsUnderWay(c.input, c.nodes.members, c.nodes.going), c.nodes.short)
 	objects.addMembers(members)
 	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.linger(objects)
-	if cluster != nil {
-		admit(c.input, cluster)
-		objects.addPoolCluster(cluster, pooled)
+	for i, of := range c.lock.clusters {
+		if wanted := edits[i].wanted; wanted != nil {
+			admit(c.input, of, wanted)
+			objects.addPoolCluster(wanted, edits[i].members)
+		}
 	}
 	c.replace.tell()
 	removal.surplus()
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()
 	removal.tellLostClaims(objects)
-	removal.tellStuck()
+	for _, of := range c.lock.clusters {
+		removal.tellStuck(of)
+	}
 	return objects.all
 }

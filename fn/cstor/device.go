@@ -13,8 +13,7 @@ import (
 // localDisks gives the members the disks of their nodes.
 type localDisks struct {
 	*stock
-	steps *steps
-	left  map[string]*leftover // by node, between place and finish
+	left map[string]*leftover // by node, between place and finish
 
 	replace *replacement
 }

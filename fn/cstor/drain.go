@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/drain"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -19,12 +20,13 @@ import (
 // drainFolder is where the parts of volumes are that move, below the output of the spec.
 const drainFolder = "drain/"
 
-// draining moves volumes off the pools that go, and gives those their replicas back that lost
-// some with a node. It is planned once all pools that go are known.
+// draining moves volumes off the pools of a CStorPoolCluster that go, to others of it, and
+// gives those their replicas back that lost some with a node. It is planned once all pools
+// that go are known.
 type draining struct {
 	*input
-	wanted map[string]bool // nodes that a person wants to be drained
-	limit  int             // of volumes on their way at once
+	of    *poolCluster
+	limit int // of volumes on their way at once
 
 	read  bool
 	state drain.State
@@ -36,24 +38,24 @@ const annotationDrain = "poolwright.io/drain"
 
 const drainField = "metadata.annotations"
 
-// newDraining reads which nodes a person wants to be drained.
-func newDraining(in *input) *draining {
-	f := &draining{input: in, wanted: map[string]bool{}}
-	for name := range strings.SplitSeq(in.spec.Object.Annotation(annotationDrain), ",") {
+// nodesToDrain reads which nodes a person wants to be drained.
+func nodesToDrain(spec *krm.Object) map[string]bool {
+	wanted := map[string]bool{}
+	for name := range strings.SplitSeq(spec.Annotation(annotationDrain), ",") {
 		if name = strings.TrimSpace(name); name != "" {
-			f.wanted[name] = true
+			wanted[name] = true
 		}
 	}
-	return f
+	return wanted
 }
 
-// warnOfUnknown tells of nodes that are to be drained and that nobody knows.
-func (f *draining) warnOfUnknown() {
-	for _, name := range slices.Sorted(maps.Keys(f.wanted)) {
-		if f.facts.Node(name) == nil && !f.lock.known[name] {
-			found := f.spec.Finding(finding.Warning, "drain-unmatched", "", fmt.Sprintf("%s names node %s, which is neither in the inventory nor in the plan (any more); correct it, or remove it", annotationDrain, name))
-			found.Field, found.Pos = drainField, f.spec.Object.At("metadata", "annotations", annotationDrain)
-			f.Collect(found)
+// warnOfUnknownDrains tells of nodes that are to be drained and that nobody knows.
+func (c *nodeChoice) warnOfUnknownDrains() {
+	for _, name := range slices.Sorted(maps.Keys(c.drains)) {
+		if c.facts.Node(name) == nil && !c.lock.known[name] {
+			found := c.spec.Finding(finding.Warning, "drain-unmatched", "", fmt.Sprintf("%s names node %s, which is neither in the inventory nor in the plan (any more); correct it, or remove it", annotationDrain, name))
+			found.Field, found.Pos = drainField, c.spec.Object.At("metadata", "annotations", annotationDrain)
+			c.Collect(found)
 		}
 	}
 }
@@ -62,7 +64,7 @@ func (f *draining) warnOfUnknown() {
 func (f *draining) volumes() *drain.State {
 	if !f.read {
 		f.read = true
-		f.state.Volumes, f.state.Pools = drain.Read(f.facts, inventory.Key{Namespace: f.namespace, Name: f.name}, f.owner)
+		f.state.Volumes, f.state.Pools = drain.Read(f.facts, inventory.Key{Namespace: f.namespace, Name: f.of.name}, f.owner)
 	}
 	return &f.state
 }
@@ -96,6 +98,7 @@ func (f *draining) on(m *member) int {
 // run plans the drain of the pools of members that go, the last of the plan first, those that
 // are lost before all others.
 func (f *draining) run(members []*member) {
+	members = slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.of != f.of })
 	before := f.before()
 	owned := slices.ContainsFunc(f.facts.Objects(cstorGroup, cstorVolumeConfigKind), func(o *krm.Object) bool { return o.Owner() == f.owner })
 	if len(before) == 0 && !owned && !slices.ContainsFunc(members, func(m *member) bool { return m.leaving != "" }) {
@@ -153,11 +156,19 @@ func lostFirst(a, b bool) int {
 	return 1
 }
 
-// before is what was rendered of volumes that move, by name.
+// before is what was rendered of volumes of the cluster that move, by name. A volume of which
+// nobody tells in which cluster it is, is taken to be in the first.
 func (f *draining) before() map[string]drain.Partial {
 	partials := map[string]drain.Partial{}
 	for id, o := range f.lock.objects {
-		if id.Kind == cstorVolumeConfigKind {
+		if id.Kind != cstorVolumeConfigKind {
+			continue
+		}
+		in := f.lock.clusters[0]
+		if c := volume.IndexOf(f.facts).Handle(o.Name); c != nil && f.lock.clusterNamed(c.Cluster.Name) != nil {
+			in = f.lock.clusterNamed(c.Cluster.Name)
+		}
+		if in == f.of {
 			p := drain.Remembered(o)
 			p.Pools = drain.PoolsOf(o)
 			partials[o.Name] = p
@@ -178,14 +189,18 @@ func (f *draining) hold(before map[string]drain.Partial, wanted bool) {
 	}
 }
 
-// addMoves adds the parts of the volumes that move. The others are not rendered any more,
-// which changes nothing about them.
-func (f *draining) addMoves(objects *manifests, released map[krm.ID]bool) {
-	for id := range f.lock.objects {
+// releaseVolumes lets go of the parts of volumes that were rendered, which changes nothing
+// about them.
+func (l *lock) releaseVolumes(released map[krm.ID]bool) {
+	for id := range l.objects {
 		if id.Kind == cstorVolumeConfigKind {
 			released[id] = true
 		}
 	}
+}
+
+// addMoves adds the parts of the volumes that move.
+func (f *draining) addMoves(objects *manifests) {
 	for _, m := range f.plan.Moves {
 		var pools []d.Node
 		for _, name := range m.Pools {

@@ -24,7 +24,7 @@ func TestDryRunEffect(t *testing.T) {
 			if want != "" {
 				want = "the admission webhook of cStor claims " + want + " even then"
 			}
-			live, wanted := parse(t, poolCluster(c.live))[0], parse(t, poolCluster(c.wanted))[0]
+			live, wanted := parse(t, writtenCluster(c.live))[0], parse(t, writtenCluster(c.wanted))[0]
 			if got := (System{}).DryRunEffect(live, wanted); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}

@@ -135,7 +135,7 @@ func (f *fullPools) room(members []*member) string {
 			full = m
 		}
 	}
-	if full == nil || f.steps.wait != "" || slices.ContainsFunc(members, f.canGrow) {
+	if full == nil || f.lock.anyUnfinished() || slices.ContainsFunc(members, f.canGrow) {
 		return ""
 	}
 	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.level)

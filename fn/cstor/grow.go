@@ -45,7 +45,7 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 		if want <= have {
 			g.what += m.whyFull()
 		}
-		l.steps.ask(g)
+		m.of.steps.ask(g)
 	}
 }
 
@@ -91,7 +91,7 @@ func (c *cloudDisks) dataCount(m *member) int {
 		return count
 	}
 	have := len(m.before.Data.Disks())
-	if m.full != "" && count <= have && c.steps.refusal(stepGrow, false) == "" {
+	if m.full != "" && count <= have && m.of.steps.refusal(stepGrow, false) == "" {
 		m.grown = m.grows
 	}
 	return max(count, m.grown.disks)
@@ -108,11 +108,11 @@ func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
 	if !complete {
 		s := growth(m, nil, nil)
 		s.what, s.wait = "the pool on node "+m.name+" gets "+finding.Count(missing, "disk"), "until its new volumes are there"
-		c.steps.ask(s)
+		m.of.steps.ask(s)
 		return
 	}
 	for group := range slices.Chunk(devices[len(devices)-missing:], wanted.growthSize(missing)) {
-		c.steps.ask(growth(m, group, nil))
+		m.of.steps.ask(growth(m, group, nil))
 	}
 }
 

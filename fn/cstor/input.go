@@ -25,7 +25,6 @@ type input struct {
 	live    *livePools
 	state   admission.State // what an edit meets
 	consent consent
-	ailing  func() string // see findAiling, once, of the pools that stay
 }
 
 // disk is the disk of a block device; a missing one if nobody reports it.
@@ -41,7 +40,7 @@ func (in *input) unseen(name string) bool {
 // mine reports whether a hold is one of this cluster. A manifest of its name is in the
 // way itself, not because of its disks.
 func (in *input) mine(h disk.Holder) bool {
-	named := h.Object.Kind == poolClusterKind && h.Object.Namespace == in.namespace && h.Object.Name == in.name
+	named := h.Object.Kind == poolClusterKind && h.Object.Namespace == in.namespace && in.lock.clusterNamed(h.Object.Name) != nil
 	return h.Owner == in.owner || named || in.lives(h)
 }
 
@@ -53,20 +52,20 @@ func (in *input) lives(h disk.Holder) bool {
 	if h.Source != disk.Live || h.Object.Namespace != in.namespace {
 		return false
 	}
-	return h.Object.Kind == poolClusterKind && h.Object.Name == in.name ||
+	return h.Object.Kind == poolClusterKind && in.lock.clusterNamed(h.Object.Name) != nil ||
 		h.Object.Kind == poolInstanceKind && slices.ContainsFunc(in.live.all, func(i *pool.Instance) bool { return i.Name == h.Object.Name })
 }
 
-// want is what every disk of the cluster must meet, of whatever size, to get its place
+// want is what every disk of a cluster must meet, of whatever size, to get its place
 // now. node may be nil.
-func (in *input) want(node *inventory.Node) disk.Want {
-	return disk.Want{Mine: in.unused, Namespace: in.namespace, Node: node, AllowedTags: in.cfg.allowedTags, PoolCluster: in.name}
+func (in *input) want(of *poolCluster, node *inventory.Node) disk.Want {
+	return disk.Want{Mine: in.unused, Namespace: in.namespace, Node: node, AllowedTags: in.cfg.allowedTags, PoolCluster: of.name}
 }
 
 // keep is what a disk must meet to stay in its place on a node. Which volume a cloud disk
 // is, its claim says.
 func (in *input) keep(node string) disk.Want {
-	want := in.want(nil)
+	want := in.want(in.lock.clusterOf(node), nil)
 	want.Mine = in.mine
 	if s := in.settings(node); s.external() || s.cacheExternal() {
 		want.Volumes = func(*inventory.Volume) bool { return true }
@@ -92,11 +91,11 @@ func (in *input) host(hostname string) *inventory.Node {
 	return nil
 }
 
-// findAiling says which live pool, but for those to skip, has a disk or a node that is not
+// findAiling says which live pool of a cluster, but for those to skip, has a disk or a node that is not
 // there, or "". Until that is mended the webhook refuses every edit but its removal or the
 // replacement of the disk (version 3.6).
-func (in *input) findAiling(skip func(*nodePool) bool) string {
-	for _, p := range in.lock.pools {
+func (in *input) findAiling(of *poolCluster, skip func(*nodePool) bool) string {
+	for _, p := range in.lock.poolsOf(of) {
 		if !in.live.lives(p.Pool) || skip(p) {
 			continue
 		}

@@ -10,13 +10,14 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// livePools is what the facts show of one cluster.
+// livePools is what the facts show of the CStorPoolClusters of a config.
 type livePools struct {
-	cluster   *pool.Cluster             // nil if it is not among the facts
-	pools     map[string]*pool.Pool     // of the cluster, by host
+	clusters  []*pool.Cluster           // those that are among the facts
+	pools     map[string]*pool.Pool     // of the clusters, by host
 	all       []*pool.Instance          // by name
 	instances map[string]*pool.Instance // by host
-	claimed   map[string][]string       // block devices that are claimed for the cluster, by host
+	claimed   map[string][]string       // block devices that are claimed for the clusters, by host
+	claimedBy map[string]string         // the cluster that they are claimed for, by host
 	claims    map[string]bool           // the same, and those that are missing from the snapshot
 	unclear   map[string]bool           // block devices that are claimed, nobody knows for whom
 
@@ -24,18 +25,21 @@ type livePools struct {
 	knowsReplicas bool // and of those on it
 }
 
-func newLivePools(live *pool.Live, facts *inventory.Facts, n names, owner string) *livePools {
+func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*poolCluster, n names, owner string) *livePools {
 	l := &livePools{
-		cluster:   live.Cluster(n.namespace, n.name),
 		pools:     map[string]*pool.Pool{},
-		all:       live.Instances(n.namespace, n.name),
 		instances: map[string]*pool.Instance{},
 		claimed:   map[string][]string{},
+		claimedBy: map[string]string{},
 		claims:    map[string]bool{},
 		unclear:   map[string]bool{},
 	}
-	if l.cluster != nil {
-		l.pools = pool.ByHost(l.cluster.Pools)
+	for _, c := range clusters {
+		if c.current != nil {
+			l.clusters = append(l.clusters, c.current)
+			maps.Copy(l.pools, pool.ByHost(c.current.Pools))
+		}
+		l.all = append(l.all, live.Instances(n.namespace, c.name)...)
 	}
 	shown := map[string]string{} // hosts, by block device of an instance
 	for _, i := range l.all {
@@ -46,17 +50,21 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names, owner string
 	}
 	// A disk that waits to take the place of another is in no pool yet. One that an instance
 	// shows is in the pool of that, wherever the disk is now.
-	for _, d := range pool.LiveOf(facts).ClaimedBy(n.namespace, n.name) {
-		if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
-			if host := shown[d.Name]; host == "" || host == d.Hostname {
-				l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+	isOurs := map[string]bool{}
+	for _, c := range clusters {
+		isOurs[c.name] = true
+		for _, d := range live.ClaimedBy(n.namespace, c.name) {
+			if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
+				if host := shown[d.Name]; host == "" || host == d.Hostname {
+					l.claimed[d.Hostname], l.claimedBy[d.Hostname] = append(l.claimed[d.Hostname], d.Name), c.name
+				}
+				l.claims[d.Name] = true
 			}
-			l.claims[d.Name] = true
 		}
 	}
 	for _, claim := range facts.Objects(deviceGroup, blockDeviceClaimKind) {
 		name, replaces := claim.Node.Str("spec", "blockDeviceName"), claim.Annotation(inventory.AnnotationPredecessor) != ""
-		if claim.Namespace == n.namespace && claim.Label(inventory.LabelPoolCluster) == n.name && !replaces &&
+		if claim.Namespace == n.namespace && isOurs[claim.Label(inventory.LabelPoolCluster)] && !replaces &&
 			claim.Node.Str("status", "phase") == "Bound" && facts.Device(n.namespace, name) == nil {
 			l.claims[name] = true
 		}
@@ -66,7 +74,7 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names, owner string
 			l.unclear[d.Name] = true
 		}
 	}
-	l.addVolumes(facts, n.namespace, owner)
+	l.addVolumes(facts, n, owner)
 	instances := facts.Tells(cstorGroup, poolInstanceKind, n.namespace)
 	l.knows = instances && facts.Tells(cstorGroup, poolClusterKind, n.namespace) && facts.Tells(deviceGroup, blockDeviceClaimKind, n.namespace)
 	l.knowsReplicas = instances && facts.Tells(cstorGroup, cstorVolumeReplicaKind, n.namespace)
@@ -75,7 +83,7 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, n names, owner string
 
 // addVolumes counts as claimed for the cluster the block devices that are claimed, nobody
 // knows for whom, and are volumes of its PersistentVolumeClaims; in the order of these.
-func (l *livePools) addVolumes(facts *inventory.Facts, namespace, owner string) {
+func (l *livePools) addVolumes(facts *inventory.Facts, n names, owner string) {
 	ours := map[string]string{} // claims by PersistentVolume
 	for _, o := range boundFor(owner, facts) {
 		ours[facts.VolumeClaim(o.Namespace, o.Name).VolumeName] = o.Name
@@ -85,7 +93,7 @@ func (l *livePools) addVolumes(facts *inventory.Facts, namespace, owner string) 
 	}
 	claims := map[string]string{} // by block device
 	for _, d := range facts.Devices {
-		if d.Namespace != namespace {
+		if d.Namespace != n.namespace {
 			continue
 		}
 		for _, v := range facts.VolumesOn(d) {
@@ -95,6 +103,7 @@ func (l *livePools) addVolumes(facts *inventory.Facts, namespace, owner string) 
 		}
 		if claims[d.Name] != "" && l.unclear[d.Name] {
 			l.claimed[d.Hostname] = append(l.claimed[d.Hostname], d.Name)
+			l.claimedBy[d.Hostname] = cmp.Or(l.claimedBy[d.Hostname], n.name)
 			l.claims[d.Name] = true
 		}
 	}
@@ -112,29 +121,54 @@ func (l *livePools) pool(hostname string) *pool.Pool {
 		return p
 	}
 	i := l.instances[hostname]
-	if i == nil || i.Object.Deleting() || l.cluster != nil {
+	if i == nil || i.Object.Deleting() || l.cluster(i.Cluster().Name) != nil {
 		return nil
 	}
 	return i.Pool
 }
 
-// lost lists the instances whose pools the live CStorPoolCluster does not have, and that
-// nobody deletes.
-func (l *livePools) lost() []*pool.Instance {
-	if l.cluster == nil {
-		return nil // then they show pools by themselves
+// cluster is a live CStorPoolCluster, or nil.
+func (l *livePools) cluster(name string) *pool.Cluster {
+	if i := slices.IndexFunc(l.clusters, func(c *pool.Cluster) bool { return c.Name == name }); i >= 0 {
+		return l.clusters[i]
 	}
+	return nil
+}
+
+// clusterOn is the name of the CStorPoolCluster of which a pool lives on a host, "" where
+// nothing shows one.
+func (l *livePools) clusterOn(hostname string) string {
+	for _, c := range l.clusters {
+		if c.Host(hostname) != nil {
+			return c.Name
+		}
+	}
+	if i := l.instances[hostname]; i != nil {
+		return i.Cluster().Name
+	}
+	return l.claimedBy[hostname]
+}
+
+// lost lists the instances whose pools the live CStorPoolCluster does not have, and that
+// nobody deletes. Where that is not known, they show pools by themselves.
+func (l *livePools) lost() []*pool.Instance {
 	return slices.DeleteFunc(slices.Clone(l.all), func(i *pool.Instance) bool {
-		return l.pools[i.Hostname] != nil || i.Hostname == "" || i.Object.Deleting()
+		return l.cluster(i.Cluster().Name) == nil || l.pools[i.Hostname] != nil || i.Hostname == "" || i.Object.Deleting()
 	})
 }
 
 // hosts lists the hosts on which pools live, sorted, also those that only claims show.
 func (l *livePools) hosts() []string {
 	hosts := slices.Collect(maps.Keys(l.pools))
-	if l.cluster == nil {
-		hosts = slices.AppendSeq(hosts, maps.Keys(l.instances))
-		hosts = slices.AppendSeq(hosts, maps.Keys(l.claimed))
+	for host, i := range l.instances {
+		if l.cluster(i.Cluster().Name) == nil {
+			hosts = append(hosts, host)
+		}
+	}
+	for host := range l.claimed {
+		if l.cluster(l.claimedBy[host]) == nil {
+			hosts = append(hosts, host)
+		}
 	}
 	hosts = slices.DeleteFunc(hosts, func(host string) bool { return host == "" || l.pool(host) == nil && len(l.claimed[host]) == 0 })
 	slices.Sort(hosts)
@@ -162,10 +196,19 @@ func (l *livePools) lives(p *pool.Pool) bool {
 	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed) || l.elsewhere(p) != ""
 }
 
+// disks lists the block devices of the live CStorPoolClusters.
+func (l *livePools) disks() []string {
+	var disks []string
+	for _, c := range l.clusters {
+		disks = append(disks, c.Disks()...)
+	}
+	return disks
+}
+
 // shows reports whether anything live names a block device as one of a pool, on whatever
 // host.
 func (l *livePools) shows(device string) bool {
-	return l.claims[device] || l.cluster != nil && slices.Contains(l.cluster.Disks(), device) ||
+	return l.claims[device] || slices.Contains(l.disks(), device) ||
 		slices.ContainsFunc(l.all, func(i *pool.Instance) bool { return slices.Contains(i.Pool.Disks(), device) })
 }
 
@@ -175,9 +218,9 @@ func (l *livePools) elsewhere(p *pool.Pool) string {
 	is := func(live *pool.Pool) bool {
 		return live.Hostname != p.Hostname && pool.SameNames(live.Disks(), p.Disks())
 	}
-	if l.cluster != nil {
-		if i := slices.IndexFunc(l.cluster.Pools, is); i >= 0 {
-			return l.cluster.Pools[i].Hostname
+	for _, c := range l.clusters {
+		if i := slices.IndexFunc(c.Pools, is); i >= 0 {
+			return c.Pools[i].Hostname
 		}
 	}
 	if i := slices.IndexFunc(l.all, func(i *pool.Instance) bool { return is(i.Pool) }); i >= 0 {
@@ -207,11 +250,11 @@ func (l *livePools) claimsAll(p *pool.Pool) bool {
 // knownGone reports whether the facts would show a pool, and do not.
 func (l *livePools) knownGone(p *pool.Pool) bool { return l.knows && !l.lives(p) }
 
-// compareLive warns where the cluster has what the lock does not know. What the
-// lock has more is only not applied yet.
-func compareLive(in *input) {
-	live := in.live.cluster
-	if live == nil || in.lock.adopted || in.lock.cluster == nil {
+// compareLive warns where a cluster has what the lock does not know. What the lock has more
+// is only not applied yet.
+func compareLive(in *input, of *poolCluster) {
+	live := of.current
+	if live == nil || in.lock.adopted || of.before == nil {
 		return
 	}
 	for _, p := range live.Pools {
@@ -227,7 +270,7 @@ func compareLive(in *input) {
 			}
 		}
 	}
-	if host := regrouped(in.lock.cluster, live); host != "" {
+	if host := regrouped(of.before, live); host != "" {
 		in.report(finding.Warning, "lock-differs", "",
 			"the live CStorPoolCluster has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", host)
 	}

@@ -11,9 +11,10 @@ import (
 )
 
 // lock is what was decided earlier: what was rendered, decoded once, or else the live
-// CStorPoolCluster.
+// CStorPoolClusters.
 type lock struct {
-	adopted  bool                // the pools come from the live cluster
+	adopted  bool                // the pools come from the live clusters
+	clusters []*poolCluster      // the first is called like the config
 	nodes    []string            // by name, in order
 	known    map[string]bool     // the same
 	hosts    map[string]string   // hostname labels of nodes
@@ -24,18 +25,17 @@ type lock struct {
 	short    bool                // pools went, and fewer nodes than minPoolCount may hold one
 	removing map[string]string   // hostname labels of nodes whose pools were let go, with consent
 	sets     map[string]storageSet
-	step     int           // of the transition that was rendered last, 0 for none
-	cluster  *pool.Cluster // nil if there is none yet
-	pools    []*nodePool   // in order
+	pools    []*nodePool // of all clusters, in order
 	poolOf   map[string]*nodePool
 	pooled   map[string]bool // block devices of the pools
 	objects  map[krm.ID]*krm.Object
 	volumes  map[string][]*krm.Object // rendered claims and attachments, by node
 }
 
-// nodePool is a pool and its node.
+// nodePool is a pool, its node, and the CStorPoolCluster that it is in for good.
 type nodePool struct {
 	node string
+	of   *poolCluster
 	*pool.Pool
 }
 
@@ -51,8 +51,9 @@ type storageSet struct {
 	grown     grown             // how the pool grew by itself
 }
 
-func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts) *lock {
+func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.Facts) *lock {
 	l := &lock{
+		clusters: clusters,
 		known:    map[string]bool{},
 		hosts:    map[string]string{},
 		called:   map[string][]string{},
@@ -74,7 +75,7 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 		switch o.Kind {
 		case clusterPlanKind:
 			if step, ok := o.Node.Get("spec", "step").Int(); ok && step > 0 {
-				l.step = int(step)
+				l.clusters[0].step = int(step)
 			}
 			l.short, _ = o.Node.Get("spec", "short").Bool()
 			for _, n := range o.Node.Seq("spec", "removing") {
@@ -90,17 +91,21 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 			l.sets[node] = set
 			l.hosts[node] = set.hostname
 		case poolClusterKind:
-			l.cluster = pool.DecodeCluster(o)
+			if c := l.clusterNamed(o.Name); c != nil {
+				c.before = pool.DecodeCluster(o)
+			}
 		}
 	}
-	switch {
-	case l.cluster != nil || live == nil:
-	case len(objects) == 0:
-		l.cluster, l.adopted = live, true
-	default: // the output has lost it: its settings are those that live, and its pools are taken back
-		lost := *live
-		lost.Pools = nil
-		l.cluster = &lost
+	for _, c := range clusters {
+		switch {
+		case c.before != nil || c.current == nil:
+		case len(objects) == 0:
+			c.before, l.adopted = c.current, true
+		default: // the output has lost it: its settings are those that live, and its pools are taken back
+			lost := *c.current
+			lost.Pools = nil
+			c.before = &lost
+		}
 	}
 	for _, name := range l.nodes {
 		if l.hosts[name] == "" {
@@ -113,16 +118,21 @@ func readLock(objects []*krm.Object, live *pool.Cluster, facts *inventory.Facts)
 	for _, name := range slices.Sorted(maps.Keys(l.hosts)) {
 		l.called[l.hosts[name]] = append(l.called[l.hosts[name]], name)
 	}
-	if l.cluster == nil {
+	if !l.rendered() {
 		return l
 	}
-	for _, p := range l.cluster.Pools {
-		node := l.nodeOn(p.Hostname, facts)
-		if !l.known[node] {
-			l.reasons[node] = reasonAdopted
+	for _, c := range clusters {
+		if c.before == nil {
+			continue
 		}
-		l.addNode(node)
-		l.addPool(&nodePool{node, p})
+		for _, p := range c.before.Pools {
+			node := l.nodeOn(p.Hostname, facts)
+			if !l.known[node] {
+				l.reasons[node] = reasonAdopted
+			}
+			l.addNode(node)
+			l.addPool(&nodePool{node, c, p})
+		}
 	}
 	l.forgetOldNames(facts)
 	return l

@@ -24,8 +24,7 @@ func nodeRef(name string) finding.Ref {
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
 	*input
-	drains       *draining
-	steps        *steps
+	drains       map[string]bool              // nodes that a person wants to be drained
 	back         map[string]string            // what was taken back, by node
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
@@ -96,7 +95,9 @@ func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) 
 	for _, name := range slices.DeleteFunc(slices.Clone(present), c.mayLive) {
 		c.keepNode(name, terms, dropped)
 	}
-	c.steps.forget(func(p *nodePool) bool { return !c.mayLive(p.node) && c.letsGo(p) && c.isPresent(p.node) })
+	for _, of := range c.lock.clusters {
+		of.steps.forget(func(p *nodePool) bool { return !c.mayLive(p.node) && c.letsGo(p) && c.isPresent(p.node) })
+	}
 	for _, name := range slices.DeleteFunc(present, func(name string) bool { return !c.mayLive(name) }) {
 		c.keepNode(name, terms, dropped)
 	}
@@ -152,7 +153,7 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 			c.hold(m, selectorField, "is no longer selected, but "+m.holding())
 		}
 		c.refresh(m)
-	case c.drains.wanted[name]:
+	case c.drains[name]:
 		consent := c.consent.allows(name) || c.planOnly(m)
 		if c.letGo(m, dropped, consent, "it is to be drained") {
 			return
@@ -210,7 +211,7 @@ func (c *nodeChoice) release(minimum int) {
 	for _, m := range leaving {
 		wait := c.removalWaits(m)
 		if wait == "" && pools < minimum && !m.lost() && !c.broken(m) {
-			c.steps.ahead++
+			m.of.steps.ahead++
 			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", minimum, finding.Count(pools, "pool"))
 			if c.staying()+c.missing >= minimum {
 				wait += "; a pool on another node comes first"
@@ -219,7 +220,7 @@ func (c *nodeChoice) release(minimum int) {
 			}
 		}
 		if wait == "" {
-			c.steps.took(stepRemove, "the pool on node "+m.name+" goes")
+			m.of.steps.took(stepRemove, "the pool on node "+m.name+" goes")
 			c.going[m.name] = m.hostname
 			c.drop(m, gone, m.leaving)
 			present = present || c.isPresent(m.name)
@@ -227,7 +228,7 @@ func (c *nodeChoice) release(minimum int) {
 		}
 		c.choose(nodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
 		if wait == waitsForVolumes {
-			c.steps.ahead++
+			m.of.steps.ahead++
 		} else {
 			c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
 		}
@@ -240,13 +241,13 @@ func (c *nodeChoice) release(minimum int) {
 
 // serves reports whether a member has a pool that volumes can be on, as far as the facts tell.
 func (c *nodeChoice) serves(m *member) bool {
-	return m.before != nil && (c.live.running(m.before.Pool) != nil || c.live.cluster == nil || !c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace))
+	return m.before != nil && (c.live.running(m.before.Pool) != nil || m.of.current == nil || !c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace))
 }
 
 // broken reports whether a disk of the pool of a member is not there, so that the webhook
 // refuses every edit until the pool is gone or mended.
 func (c *nodeChoice) broken(m *member) bool {
-	return c.findAiling(func(p *nodePool) bool { return p != m.before }) != ""
+	return c.findAiling(m.of, func(p *nodePool) bool { return p != m.before }) != ""
 }
 
 // waitsForVolumes is what a pool waits for that is drained, of which the drain tells more.
@@ -259,13 +260,13 @@ func (c *nodeChoice) removalWaits(m *member) string {
 	case i != nil && i.Hostname != m.hostname && i.RunsOn == m.hostname:
 		return fmt.Sprintf("it was moved here from another node, its CStorPoolInstance has kept the label of that, and the cStor webhook fails on its removal; set it first: kubectl label cspi -n %s %s %s=%s --overwrite",
 			c.namespace, i.Name, inventory.LabelHostname, m.hostname)
-	case c.live.elsewhere(m.before.Pool) == "" && !c.mayFollow(m.before) && c.live.knowsReplicas && c.drains.on(m) > 0:
+	case c.live.elsewhere(m.before.Pool) == "" && !c.mayFollow(m.before) && c.live.knowsReplicas && m.of.drain.on(m) > 0:
 		return waitsForVolumes
 	}
 	if why := c.cannotGo(m.before); why != "" {
 		return why
 	}
-	return c.steps.removalWaits(m, func(p *nodePool) bool { return p == m.before || c.allMissing || c.consent.allows(p.node) })
+	return m.of.steps.removalWaits(m, func(p *nodePool) bool { return p == m.before || c.allMissing || c.consent.allows(p.node) })
 }
 
 // letsGo reports whether the pool of a node is let go, once keep has decided.
@@ -303,7 +304,7 @@ func (c *nodeChoice) warnOfName(m *member, now *inventory.Node) {
 }
 
 func (c *nodeChoice) newMember(name string) *member {
-	m := &member{name: name, node: c.facts.Node(name), before: c.lock.pool(name), uid: c.lock.uids[name], reason: c.lock.reasons[name]}
+	m := &member{name: name, of: c.lock.clusterOf(name), node: c.facts.Node(name), before: c.lock.pool(name), uid: c.lock.uids[name], reason: c.lock.reasons[name]}
 	if m.hostname = c.lock.hosts[name]; m.before == nil && m.node != nil {
 		m.hostname = m.node.Hostname
 	}

@@ -27,7 +27,7 @@ func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool
 		switch {
 		case !selector.MatchesAny(terms, n.Object):
 			reason = "it is not selected by " + selectorField
-		case c.drains.wanted[n.Name]:
+		case c.drains[n.Name]:
 			reason = "it is to be drained (" + annotationDrain + ")"
 		}
 		if reason == "" {

@@ -51,7 +51,7 @@ func (s *supply) whyNot() string {
 // the plan. node is nil where the snapshot has none.
 func (st *stock) offer(name, hostname string, node *inventory.Node) supply {
 	var s supply
-	wanted, of := st.want(node), st.settings(name)
+	wanted, of := st.want(st.lock.clusterOf(name), node), st.settings(name)
 	wanted.MinCapacity = of.minCapacity
 	for _, d := range st.facts.DevicesOn(hostname) {
 		if st.lock.pooled[d.Name] && d.Namespace == st.namespace {

@@ -12,29 +12,35 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// poolChoice decides which pools the CStorPoolCluster has by now.
+// poolChoice decides which pools a CStorPoolCluster has by now.
 type poolChoice struct {
 	*input
-	steps   *steps
-	members []*member
-	lacking bool // fewer nodes than wanted can supply their disks
+	of      *poolCluster
+	members []*member // of it
+	lacking bool      // fewer nodes than wanted can supply their disks
 
 	everyMissing bool            // no node of the cluster is in the snapshot, and all may go
 	released     map[krm.ID]bool // what may go
 }
 
-// cluster is the CStorPoolCluster after the steps that come next, and the members that have
-// a pool in it. It is nil if there are none, or if one would be lost.
-func (c *poolChoice) cluster() (*pool.Cluster, []*member) {
+// edit is a CStorPoolCluster as it is to be by now, nil for none, and the members that have a
+// pool in it.
+type edit struct {
+	wanted  *pool.Cluster
+	members []*member
+}
+
+// edit takes the steps that come next. There is none if no pool is left, or if one would be lost.
+func (c *poolChoice) edit() edit {
 	old, added := c.pooled()
 	if !c.keepsPools(old) {
-		return nil, nil
+		return edit{}
 	}
-	from := &pool.Cluster{Namespace: c.namespace, Name: c.name, AllowedTags: c.spec.Object.Annotation(pool.AnnotationAllowedTags)}
-	if c.lock.cluster == nil {
+	from := &pool.Cluster{Namespace: c.namespace, Name: c.of.name, AllowedTags: c.spec.Object.Annotation(pool.AnnotationAllowedTags)}
+	if c.of.before == nil {
 		c.cfg.setShared(from)
 	} else {
-		was := c.lock.cluster
+		was := c.of.before
 		from.Resources, from.AuxResources, from.Tolerations, from.PriorityClassName = was.Resources, was.AuxResources, was.Tolerations, was.PriorityClassName
 	}
 	for _, m := range old {
@@ -46,19 +52,19 @@ func (c *poolChoice) cluster() (*pool.Cluster, []*member) {
 		from.Pools = append(from.Pools, &kept)
 	}
 	c.askForPools(added)
-	askForSettings(c.steps, from)
-	cluster := c.steps.next(from)
+	askForSettings(c.of.steps, from)
+	cluster := c.of.steps.next(from)
 	if len(cluster.Pools) == 0 {
 		c.removeAll()
-		return nil, nil
+		return edit{}
 	}
-	var pooled []*member
+	e := edit{wanted: cluster}
 	for _, p := range cluster.Pools {
 		i := slices.IndexFunc(c.members, func(m *member) bool { return m.hostname == p.Hostname })
 		c.members[i].data, c.members[i].cache = p.Data, p.Cache
-		pooled = append(pooled, c.members[i])
+		e.members = append(e.members, c.members[i])
 	}
-	return cluster, pooled
+	return e
 }
 
 // askForPools asks for the pools of new members, once all of them have their disks.
@@ -71,24 +77,25 @@ func (c *poolChoice) askForPools(added []*member) {
 		if !ready {
 			s.wait = "until the disks of all new pools are there"
 		}
-		c.steps.ask(s)
+		c.of.steps.ask(s)
 	}
 }
 
 // removeAll lets the CStorPoolCluster go, which cannot be empty, where nothing of it lives
 // or all of it may be lost.
 func (c *poolChoice) removeAll() {
-	if c.lock.cluster == nil || c.lock.adopted {
+	if c.of.before == nil || c.lock.adopted {
 		return // nothing is rendered that could go
 	}
-	gone := c.live.knows && c.live.cluster == nil && len(c.live.all) == 0
+	instances := c.state.Live.Instances(c.namespace, c.of.name)
+	gone := c.live.knows && c.of.current == nil && len(instances) == 0
 	if !gone && !c.consent.allowsWhole() && !c.everyMissing {
-		if len(c.lock.pools) > 0 {
+		if len(c.lock.poolsOf(c.of)) > 0 {
 			c.report(finding.Error, "no-pools", "", "the last pool would go before a new one has its disks, and a CStorPoolCluster cannot be empty; keep one node until then")
 		}
 		return
 	}
-	if volumes := c.volumesOn(); len(volumes) > 0 {
+	if volumes := c.volumesOn(instances); len(volumes) > 0 {
 		count := len(volumes)
 		const named = 10
 		more := ""
@@ -98,13 +105,13 @@ func (c *poolChoice) removeAll() {
 		c.report(finding.Error, "pool-in-use", "",
 			"the CStorPoolCluster cannot go: %s on it: %s%s; delete their claims, or move what is on them, first", finding.Count(count, "volume"), finding.Names(volumes), more)
 	}
-	c.released[c.lock.cluster.Object.ID()] = true
+	c.released[c.of.before.Object.ID()] = true
 }
 
-// volumesOn lists the volumes with a replica on any pool of the cluster, by name.
-func (c *poolChoice) volumesOn() []string {
+// volumesOn lists the volumes with a replica on any of some pools, by name.
+func (c *poolChoice) volumesOn(pools []*pool.Instance) []string {
 	instances, volumes := map[string]bool{}, map[string]bool{}
-	for _, i := range c.live.all {
+	for _, i := range pools {
 		instances[i.Name] = true
 	}
 	for _, o := range c.facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
@@ -121,7 +128,7 @@ func (c *poolChoice) keepsPools(members []*member) bool {
 	for _, m := range members {
 		kept[m.before] = true
 	}
-	for _, p := range c.lock.pools {
+	for _, p := range c.lock.poolsOf(c.of) {
 		if !kept[p] && !c.consent.allows(p.node) {
 			c.report(finding.Error, "would-destroy", "", "the pool on node %s is no longer wanted, and would be lost; annotate the config with %s", p.node, c.consent.annotation(p.node))
 			return false

@@ -16,7 +16,7 @@ func (s *steps) postpone() {
 	if why == "" {
 		return
 	}
-	left := admission.NewStep(s.live.cluster, s.rendered(noPool))
+	left := admission.NewStep(s.of.current, s.rendered(s.of, noPool))
 	for _, p := range left.Added {
 		if known := s.lock.host(p.Hostname); known != nil && s.live.knownGone(p) {
 			s.lock.removePool(known)
@@ -34,10 +34,9 @@ func (s *steps) postpone() {
 		s.report(finding.Warning, "step-postponed", "", "block devices %s are rendered as part of the pool on node %s and not applied, and wait while %s: the cStor webhook refuses every other edit until that is mended", finding.Names(back), known.node, why)
 	}
 	if left.Settings && !s.lock.adopted {
-		live := s.live.cluster
-		c := s.lock.cluster
+		live, c := s.of.current, s.of.before
 		c.Resources, c.AuxResources, c.Tolerations, c.PriorityClassName = live.Resources, live.AuxResources, live.Tolerations, live.PriorityClassName
-		for _, p := range s.lock.pools {
+		for _, p := range s.lock.poolsOf(s.of) {
 			if l := live.Host(p.Hostname); l != nil {
 				p.Compression, p.ThickProvision, p.ROThresholdLimit = l.Compression, l.ThickProvision, l.ROThresholdLimit
 			}
@@ -50,9 +49,9 @@ func (s *steps) brokenLive() string {
 	if !s.told() || s.lock.adopted {
 		return ""
 	}
-	for _, p := range s.live.cluster.Pools {
+	for _, p := range s.of.current.Pools {
 		if known := s.lock.host(p.Hostname); known != nil {
-			if why := s.ails(&nodePool{known.node, p}, nil); why != "" {
+			if why := s.ails(&nodePool{known.node, s.of, p}, nil); why != "" {
 				return why
 			}
 		}

@@ -38,7 +38,7 @@ func (r *recovery) restorePools() {
 		known := r.lock.host(host)
 		switch {
 		case known == nil:
-			r.restorePool(host, p, why)
+			r.restorePool(host, &nodePool{of: r.livesIn(host), Pool: p}, why)
 		case r.live.pool(host) == nil && !r.live.claimsAll(known.Pool):
 			// They are no claims of this pool: it is not applied yet.
 		case why != "" && len(p.Disks()) > len(known.Disks()):
@@ -61,12 +61,13 @@ func (r *recovery) restoreInstance(i *pool.Instance) {
 	if r.allowed(node, i.Hostname) {
 		return
 	}
-	if why := r.keptOut(node, i.Pool); why != "" {
+	p := &nodePool{node, r.livesIn(i.Hostname), i.Pool}
+	if why := r.keptOut(p); why != "" {
 		r.report(finding.Warning, "instance-lost", "",
 			"CStorPoolInstance %s lives on node %s, and both the rendered and the live CStorPoolCluster have lost its pool, which cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", i.Name, node, why, r.consent.annotation(node))
 		return
 	}
-	r.takeBack(node, i.Pool)
+	r.takeBack(p)
 	r.report(finding.Warning, "pool-taken-back", "",
 		"the pool that lives on node %s (CStorPoolInstance %s) is taken back: both the rendered and the live CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, i.Name, r.consent.annotation(node))
 }
@@ -99,7 +100,7 @@ func (r *recovery) dropUnapplied() {
 			continue // which is an error
 		}
 		for _, name := range p.Disks() {
-			if why := r.judge(p.node, p.Hostname, r.disk(name), r.settings(p.node).minCapacity).Reason(); why != "" && !r.unseen(name) {
+			if why := r.judge(p, r.disk(name), r.settings(p.node).minCapacity).Reason(); why != "" && !r.unseen(name) {
 				bad = append(bad, name+" ("+strings.TrimPrefix(why, "it ")+")")
 				unusable = append(unusable, name)
 			}
@@ -131,31 +132,32 @@ func (in *input) giveUp(node string, disks []string) {
 }
 
 // judge asks of a disk that is not in a live pool what choosing asks.
-func (r *recovery) judge(node, hostname string, d *disk.Disk, capacity int64) disk.Verdict {
-	if d.Device != nil && d.Device.Hostname != hostname {
+func (r *recovery) judge(p *nodePool, d *disk.Disk, capacity int64) disk.Verdict {
+	if d.Device != nil && d.Device.Hostname != p.Hostname {
 		return disk.Verdict{{Rule: disk.WrongNode, Reason: "it is on host " + d.Device.Hostname}}
 	}
-	want := r.want(r.host(hostname))
-	if want.MinCapacity = capacity; r.settings(node).external() {
-		want.Volumes, want.MinCapacity = r.keep(node).Volumes, 0
+	want := r.want(p.of, r.host(p.Hostname))
+	if want.MinCapacity = capacity; r.settings(p.node).external() {
+		want.Volumes, want.MinCapacity = r.keep(p.node).Volumes, 0
 	}
 	return r.ledger.Verdict(d, want)
 }
 
 // restorePool takes back a live pool of a host for which the lock has none; unless its
 // removal is allowed, and waits for nothing. why says what is not known of it.
-func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
+func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
+	p.node = node
 	lost := func(name string) bool { return !r.lock.pooled[name] }
 	if node == "" || !slices.ContainsFunc(p.Disks(), lost) {
 		return // or it is that of another host, which has changed its label
 	}
-	allowed, waits := r.allowed(node, host), r.cannotGo(&nodePool{node, p})
+	allowed, waits := r.allowed(node, host), r.cannotGo(p)
 	if allowed && waits == "" {
 		return
 	}
 	if why == "" {
-		why = r.keptOut(node, p)
+		why = r.keptOut(p)
 	}
 	switch {
 	case why != "" && allowed:
@@ -165,11 +167,11 @@ func (r *recovery) restorePool(host string, p *pool.Pool, why string) {
 		r.report(finding.Error, "pool-lost", "",
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
 	case allowed:
-		r.takeBack(node, p)
+		r.takeBack(p)
 		r.report(finding.Warning, "pool-taken-back", "",
 			"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it, and its removal, which is allowed, waits: %s", node, waits)
 	default:
-		r.takeBack(node, p)
+		r.takeBack(p)
 		r.report(finding.Warning, "pool-taken-back", "",
 			"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
 	}
@@ -182,17 +184,22 @@ func (r *recovery) allowed(node, host string) bool {
 }
 
 // takeBack makes a live pool that of a node again.
-func (r *recovery) takeBack(node string, p *pool.Pool) {
-	r.back[node] = "a pool lives on node " + node + " that the rendered CStorPoolCluster has lost"
-	r.lock.addNode(node)
-	r.lock.reasons[node] = reasonAdopted
-	r.lock.addPool(&nodePool{node, p})
+func (r *recovery) takeBack(p *nodePool) {
+	r.back[p.node] = "a pool lives on node " + p.node + " that the rendered CStorPoolCluster has lost"
+	r.lock.addNode(p.node)
+	r.lock.reasons[p.node] = reasonAdopted
+	r.lock.addPool(p)
 }
 
-// keptOut says why a live pool cannot be taken back for a node, or "" if it can: it must
+// livesIn is the CStorPoolCluster of which a pool lives on a host.
+func (r *recovery) livesIn(host string) *poolCluster {
+	return r.lock.clusterNamed(r.live.clusterOn(host))
+}
+
+// keptOut says why a live pool cannot be taken back, or "" if it can: it must
 // be what the spec would have made, of disks that are there and nobody else's.
-func (r *recovery) keptOut(node string, p *pool.Pool) string {
-	want := r.settings(node)
+func (r *recovery) keptOut(p *nodePool) string {
+	want := r.settings(p.node)
 	unlike := func(group pool.Group) bool { return p.RAIDType != pool.Stripe && len(group) != want.groupSize }
 	if p.RAIDType != want.raidType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
 		want.external() && len(p.Data.Disks()) > want.minCount {
@@ -205,11 +212,11 @@ func (r *recovery) keptOut(node string, p *pool.Pool) string {
 		case r.disk(name).Missing():
 			return "its block device " + name + " is missing from the inventory"
 		}
-		if why := r.ledger.Verdict(r.disk(name), r.keep(node)).Of(disk.PersistentVolume, disk.Held); why != "" {
+		if why := r.ledger.Verdict(r.disk(name), r.keep(p.node)).Of(disk.PersistentVolume, disk.Held); why != "" {
 			return "its block device " + name + " " + strings.TrimPrefix(why, "it ")
 		}
 	}
-	return r.unclaimed(node, p)
+	return r.unclaimed(p.node, p.Pool)
 }
 
 // unclaimed says which cloud disk of a live pool nobody claims, or "".
@@ -354,7 +361,7 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 				capacity = r.smallest(group, name)
 			}
 			d := r.disk(name)
-			why := r.judge(known.node, known.Hostname, d, capacity).Reason()
+			why := r.judge(known, d, capacity).Reason()
 			switch {
 			case why == "", slices.Contains(chosen, name) && (!current || r.unseen(name)):
 			case whole && i == len(known.Data)-1 && i > 0:

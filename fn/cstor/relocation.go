@@ -16,7 +16,6 @@ import (
 // cannot follow stays where it is, and one finding says why.
 type relocation struct {
 	*input
-	steps    *steps
 	allowed  moveConsent
 	released map[krm.ID]bool // attachments to old nodes
 }
@@ -30,10 +29,10 @@ type displaced struct {
 	stays string              // why it cannot follow them, or ""
 }
 
-// displaced lists the pools whose disks are elsewhere, in order.
-func (r *relocation) displaced() []*displaced {
+// displaced lists those of some pools whose disks are elsewhere, in order.
+func (r *relocation) displaced(pools []*nodePool) []*displaced {
 	var all []*displaced
-	for _, p := range r.lock.pools {
+	for _, p := range pools {
 		d := &displaced{nodePool: p, away: map[string][]string{}}
 		for _, name := range p.Disks() {
 			if device := r.facts.Device(r.namespace, name); device != nil && device.Hostname != p.Hostname {
@@ -59,7 +58,7 @@ func (r *relocation) catchUp() {
 	if r.lock.adopted {
 		return
 	}
-	for _, d := range r.displaced() {
+	for _, d := range r.displaced(r.lock.pools) {
 		live := r.live.pools[d.to]
 		if r.lock.pool(d.node) != d.nodePool || d.to == "" || live == nil || !live.Shares(d.Pool) || r.host(d.to) == nil || r.occupied(d) != "" {
 			continue
@@ -70,10 +69,10 @@ func (r *relocation) catchUp() {
 	}
 }
 
-// follow moves pools to where their disks are now, all or none of them: while one is not
-// where its disks are, the webhook refuses every edit.
-func (r *relocation) follow() {
-	all := r.displaced()
+// follow moves the pools of a cluster to where their disks are now, all or none of them:
+// while one is not where its disks are, the webhook refuses every edit.
+func (r *relocation) follow(of *poolCluster) {
+	all := r.displaced(r.lock.poolsOf(of))
 	for _, d := range all {
 		r.allowed.allows(d.node) // it has a meaning, whatever else is in the way
 		d.stays = r.obstacle(d)
@@ -85,7 +84,7 @@ func (r *relocation) follow() {
 			}
 		}
 	}
-	wait := r.otherwiseAiling(all)
+	wait := r.otherwiseAiling(of, all)
 	for _, d := range all {
 		if wait == "" && d.stays != "" {
 			wait = "the pool on node " + d.node + " is apart from its disks"
@@ -140,7 +139,7 @@ func (r *relocation) move(d *displaced) {
 	r.report(finding.Warning, "pool-moves", "",
 		"the pool on node %s moves to %s: all of its disks (%s) are there, and %s; once this is applied, the cStor operator runs the pool there with what is on them", from, where, finding.Names(d.Disks()), why)
 	r.place(d.nodePool, to)
-	r.steps.took(stepMove, fmt.Sprintf("the pool on node %s moves to %s", from, where))
+	d.of.steps.took(stepMove, fmt.Sprintf("the pool on node %s moves to %s", from, where))
 }
 
 // obstacle says why a pool cannot follow its disks, and what to do, or "".
@@ -170,7 +169,7 @@ func (r *relocation) contradicted(d *displaced) string {
 	switch {
 	case !r.live.knows:
 		return "the inventory does not tell of everything that shows where it lives; take it anew with poolwright inventory, with the kinds CStorPoolCluster, CStorPoolInstance and BlockDeviceClaim"
-	case r.live.cluster == nil:
+	case d.of.current == nil:
 		return "the live CStorPoolCluster is gone; apply the rendered one again, and take the inventory anew"
 	case live == nil || !live.Same(d.Pool):
 		return "the live CStorPoolCluster does not have it on host " + d.Hostname + " with the same disks; apply what is rendered, or restore rendered/ from Git, so that both are the same"

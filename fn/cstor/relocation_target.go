@@ -105,9 +105,9 @@ func (r *relocation) stillThere(d *displaced) *inventory.Node {
 }
 
 // otherwiseAiling says what, beside the pools that may move, lets the webhook refuse
-// every edit, or "".
-func (r *relocation) otherwiseAiling(moving []*displaced) string {
-	return r.findAiling(func(p *nodePool) bool {
+// every edit of a cluster, or "".
+func (r *relocation) otherwiseAiling(of *poolCluster, moving []*displaced) string {
+	return r.findAiling(of, func(p *nodePool) bool {
 		return slices.ContainsFunc(moving, func(d *displaced) bool { return d.nodePool == p })
 	})
 }

@@ -196,18 +196,21 @@ func (r *removal) inPool(claim *krm.Object) bool {
 // tellStuck tells of an instance that is left of a removed pool, and in the way of a new one:
 // while there are as many instances as pools, the operator neither removes nor makes any
 // (version 3.6).
-func (r *removal) tellStuck() {
-	if r.live.cluster == nil || len(r.live.all) == 0 || len(r.live.all) > len(r.live.cluster.Pools) {
+func (r *removal) tellStuck(of *poolCluster) {
+	if of.current == nil {
 		return
 	}
-	left := r.state.Leftover(r.live.cluster)
-	i := slices.IndexFunc(r.live.cluster.Pools, func(p *pool.Pool) bool { return r.live.instances[p.Hostname] == nil })
+	if all := len(r.state.Live.Instances(r.namespace, of.name)); all == 0 || all > len(of.current.Pools) {
+		return
+	}
+	left := r.state.Leftover(of.current)
+	i := slices.IndexFunc(of.current.Pools, func(p *pool.Pool) bool { return r.live.instances[p.Hostname] == nil })
 	if len(left) == 0 || i < 0 {
 		return
 	}
 	r.report(finding.Warning, "instance-in-the-way", "",
 		"CStorPoolInstance %s of the pool that was on %s is still there, and with as many instances as pools the cStor operator neither removes it nor makes that of the pool on %s; make sure that nothing on it is needed, and delete it",
-		left[0].Name, left[0].Hostname, r.live.cluster.Pools[i].Hostname)
+		left[0].Name, left[0].Hostname, of.current.Pools[i].Hostname)
 }
 
 // cannotGo says what of the facts speaks against the removal of a pool that may live, or "".
@@ -222,7 +225,7 @@ func (in *input) cannotGo(p *nodePool) string {
 		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
 	case instance != nil && in.state.Live.Replicas(in.namespace, instance.Name) > 0:
 		return fmt.Sprintf("CStorPoolInstance %s holds %s, to be moved to other pools first", instance.Name, finding.Count(in.state.Live.Replicas(in.namespace, instance.Name), "volume replica"))
-	case instance == nil && in.live.cluster == nil && !in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
+	case instance == nil && p.of.current == nil && !in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
 		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
 	case instance == nil && in.live.pools[p.Hostname] != nil:
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"

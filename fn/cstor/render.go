@@ -36,9 +36,9 @@ func (f *manifests) addMembers(members []*member) {
 
 func (f *manifests) add(o gitops.Object) { f.all = append(f.all, o) }
 
-// addPlan adds what remembers the nodes, the step of a transition, 0 for none, the pools
-// that are being removed, and that fewer are left than minPoolCount.
-func (f *manifests) addPlan(members []*member, step int, removing []string, short bool) {
+// addPlan adds what remembers the nodes, the step of a transition, the pools that are being
+// removed, and that fewer are left than minPoolCount.
+func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 	var nodes []d.Node
 	for _, m := range members {
 		n := nodeNode(d.F("name", d.Text(m.name)), m)
@@ -55,7 +55,7 @@ func (f *manifests) addPlan(members []*member, step int, removing []string, shor
 		}
 		spec.Set("removing", list)
 	}
-	if step > 0 {
+	if step := f.lock.clusters[0].steps.remembered(); step > 0 {
 		spec.Set("step", d.Int(int64(step)))
 	}
 	if short {

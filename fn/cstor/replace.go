@@ -19,12 +19,11 @@ const annotationReplace = "poolwright.io/replace"
 // them are replaced in one step, or none.
 type replacement struct {
 	*input
-	steps *steps
 	named map[string]bool // by the annotation; true once it has a meaning
 }
 
-func newReplacement(in *input, s *steps) *replacement {
-	r := &replacement{in, s, map[string]bool{}}
+func newReplacement(in *input) *replacement {
+	r := &replacement{in, map[string]bool{}}
 	for name := range strings.SplitSeq(in.spec.Object.Annotation(annotationReplace), ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			r.named[name] = false
@@ -66,7 +65,7 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 		if why != "" {
 			r.report(finding.Warning, "replacement-waits", "", "block device %s of the pool on node %s is not replaced: %s", name, m.name, why)
 			s.wait = "since it is not replaced: " + why
-			r.steps.ask(s)
+			m.of.steps.ask(s)
 			continue
 		}
 		s.what = fmt.Sprintf("%s takes the place of %s in the pool on node %s", d.Name, name, m.name)
@@ -80,7 +79,7 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 			}
 		}
 		s.settle = func(wait string) { settle(name, d, wait) }
-		r.steps.ask(s)
+		m.of.steps.ask(s)
 	}
 }
 

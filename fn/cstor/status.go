@@ -26,7 +26,9 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	s.checkClaims()
 	s.checkAttachments()
 	s.checkDevices()
-	s.checkPoolCluster()
+	for _, of := range s.before.clusters {
+		s.checkPoolCluster(of)
+	}
 	s.checkPools()
 	s.detail()
 	status := s.report.Status(spec.Object.Ref, s.pools()+" healthy"+s.full())
@@ -41,11 +43,9 @@ type standing struct {
 	*system.Spec
 	names
 	facts     *inventory.Facts
-	before    *lock         // what was rendered or else is live
-	out       system.Output // what the facts give now
-	current   *pool.Cluster // the CStorPoolCluster that lives, or nil
-	live      *krm.Object   // the CStorPoolCluster, or nil
-	instances []*pool.Instance
+	before    *lock                    // what was rendered or else is live
+	out       system.Output            // what the facts give now
+	instances []*pool.Instance         // of all CStorPoolClusters
 	rendered  map[string][]*krm.Object // by kind, in order of their names
 	wanted    map[string][]*krm.Object // what would be rendered by now, by kind
 	storages  map[string]string        // the Storage of an attachment
@@ -59,11 +59,11 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		rendered: map[string][]*krm.Object{}, wanted: map[string][]*krm.Object{}, storages: map[string]string{}, down: map[string]bool{},
 	}
 	live := pool.LiveOf(facts)
-	if s.current = live.Cluster(s.namespace, s.name); s.current != nil {
-		s.live = s.current.Object
+	clusters := findPoolClusters(s.names, live)
+	s.before = readLock(spec.Before, clusters, facts)
+	for _, of := range clusters {
+		s.instances = append(s.instances, live.Instances(s.namespace, of.name)...)
 	}
-	s.before = readLock(spec.Before, s.current, facts)
-	s.instances = live.Instances(s.namespace, s.name)
 	for _, o := range spec.Before {
 		s.rendered[o.Kind] = append(s.rendered[o.Kind], o)
 	}
@@ -122,7 +122,7 @@ func (s *standing) checkRendered() {
 		step.Add(p)
 		return
 	}
-	if len(s.Before) == 0 && s.live == nil {
+	if len(s.Before) == 0 && !s.before.lives() {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotRendered, Since: created(s.Object),
 			Message: "nothing is rendered for it yet, and no CStorPoolCluster " + s.name + " is in the cluster; run poolwright render, commit and apply what it writes",
@@ -130,7 +130,10 @@ func (s *standing) checkRendered() {
 		return
 	}
 	// Its pools and claims tell of what was applied, too.
-	rendered, applied := 0, len(s.instances)+len(pool.LiveOf(s.facts).ClaimedBy(s.namespace, s.name))
+	rendered, applied := 0, len(s.instances)
+	for _, of := range s.before.clusters {
+		applied += s.claimed(of)
+	}
 	for _, o := range s.Before {
 		if o.Group() == daoGroup {
 			continue

@@ -66,7 +66,7 @@ func (s *standing) checkAttachments() {
 		p := health.Problem{Phase: health.Progressing, Subject: rendered.Name, Node: node, Storage: s.storageOf(rendered.Name)}
 		failure := field(live, "status", "attachError")
 		switch {
-		case live == nil && s.live != nil && pooled[p.Storage]:
+		case live == nil && s.before.clusterOf(node).current != nil && pooled[p.Storage]:
 			p.Phase, p.Reason, p.What = health.Error, "AttachmentMissing", "missing, though a pool uses the disk"
 		case live == nil:
 			p.Reason, p.What = health.NotApplied, "not applied yet"
@@ -101,8 +101,11 @@ func (s *standing) needsNoAttaching(driver string) bool {
 func (s *standing) checkDevices() {
 	step, spares := s.report.Step("block device"), s.report.Step("spare disk")
 	pooled := map[string]bool{} // by the operator's own knowledge
-	if s.current != nil {
-		for _, name := range s.current.Disks() {
+	for _, of := range s.before.clusters {
+		if of.current == nil {
+			continue
+		}
+		for _, name := range of.current.Disks() {
 			pooled[name] = true
 		}
 	}
@@ -153,7 +156,7 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 	dev := s.facts.Device(s.namespace, name)
 	if dev == nil {
 		p.Reason, p.What = "DeviceMissing", "missing"
-		if s.live == nil {
+		if s.before.clusterOf(node).current == nil {
 			p.Phase = health.Progressing // the node disk manager may come with the rest
 		}
 		return p, true
@@ -171,7 +174,7 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 	case dev.Fault != "":
 		p.Made = true
 		p.Reason, p.What, p.Note = "DeviceDoubtful", "doubtful", dev.Fault
-	case claim != nil && claim.PoolCluster != s.name:
+	case claim != nil && claim.PoolCluster != s.before.clusterOf(node).name:
 		p.Reason, p.What, p.Note = "DeviceClaimedByOther", "claimed for something else", "by BlockDeviceClaim "+claim.Name
 	case pooled && s.lostClaim(dev, claim):
 		p.Reason, p.What = "DeviceClaimGone", "in a pool without a claim"

@@ -14,50 +14,51 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// checkPoolCluster compares the rendered CStorPoolCluster with the live one.
-func (s *standing) checkPoolCluster() {
+// checkPoolCluster compares a CStorPoolCluster as it is rendered with the live one.
+func (s *standing) checkPoolCluster(of *poolCluster) {
 	step := s.report.Step(poolClusterKind)
 	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
 		step.Add(health.Problem{Phase: phase, Made: reason == renderPending, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
 	var rendered *krm.Object // or the live one
-	if s.before.cluster != nil {
-		rendered = s.before.cluster.Object
+	if of.before != nil {
+		rendered = of.before.Object
 	}
-	switch claimed := len(pool.LiveOf(s.facts).ClaimedBy(s.namespace, s.name)); {
-	case s.live == nil && (len(s.instances) > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace):
+	live, instances, claimed := of.live(), s.instancesOf(of), s.claimed(of)
+	switch {
+	case live == nil && (instances > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace):
 		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
-			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"))
-	case s.live == nil && (len(s.instances) > 0 || claimed > 0):
+			of.name, finding.Count(instances, "pool"), finding.Count(claimed, "block device"))
+	case live == nil && (instances > 0 || claimed > 0):
 		remedy := "apply the rendered one again"
-		if s.isStale(rendered) {
+		if s.isStale(of) {
 			remedy = "run poolwright render, commit, and apply that"
 		}
 		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; %s",
-			s.name, finding.Count(len(s.instances), "pool"), finding.Count(claimed, "block device"), remedy)
-	case s.live == nil && rendered != nil:
-		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", s.name)
-	case s.live == nil:
-	case s.live != nil && s.live.Deleting():
-		add(health.Error, "PoolClusterDeleting", parseTime(s.live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", s.name)
-	case s.live.Owner() != "" && s.live.Owner() != s.Object.OwnerKey():
-		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", s.name, s.live.Owner())
-	case regrouped(s.before.cluster, s.current) != "":
-		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", s.name, regrouped(s.before.cluster, s.current))
-	case finding.Failed(s.out.Findings) || s.isStale(rendered):
+			of.name, finding.Count(instances, "pool"), finding.Count(claimed, "block device"), remedy)
+	case live == nil && rendered != nil:
+		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", of.name)
+	case live == nil:
+	case live.Deleting():
+		add(health.Error, "PoolClusterDeleting", parseTime(live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", of.name)
+	case live.Owner() != "" && live.Owner() != s.Object.OwnerKey():
+		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", of.name, live.Owner())
+	case regrouped(of.before, of.current) != "":
+		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", of.name, regrouped(of.before, of.current))
+	case finding.Failed(s.out.Findings) || s.isStale(of):
 		// What is rendered is not what should be applied: it may have lost a pool.
-	case !within(rendered.Node.Get("spec"), s.live.Node.Get("spec")):
-		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", s.name, differs(s.before.cluster, s.current))
+	case !within(rendered.Node.Get("spec"), live.Node.Get("spec")):
+		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", of.name, differs(of.before, of.current))
 	}
-	if objects := s.wanted[poolClusterKind]; len(objects) > 0 {
-		wanted := pool.DecodeCluster(objects[0])
+	if o := s.wantedOf(of); o != nil {
+		wanted := pool.DecodeCluster(o)
 		switch {
 		case rendered == nil:
 			add(health.Progressing, renderPending, time.Time{}, "the block devices of %s are there, and its CStorPoolCluster is not rendered yet; refresh the inventory, run poolwright render, commit",
 				finding.Count(len(wanted.Pools), "pool"))
-		case s.isStale(rendered):
+		case s.isStale(of):
 			add(health.Progressing, renderPending, time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
-				s.name, s.behind(wanted))
+				of.name, of.behind(wanted))
 		}
 	}
 }
@@ -65,25 +66,46 @@ func (s *standing) checkPoolCluster() {
 // renderPending is the reason of what is rendered and would be rendered otherwise by now.
 const renderPending = "RenderPending"
 
-// isStale reports whether the CStorPoolCluster would be rendered otherwise by now. Of
+// instancesOf counts the live pools of a CStorPoolCluster.
+func (s *standing) instancesOf(of *poolCluster) int {
+	return len(pool.LiveOf(s.facts).Instances(s.namespace, of.name))
+}
+
+// claimed counts the block devices that are claimed for a CStorPoolCluster.
+func (s *standing) claimed(of *poolCluster) int {
+	return len(pool.LiveOf(s.facts).ClaimedBy(s.namespace, of.name))
+}
+
+// wantedOf is a CStorPoolCluster as it would be rendered by now, or nil.
+func (s *standing) wantedOf(of *poolCluster) *krm.Object {
+	for _, o := range s.wanted[poolClusterKind] {
+		if o.Name == of.name {
+			return o
+		}
+	}
+	return nil
+}
+
+// isStale reports whether a CStorPoolCluster would be rendered otherwise by now. Of
 // a live one that is not rendered yet only the fields that are rendered count.
-func (s *standing) isStale(rendered *krm.Object) bool {
-	wanted := s.wanted[poolClusterKind]
-	if len(wanted) == 0 || rendered == nil {
+func (s *standing) isStale(of *poolCluster) bool {
+	wanted := s.wantedOf(of)
+	if wanted == nil || of.before == nil {
 		return false
 	}
-	now, before := wanted[0].Node.Get("spec"), rendered.Node.Get("spec")
-	return !within(now, before) || rendered != s.live && !within(before, now)
+	rendered := of.before.Object
+	now, before := wanted.Node.Get("spec"), rendered.Node.Get("spec")
+	return !within(now, before) || rendered != of.live() && !within(before, now)
 }
 
 // behind says in what the rendered pool cluster is not like the wanted one.
-func (s *standing) behind(wanted *pool.Cluster) string {
+func (c *poolCluster) behind(wanted *pool.Cluster) string {
 	for _, p := range wanted.Pools {
-		if s.before.cluster.Host(p.Hostname) == nil && s.current.Host(p.Hostname) != nil {
+		if c.before.Host(p.Hostname) == nil && c.current.Host(p.Hostname) != nil {
 			return "the pool on " + p.Hostname + " lives and is not rendered"
 		}
 	}
-	return differs(wanted, s.before.cluster)
+	return differs(wanted, c.before)
 }
 
 // awaiting names what the renderer awaits, by the rules of its findings.
@@ -149,8 +171,8 @@ func (s *standing) checkPools() {
 			continue
 		}
 		if instance == nil {
-			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(s.live)}
-			if name, gone := vanished(s.facts, s.current, p.Hostname); gone && !told {
+			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(p.of.live())}
+			if name, gone := vanished(s.facts, p.of.current, p.Hostname); gone && !told {
 				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not told of by the inventory (add cstorpoolinstances to it)", Node: p.node}
 			} else if gone {
 				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.node}
@@ -160,7 +182,7 @@ func (s *standing) checkPools() {
 		}
 		problem := poolProblem(instance.Object)
 		if problem.Phase == health.OK {
-			problem = s.unfinished(instance)
+			problem = s.unfinished(p.of, instance)
 		}
 		if problem.Phase != health.OK {
 			problem.Subject, problem.Node = instance.Name, p.node
@@ -174,7 +196,9 @@ func (s *standing) checkPools() {
 			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolRemoving", What: "no longer wanted and not gone yet", Subject: i.Name, Node: i.Hostname})
 		}
 	}
-	s.checkCounts(step)
+	for _, of := range s.before.clusters {
+		checkCounts(step, of.live())
+	}
 }
 
 // movingFrom is the instance of a pool that is on another host than the pool is to be, or
@@ -194,10 +218,10 @@ func (s *standing) isKept(i *pool.Instance) bool {
 	return slices.ContainsFunc(s.before.pools, func(p *nodePool) bool { return i.Pool.Shares(p.Pool) })
 }
 
-// unfinished compares the disks of an instance with those that the live CStorPoolCluster
+// unfinished compares the disks of an instance with those that its live CStorPoolCluster
 // names: an edit shows in an instance only minutes after its claims are bound.
-func (s *standing) unfinished(i *pool.Instance) health.Problem {
-	used, wanted := i.Pool.Disks(), s.current.Host(i.Hostname)
+func (s *standing) unfinished(of *poolCluster, i *pool.Instance) health.Problem {
+	used, wanted := i.Pool.Disks(), of.current.Host(i.Hostname)
 	if wanted == nil || len(used) == 0 {
 		return health.Problem{Phase: health.OK} // the instance does not tell
 	}
@@ -263,13 +287,13 @@ func vanished(facts *inventory.Facts, cluster *pool.Cluster, hostname string) (n
 	return "", known && int(made) >= len(cluster.Pools)
 }
 
-// checkCounts takes over what the operator counts.
-func (s *standing) checkCounts(step *health.Step) {
+// checkCounts takes over what the operator counts of a CStorPoolCluster.
+func checkCounts(step *health.Step, live *krm.Object) {
 	count := func(field string) int {
-		n, _ := strconv.Atoi(s.live.Node.Str("status", field))
+		n, _ := strconv.Atoi(live.Node.Str("status", field))
 		return n
 	}
-	if field(s.live, "status", "desiredInstances") == nil {
+	if field(live, "status", "desiredInstances") == nil {
 		return
 	}
 	if desired := count("desiredInstances"); count("healthyInstances") < desired || count("provisionedInstances") < desired {

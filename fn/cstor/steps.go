@@ -60,14 +60,17 @@ type step struct {
 	settle func(wait string)
 }
 
-// steps picks what a render changes in the CStorPoolCluster: it is the only place that does.
+// steps picks what a render changes in a CStorPoolCluster: it is the only place that does.
 // The workflows ask for steps, and learn what becomes of them.
 type steps struct {
 	*input
+	of    *poolCluster
 	asked []step // what the spec wants, in the order of its kinds by next
 	taken []step // of one kind
 	ahead int    // steps that come beside those that were asked for, such as volumes that move
 	wait  string // what of the last step is not done yet, or ""
+
+	ailing func() string // see findAiling, once, of the pools that stay
 
 	// pending is the kind of a step of which nothing is applied and which may be added to, where
 	// it waits for no more than that: replacements, settings; else stepKinds.
@@ -84,26 +87,26 @@ func (s *steps) took(kind stepKind, what string) {
 
 // free reports whether any change may go at once: there is no CStorPoolCluster yet.
 func (s *steps) free() bool {
-	return s.lock.cluster == nil || s.live.cluster == nil && s.facts.Tells(cstorGroup, poolClusterKind, s.namespace)
+	return s.of.before == nil || s.of.current == nil && s.facts.Tells(cstorGroup, poolClusterKind, s.namespace)
 }
 
 // told reports whether the facts show what lives. Where they do not, a change cannot be told
 // from one that was rendered before, and steps of several kinds go together.
-func (s *steps) told() bool { return s.live.cluster != nil }
+func (s *steps) told() bool { return s.of.current != nil }
 
 // begin looks at how far the last step is, before any pool of the lock is let go.
 func (s *steps) begin() {
 	if !s.free() {
 		s.postpone()
-		s.wait, s.pending = findUnfinished(s.input, noPool)
+		s.wait, s.pending = findUnfinished(s.input, s.of, noPool)
 	}
 }
 
 // forget looks again, once pools were let go of which nothing ever lived: what was rendered of
 // them is not waited for.
 func (s *steps) forget(gone func(*nodePool) bool) {
-	if !s.free() && slices.ContainsFunc(s.lock.pools, gone) {
-		s.wait, s.pending = findUnfinished(s.input, gone)
+	if !s.free() && slices.ContainsFunc(s.lock.poolsOf(s.of), gone) {
+		s.wait, s.pending = findUnfinished(s.input, s.of, gone)
 	}
 }
 
@@ -134,7 +137,7 @@ func (s *steps) removalWaits(m *member, mayGo func(*nodePool) bool) string {
 		return ""
 	}
 	lost := func(p *nodePool) bool { return s.host(p.Hostname) == nil }
-	ailing := s.findAiling(func(p *nodePool) bool { return p == m.before || lost(m.before) && lost(p) && mayGo(p) })
+	ailing := s.findAiling(s.of, func(p *nodePool) bool { return p == m.before || lost(m.before) && lost(p) && mayGo(p) })
 	if ailing != "" {
 		return "it waits while " + ailing + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
 	}
@@ -195,7 +198,7 @@ func (s *steps) replaceAllOrNone() {
 	for _, a := range all {
 		out = append(out, a.out)
 	}
-	for _, p := range s.lock.pools {
+	for _, p := range s.lock.poolsOf(s.of) {
 		if still := s.ails(p, out); still != "" && one.wait == "" && s.live.lives(p.Pool) {
 			one.wait = "while " + still + ": the cStor webhook refuses every edit that leaves it so"
 			s.report(finding.Warning, "replacement-waits", "", "%s, which waits %s", one.what, one.wait)
@@ -219,7 +222,7 @@ func (s *steps) replaceAllOrNone() {
 // inTime reports whether the webhook answers in time to an edit with one step more. A step
 // that is too much beside others waits for them; one that is too much alone is never taken.
 func (s *steps) inTime(edited *pool.Cluster, a *step) bool {
-	late, found := s.state.Late(baseline(s.input), edited)
+	late, found := s.state.Late(baseline(s.input, s.of), edited)
 	switch {
 	case !found:
 		return true
@@ -241,7 +244,7 @@ func (s *steps) tell() {
 	case s.told() && len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
 		s.report(finding.Info, ruleStep, "", "step %d of about %d: %s; it is done when %s%s",
 			n, m, clauses(s.taken), s.taken[0].kind.doneWhen(), following(waiting))
-	case s.told() && s.wait != "" && (s.ailing() == "" || len(s.taken) > 0) && (len(waiting) > 0 || s.lock.step > 0):
+	case s.told() && s.wait != "" && (s.ailing() == "" || len(s.taken) > 0) && (len(waiting) > 0 || s.of.step > 0):
 		s.report(finding.Info, ruleStep, "", "step %d of about %d is under way until %s; apply what is rendered, and take the inventory anew%s",
 			n, m, s.wait, following(waiting))
 	case len(s.taken) == 0 && refused >= 0:
@@ -271,14 +274,14 @@ const ruleStep = "step"
 // before, and left nothing in the lock, is not counted twice.
 func (s *steps) number() int {
 	if len(s.taken) > 0 && s.wait == "" && !s.lock.adopted {
-		return s.lock.step + 1
+		return s.of.step + 1
 	}
-	return max(s.lock.step, 1)
+	return max(s.of.step, 1)
 }
 
 // remembered is the step that the plan remembers, 0 where none comes after it.
 func (s *steps) remembered() int {
-	if !s.told() || len(s.waiting())+s.ahead == 0 && s.lock.step == 0 || len(s.taken) == 0 && s.wait == "" {
+	if !s.told() || len(s.waiting())+s.ahead == 0 && s.of.step == 0 || len(s.taken) == 0 && s.wait == "" {
 		return 0
 	}
 	return s.number()

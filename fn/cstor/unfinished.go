@@ -12,10 +12,10 @@ import (
 // follows "until", or "". pending is the kind of step, replacements or settings, that waits for
 // no more than to be applied; else stepKinds. Of what the facts do not tell nothing is
 // concluded. Pools that are gone are not looked at.
-func findUnfinished(in *input, gone func(*nodePool) bool) (wait string, pending stepKind) {
-	rendered, settings := in.rendered(gone), false
-	if in.live.cluster != nil {
-		step := admission.NewStep(in.live.cluster, rendered)
+func findUnfinished(in *input, of *poolCluster, gone func(*nodePool) bool) (wait string, pending stepKind) {
+	rendered, settings := in.rendered(of, gone), false
+	if of.current != nil {
+		step := admission.NewStep(of.current, rendered)
 		if why := unapplied(step); why != "" {
 			if len(step.Replaced) > 0 && len(step.Added)+len(step.Removed)+len(step.Moved)+len(step.Grown) == 0 {
 				return why, stepReplace
@@ -38,12 +38,12 @@ func findUnfinished(in *input, gone func(*nodePool) bool) (wait string, pending 
 	return "", stepKinds
 }
 
-// rendered is the CStorPoolCluster with the pools as the lock has them by now, but for some.
-func (in *input) rendered(without func(*nodePool) bool) *pool.Cluster {
-	rendered := *in.lock.cluster
+// rendered is a CStorPoolCluster with the pools as the lock has them by now, but for some.
+func (in *input) rendered(of *poolCluster, without func(*nodePool) bool) *pool.Cluster {
+	rendered := *of.before
 	rendered.AllowedTags = in.spec.Object.Annotation(pool.AnnotationAllowedTags)
 	rendered.Pools = nil
-	for _, p := range in.lock.pools {
+	for _, p := range in.lock.poolsOf(of) {
 		if !without(p) {
 			rendered.Pools = append(rendered.Pools, p.Pool)
 		}

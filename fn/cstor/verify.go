@@ -65,7 +65,7 @@ func (p *proof) asStatus() {
 	if p.told(deviceGroup, blockDeviceKind) {
 		s.checkDevices()
 	}
-	s.checkPoolCluster()
+	s.checkPoolCluster(s.before.clusters[0])
 	if p.told(cstorGroup, poolInstanceKind) {
 		s.checkPools()
 	}
