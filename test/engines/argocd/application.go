@@ -28,6 +28,8 @@ const tracking = "argocd.argoproj.io/tracking-id"
 // Application is an Application with automated sync, prune, and
 // ServerSideApply=true, as in the examples, in an Argo CD with our health checks.
 type Application struct {
+	ClientSide bool // it has no ServerSideApply=true
+
 	name      string
 	namespace string // of its destination
 	config    *rest.Config
@@ -134,7 +136,7 @@ func (a *Application) step(
 		sync.WithInitialState(phase, message, results, began),
 		sync.WithPrunePropagationPolicy(&foreground),
 		sync.WithHealthOverride(a.checks),
-		sync.WithServerSideApply(true),
+		sync.WithServerSideApply(!a.ClientSide),
 		sync.WithServerSideApplyManager("argocd-controller"),
 		sync.WithPruneConfirmed(a.approved),
 	)

@@ -27,6 +27,21 @@ func TestDiskPools(t *testing.T) { scenario.RunDiskPools(t, application("pools")
 
 func TestVolumes(t *testing.T) { scenario.RunVolumes(t, application("volumes")) }
 
+func TestDrain(t *testing.T) { scenario.RunDrain(t, application("drain")) }
+
+// TestDrainClientSide is for an Application that does not apply server-side: what is on each
+// part says that Argo CD does with it.
+func TestDrainClientSide(t *testing.T) {
+	s := application("drain-client")
+	serverSide := s.New
+	s.New = func(t *testing.T, name string) scenario.Engine {
+		a := serverSide(t, name).(*Application)
+		a.ClientSide = true
+		return a
+	}
+	scenario.RunDrain(t, s)
+}
+
 // application is the suite of an Application.
 func application(name string) scenario.Suite {
 	s := suite

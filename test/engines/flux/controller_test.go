@@ -28,6 +28,8 @@ func TestController(t *testing.T) {
 	scenario.Run(t, s)
 	s.Name, s.HeedsHealth = "controller-pools", true
 	t.Run("pools", func(t *testing.T) { scenario.RunDiskPools(t, s) })
+	s.Name, s.HeedsHealth, s.Brief = "controller-drain", false, true
+	t.Run("drain", func(t *testing.T) { scenario.RunDrain(t, s) })
 }
 
 // readChecks reads the health checks that we ship.

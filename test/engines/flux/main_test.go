@@ -31,6 +31,12 @@ func TestLibraryDiskPools(t *testing.T) { scenario.RunDiskPools(t, library("libr
 
 func TestLibraryVolumes(t *testing.T) { scenario.RunVolumes(t, library("library-volumes")) }
 
+func TestLibraryDrain(t *testing.T) {
+	s := library("library-drain")
+	s.AllOrNothing = true
+	scenario.RunDrain(t, s)
+}
+
 // library is the suite of what Flux applies with.
 func library(name string) scenario.Suite {
 	s := suite

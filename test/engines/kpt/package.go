@@ -26,6 +26,7 @@ type Package struct {
 	info    inventory.Info
 	client  inventory.Client
 	timeout time.Duration // --reconcile-timeout
+	policy  inventory.Policy
 }
 
 // New makes a package that was never applied (kpt live init). What the library
@@ -51,7 +52,8 @@ func New(kubeconfig, name, cache string) (*Package, error) {
 			"name": "inventory-" + name, "namespace": "default", "labels": map[string]any{common.InventoryLabel: name},
 		},
 	}}
-	return &Package{factory: factory, info: inventory.WrapInventoryInfoObj(record), client: client, timeout: patience}, nil
+	// --inventory-policy adopt: what was detached comes back.
+	return &Package{factory: factory, info: inventory.WrapInventoryInfoObj(record), client: client, timeout: patience, policy: inventory.PolicyAdoptIfNoInventory}, nil
 }
 
 // patience is for how long kpt waits, far above what it takes on a busy machine.
@@ -91,8 +93,7 @@ func (p *Package) apply(ctx context.Context, dir string) (scenario.Report, error
 		ServerSideOptions: common.ServerSideOptions{ServerSideApply: true, ForceConflicts: true, FieldManager: "kpt"},
 		ReconcileTimeout:  p.timeout,
 		PruneTimeout:      patience,
-		// --inventory-policy adopt: what was detached comes back.
-		InventoryPolicy: inventory.PolicyAdoptIfNoInventory,
+		InventoryPolicy:   p.policy,
 	}))
 }
 

@@ -57,6 +57,8 @@ type Suite struct {
 	// and cannot be told that nothing waits for our records: there nobody may write
 	// their statuses.
 	WaitsForReady bool
+	// AllOrNothing is for an engine that applies nothing where one object is refused.
+	AllOrNothing bool
 	// KeepsDefinitions is for an engine that deletes no definition with its own object.
 	KeepsDefinitions bool
 }

@@ -89,13 +89,19 @@ func claimsProtected(t *testing.T, s Suite, c *Cluster) {
 // withoutClaims deletes the files of the claims, and their lines.
 func (r *run) withoutClaims() {
 	r.t.Helper()
+	r.withoutFiles(func(path string) bool { return filepath.Base(path) == "persistentvolumeclaim.yaml" })
+}
+
+// withoutFiles deletes some of the rendered files, and their lines.
+func (r *run) withoutFiles(out func(path string) bool) {
+	r.t.Helper()
 	rendered := filepath.Join(r.Dir, "storage/rendered")
 	kept := []string{"platform.yaml"}
 	r.check(filepath.WalkDir(rendered, func(path string, e fs.DirEntry, err error) error {
-		switch name := e.Name(); {
-		case err != nil || e.IsDir() || name == "kustomization.yaml":
+		switch {
+		case err != nil || e.IsDir() || e.Name() == "kustomization.yaml":
 			return err
-		case name == "persistentvolumeclaim.yaml":
+		case out(path):
 			return os.Remove(path)
 		}
 		rel, err := filepath.Rel(r.Dir, path)
