@@ -45,9 +45,18 @@ func (r rendering) Keep() {
 
 // Choose implements system.Rendering.
 func (r rendering) Choose() []system.Output {
+	for _, c := range r {
+		c.choose()
+	}
+	for more := true; more; { // what one takes another may have been able to grow by
+		more = false
+		for _, c := range r {
+			more = c.makeRoom() || more
+		}
+	}
 	outputs := make([]system.Output, len(r))
 	for i, c := range r {
-		outputs[i] = c.choose()
+		outputs[i] = c.output()
 		rememberReasons(outputs[i].Choices, c.spec.Before)
 	}
 	return outputs
@@ -60,9 +69,13 @@ type cluster struct {
 	moves    *relocation
 	nodes    *nodeChoice
 	local    *localDisks
+	cloud    *cloudDisks
 	full     *fullPools
 	replace  *replacement
 	released map[krm.ID]bool // claims and attachments that may go
+
+	chosen bool                  // every member has its disks, or says what it waits for
+	edits  map[*poolCluster]edit // the steps that come next
 }
 
 // member is a node of the cluster, its disks, and what they wait for.
@@ -97,8 +110,9 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: owner,
 		facts: facts, ledger: ledger, live: newLivePools(live, facts, clusters, n, owner), state: admission.NewState(facts, live),
 	}
-	c := &cluster{input: in, released: map[krm.ID]bool{}, lost: &recovery{in, map[string]string{}}}
+	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*poolCluster]edit{}, lost: &recovery{in, map[string]string{}}}
 	c.local = &localDisks{stock: &stock{in}, left: map[string]*leftover{}}
+	c.cloud = &cloudDisks{localDisks: c.local, matched: map[string]string{}}
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in)
 	c.local.replace = c.replace
 	c.nodes = &nodeChoice{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
@@ -227,47 +241,77 @@ func (c *cluster) check() {
 	}
 }
 
-// choose takes what is wanted more, and renders it all.
-func (c *cluster) choose() system.Output {
-	out := system.Output{Released: c.released}
-	if !c.failed() {
-		out.Objects = c.place()
+// choose takes what is wanted more: nodes and disks, and the steps that come next.
+func (c *cluster) choose() {
+	if c.failed() {
+		return
 	}
-	out.Findings, out.Choices = c.Findings, c.Choices
-	return out
-}
-
-// place chooses nodes and disks and renders them.
-func (c *cluster) place() []gitops.Object {
-	c.nodes.fill(c.full.room(c.nodes.members))
+	for _, m := range c.nodes.members {
+		c.full.judge(m)
+	}
+	c.nodes.fill()
 	for _, of := range c.lock.clusters {
 		compareLive(c.input, of)
 	}
-	cloud := &cloudDisks{localDisks: c.local, matched: map[string]string{}}
-	for _, m := range c.nodes.members {
+	c.takeDisks(c.nodes.members...)
+	if c.failed() {
+		return
+	}
+	c.chosen = true
+	for _, of := range c.lock.clusters {
+		c.takeSteps(of)
+	}
+	c.finish(c.members()...)
+}
+
+// takeDisks gives members their disks, or asks for steps that do.
+func (c *cluster) takeDisks(members ...*member) {
+	for _, m := range members {
 		if !c.settings(m.name).external() {
 			c.local.place(m)
 		}
-		cloud.place(m)
+		c.cloud.place(m)
 	}
-	if c.failed() {
-		return nil
-	}
-	members := slices.SortedFunc(slices.Values(c.nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
-	edits := make([]edit, len(c.lock.clusters))
-	for i, of := range c.lock.clusters {
-		theirs := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.of != of })
-		pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
-		edits[i] = pools.edit()
-	}
+}
+
+// takeSteps decides what becomes of a CStorPoolCluster.
+func (c *cluster) takeSteps(of *poolCluster) {
+	theirs := slices.DeleteFunc(c.members(), func(m *member) bool { return m.of != of })
+	pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
+	c.edits[of] = pools.edit()
+}
+
+// finish gives members their spares, once it is known by which disks their pools grow.
+func (c *cluster) finish(members ...*member) {
 	for _, m := range members {
 		if !c.settings(m.name).external() {
 			c.local.finish(m)
 		}
 	}
+}
+
+// members are the members by name.
+func (c *cluster) members() []*member {
+	return slices.SortedFunc(slices.Values(c.nodes.members), func(a, b *member) int { return cmp.Compare(a.name, b.name) })
+}
+
+// output is what is rendered.
+func (c *cluster) output() system.Output {
+	out := system.Output{Released: c.released}
+	if c.chosen {
+		out.Objects = c.encode()
+	}
+	out.Findings, out.Choices = c.Findings, c.Choices
+	return out
+}
+
+// encode makes the objects of all that was chosen.
+func (c *cluster) encode() []gitops.Object {
+	c.nodes.passOver()
 	if c.cfg.anyLocal() {
 		c.local.passOver()
 	}
+	members := c.members()
 	objects := &manifests{input: c.input}
 	c.lock.releaseVolumes(c.released)
 	for _, of := range c.lock.clusters {
@@ -277,10 +321,10 @@ func (c *cluster) place() []gitops.Object {
 	objects.addMembers(members)
 	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.linger(objects)
-	for i, of := range c.lock.clusters {
-		if wanted := edits[i].wanted; wanted != nil {
-			admit(c.input, of, wanted)
-			objects.addPoolCluster(wanted, edits[i].members)
+	for _, of := range c.lock.clusters {
+		if e := c.edits[of]; e.wanted != nil {
+			admit(c.input, of, e.wanted)
+			objects.addPoolCluster(e.wanted, e.members)
 		}
 	}
 	c.replace.tell()

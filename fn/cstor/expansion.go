@@ -1,9 +1,7 @@
 package cstor
 
 import (
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -117,35 +115,6 @@ func (s *settings) expansionDisks() int {
 		return s.minCount
 	}
 	return s.groupSize
-}
-
-// room says why a pool on another node is to be added: a pool is too full, and none of the
-// cluster can grow. The one that was added for that last is to be used first, and what a step
-// adds that is under way may be room enough.
-func (f *fullPools) room(members []*member) string {
-	for _, m := range members {
-		f.judge(m)
-	}
-	var full *member
-	for _, m := range members {
-		switch {
-		case f.settings(m.name).external(), m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
-			return ""
-		case m.full != "" && full == nil:
-			full = m
-		}
-	}
-	if full == nil || f.lock.anyUnfinished() || slices.ContainsFunc(members, f.canGrow) {
-		return ""
-	}
-	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.level)
-}
-
-// canGrow reports whether the node of a pool has the disks by which it could grow once.
-func (f *fullPools) canGrow(m *member) bool {
-	s := f.offer(m.name, m.hostname, m.node)
-	s.remove(named(s.data, f.lock.reserved(m.name, spare)))
-	return f.pickGrowth(m.name, s, f.settings(m.name).expansionDisks()) != nil
 }
 
 // rulePoolFull is the rule of the warning, which status counts.

@@ -31,6 +31,8 @@ type nodeChoice struct {
 	members    []*member
 	candidates []*inventory.Node // that may hold pools more
 	missing    int               // so many of them are wanted
+	able       []*inventory.Node // those of them that can supply their disks and are not picked
+	unable     []string          // those that cannot, and why
 	maximum    int               // of pools
 	released   map[krm.ID]bool   // claims and attachments that go with their nodes
 	going      map[string]string // hostname labels of nodes whose pools go in this run
@@ -211,7 +213,6 @@ func (c *nodeChoice) release(minimum int) {
 	for _, m := range leaving {
 		wait := c.removalWaits(m)
 		if wait == "" && pools < minimum && !m.lost() && !c.broken(m) {
-			m.of.steps.ahead++
 			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", minimum, finding.Count(pools, "pool"))
 			if c.staying()+c.missing >= minimum {
 				wait += "; a pool on another node comes first"
@@ -219,17 +220,17 @@ func (c *nodeChoice) release(minimum int) {
 				wait += "; lower it, or allow another node"
 			}
 		}
+		what := "the pool on node " + m.name + " goes"
 		if wait == "" {
-			m.of.steps.took(stepRemove, "the pool on node "+m.name+" goes")
+			m.of.steps.took(stepRemove, what)
 			c.going[m.name] = m.hostname
 			c.drop(m, gone, m.leaving)
 			present = present || c.isPresent(m.name)
 			continue
 		}
 		c.choose(nodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
-		if wait == waitsForVolumes {
-			m.of.steps.ahead++
-		} else {
+		m.of.steps.ask(step{kind: stepRemove, what: what, wait: wait})
+		if wait != waitsForVolumes {
 			c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
 		}
 	}

@@ -108,54 +108,62 @@ func (c *nodeChoice) limitNodes(maximum int) {
 }
 
 // fill adds as many candidates as are wanted, leaving out those that cannot supply
-// their disks. room is why there is to be one more than that, or "".
-func (c *nodeChoice) fill(room string) {
-	count, extra := c.missing, 0
-	if room != "" && c.missing == 0 && c.staying() < c.maximum {
-		count, extra = 1, 1
+// their disks.
+func (c *nodeChoice) fill() {
+	c.able = c.suppliers(c.candidates)
+	if added := len(c.pick(c.able, c.missing)); added < c.missing {
+		c.lacking = true
+		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
+			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-added, "pool"), strings.Join(limit(c.unable), ", "))
 	}
-	var kept, able []*inventory.Node
-	for _, m := range c.members {
-		if m.node != nil {
-			kept = append(kept, m.node)
-		}
-	}
-	var unable []string
-	for _, n := range c.candidates {
+}
+
+// suppliers are those of some nodes that can supply the disks of a pool.
+func (c *nodeChoice) suppliers(nodes []*inventory.Node) []*inventory.Node {
+	var able []*inventory.Node
+	for _, n := range nodes {
 		if !c.settings(n.Name).external() {
 			if reason := c.cannotSupply(n); reason != "" {
-				unable = append(unable, n.Name+" ("+reason+")")
+				c.unable = append(c.unable, n.Name+" ("+reason+")")
 				c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
 				continue
 			}
 		}
 		able = append(able, n)
 	}
-	picked := map[string]bool{}
+	return able
+}
+
+// pick adds so many members on nodes that can supply their disks, the newest last in the plan.
+func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
+	var kept []*inventory.Node
+	for _, m := range c.members {
+		if m.node != nil {
+			kept = append(kept, m.node)
+		}
+	}
 	spots := place.SpreadNodes(kept, able, count)
-	slices.SortStableFunc(spots, func(a, b place.Picked) int { return place.Oldest(a.Node, b.Node) }) // the plan has the newest last
-	for _, p := range spots {
+	slices.SortStableFunc(spots, func(a, b place.Picked) int { return place.Oldest(a.Node, b.Node) })
+	added := make([]*member, len(spots))
+	for i, p := range spots {
 		m := c.newMember(p.Node.Name)
 		if m.uid, m.reason = p.Node.UID, reasonOldest; p.Spread {
 			m.reason = reasonZone
 		}
-		if extra > 0 {
-			m.reason = reasonRoom
-			c.report(finding.Info, "pool-for-room", "spec.poolConfig.poolExpansion", "a pool comes on node %s: %s", m.name, room)
-		}
-		c.members = append(c.members, m)
-		picked[m.name] = true
 		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)
+		added[i] = m
 	}
-	for _, n := range able {
-		if !picked[n.Name] {
-			c.choose(nodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
-		}
-	}
-	if len(picked)+extra < count {
-		c.lacking = true
-		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
-			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(count-len(picked), "pool"), strings.Join(limit(unable), ", "))
+	c.members = append(c.members, added...)
+	c.able = slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool {
+		return slices.ContainsFunc(added, func(m *member) bool { return m.name == n.Name })
+	})
+	return added
+}
+
+// passOver says of the nodes that could hold a pool more why they hold none.
+func (c *nodeChoice) passOver() {
+	for _, n := range c.able {
+		c.choose(nodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
 	}
 }
 

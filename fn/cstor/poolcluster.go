@@ -66,7 +66,7 @@ func (l *lock) lives() bool {
 	return slices.ContainsFunc(l.clusters, func(c *poolCluster) bool { return c.current != nil })
 }
 
-// anyUnfinished reports whether the last step of any CStorPoolCluster is not done yet.
-func (l *lock) anyUnfinished() bool {
-	return slices.ContainsFunc(l.clusters, func(c *poolCluster) bool { return c.steps.wait != "" })
+// busy reports whether a step of any CStorPoolCluster is under way, taken or asked for.
+func (l *lock) busy() bool {
+	return slices.ContainsFunc(l.clusters, func(c *poolCluster) bool { return c.steps.busy() })
 }

@@ -1,0 +1,74 @@
+package cstor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// makeRoom plans a pool on another node where one is too full and none of the cluster can
+// grow, and reports whether it has. It comes when every cluster has the disks that it takes in
+// this render: the same facts, rendered again, must not give another answer. It is a step of
+// its own.
+func (c *cluster) makeRoom() bool {
+	if c.failed() || c.lock.busy() {
+		return false
+	}
+	why := c.full.room(c.nodes.members)
+	if why == "" {
+		return false
+	}
+	m := c.nodes.addForRoom(why)
+	if m == nil {
+		return false
+	}
+	c.takeDisks(m)
+	c.takeSteps(m.of)
+	c.finish(m)
+	return true
+}
+
+// busy reports whether a step is under way, taken or asked for, but for removals that wait:
+// the volumes of a pool that goes may need the room.
+func (s *steps) busy() bool {
+	return len(s.taken) > 0 || s.wait != "" || slices.ContainsFunc(s.asked, func(a step) bool { return a.kind != stepRemove })
+}
+
+// room says why a pool on another node is to be added: a pool is too full, and none of the
+// cluster can grow. The one that was added for that last is to be used first.
+func (f *fullPools) room(members []*member) string {
+	var full *member
+	for _, m := range members {
+		switch {
+		case f.settings(m.name).external(), m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
+			return ""
+		case m.full != "" && full == nil:
+			full = m
+		}
+	}
+	if full == nil || slices.ContainsFunc(members, f.canGrow) {
+		return ""
+	}
+	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.level)
+}
+
+// canGrow reports whether the node of a pool has the disks by which it could grow once.
+func (f *fullPools) canGrow(m *member) bool {
+	s := f.offer(m.name, m.hostname, m.node)
+	s.remove(named(s.data, m.spare))
+	return f.pickGrowth(m.name, s, f.settings(m.name).expansionDisks()) != nil
+}
+
+// addForRoom adds one member more than are wanted, nil where there is none to add.
+func (c *nodeChoice) addForRoom(why string) *member {
+	if c.missing > 0 || c.staying() >= c.maximum {
+		return nil
+	}
+	for _, m := range c.pick(c.suppliers(c.able), 1) {
+		m.reason = reasonRoom
+		c.report(finding.Info, "pool-for-room", "spec.poolConfig.poolExpansion", "a pool comes on node %s: %s", m.name, why)
+		return m
+	}
+	return nil
+}
