@@ -117,7 +117,8 @@ func (f *Function) shorten(spec *krm.Object) ([]byte, []finding.Finding) {
 }
 
 // shortening asks the schemas of each field what becomes of the spec without it. What a
-// default depends on stands before what has the default.
+// default depends on stands before what has the default. The first field of an item of a
+// list names it: items that are alike but for that are asked about once.
 type shortening struct {
 	complete func() ([]byte, bool)
 	wanted   []byte
@@ -138,11 +139,38 @@ func (s *shortening) fields(n *document.Node, keys []string, path string) {
 		switch {
 		case value.Kind() == document.Map:
 			s.fields(value, below, at)
-		case value.Kind() == document.Scalar && valid:
+		case value.Kind() == document.Seq:
+			s.items(value.Items())
+		case valid:
 			if standard := defaultAt(completed, below); standard != "" {
 				s.notes[at] = "default " + standard
 			}
 		}
+	}
+}
+
+// items shortens the items of a list.
+func (s *shortening) items(items []document.Node) {
+	known := map[string][]document.Field{} // what is left of items, by what they were
+	for i := range items {
+		item := &items[i]
+		if item.Kind() != document.Map || len(item.Fields()) < 2 {
+			continue
+		}
+		rest := document.Object(item.Fields()[1:]...)
+		text := string(document.AppendJSON(nil, &rest))
+		if left, asked := known[text]; asked {
+			item.SetFields(append(item.Fields()[:1:1], left...))
+			continue
+		}
+		for _, field := range slices.Clone(item.Fields()[1:]) {
+			all := slices.Clone(item.Fields())
+			item.Delete(field.Key)
+			if completed, valid := s.complete(); !valid || !bytes.Equal(completed, s.wanted) {
+				item.SetFields(all)
+			}
+		}
+		known[text] = slices.Clone(item.Fields()[1:])
 	}
 }
 
