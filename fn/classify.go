@@ -77,7 +77,7 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		}
 		return
 	}
-	if !fact && o.Owner() != "" {
+	if !fact && o.RenderedFor() != "" {
 		return // a copy of our output outside the output folder is nobody's manifest
 	}
 	index := c.items
@@ -173,7 +173,7 @@ func (c *classified) addLock(output []*krm.Object) {
 			continue
 		}
 		seen[o.ID()] = o
-		owner := o.Owner()
+		owner := o.RenderedFor()
 		if owner == "" {
 			c.others[o.ID()] = o
 			continue

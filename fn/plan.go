@@ -120,7 +120,7 @@ func (f *Function) assessRest(c *change.Change) {
 		case judged[field.Path], gitops.Assess(c, field):
 		case key == krm.AnnotationOwner && field.Action == change.Modify:
 			c.Judge(change.Disruptive, field.Path, "takes it over from "+field.Old.Str()+", which may apply it again, or delete it")
-		case key == krm.AnnotationOwner, key == krm.LabelManagedBy:
+		case key == krm.AnnotationOwner, key == krm.LabelManagedBy, key == krm.AnnotationRetained:
 			c.Judge(change.Safe, field.Path, "says only whose output it is")
 		case krm.ToolAnnotation(key):
 			c.Judge(change.Safe, field.Path, "says only where a tool found it")

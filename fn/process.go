@@ -31,7 +31,7 @@ func (f *Function) Process(rl *krm.ResourceList) []finding.Finding {
 	}
 	p.Partial = !located
 	for _, o := range rl.Items {
-		if o.Owner() != "" && !isFact(f.kinds, o) {
+		if o.RenderedFor() != "" && !isFact(f.kinds, o) {
 			p.Output = append(p.Output, o)
 		} else {
 			p.Objects = append(p.Objects, o)
@@ -54,10 +54,10 @@ func (f *Function) Process(rl *krm.ResourceList) []finding.Finding {
 		wanted[r.Object.ID()] = r.Object
 	}
 	items := slices.DeleteFunc(slices.Clone(rl.Items), func(o *krm.Object) bool {
-		return o.Owner() != "" && !isFact(f.kinds, o) && wanted[o.ID()] == nil
+		return o.RenderedFor() != "" && !isFact(f.kinds, o) && wanted[o.ID()] == nil
 	})
 	for i, o := range items {
-		if now := wanted[o.ID()]; now != nil && o.Owner() != "" && !isFact(f.kinds, o) {
+		if now := wanted[o.ID()]; now != nil && o.RenderedFor() != "" && !isFact(f.kinds, o) {
 			if now != o && o.Path != "" {
 				locate(now, o.Path, o.Index)
 			}
@@ -95,7 +95,7 @@ func (f *Function) renumber(items []*krm.Object) {
 	foreign := map[string]bool{}
 	for _, o := range items {
 		files[o.Path] = append(files[o.Path], o)
-		foreign[o.Path] = foreign[o.Path] || o.Owner() == "" || isFact(f.kinds, o)
+		foreign[o.Path] = foreign[o.Path] || o.RenderedFor() == "" || isFact(f.kinds, o)
 	}
 	for path, objects := range files {
 		if path == "" || foreign[path] {

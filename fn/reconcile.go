@@ -150,9 +150,7 @@ func (r *reconciler) checkOrphans() {
 				continue
 			}
 		}
-		if consent != "" && slices.ContainsFunc(objects, func(o *krm.Object) bool {
-			return slices.Contains(system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Unmatched(), consent)
-		}) {
+		if r.pkg.consented(owner) != nil {
 			continue
 		}
 		remedy := "put the spec back, or delete this output too"

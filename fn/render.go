@@ -129,6 +129,7 @@ func (pkg *prepared) render() Result {
 		protect(spec, out, &o.system.Declaration, pkg.policy.Policy)
 		r.reconcile(spec, out, &o.system.Declaration)
 	}
+	result.Findings = append(result.Findings, pkg.remove(r)...)
 	r.checkOrphans()
 	r.encode(pkg.function.schemas)
 	result.Findings = finding.Sort(append(result.Findings, r.findings...))
@@ -266,8 +267,12 @@ func protect(spec *system.Spec, out *system.Output, declared *system.Declaration
 			o.Stateful = declared.Stateful(o.Object)
 		}
 		o.Intermediate = kind.Role == system.RoleLock
-		o.SetLabel(krm.LabelManagedBy, krm.ManagedBy)
-		o.SetAnnotation(krm.AnnotationOwner, spec.Object.OwnerKey())
+		if o.Retained {
+			o.SetAnnotation(krm.AnnotationRetained, spec.Object.OwnerKey())
+		} else {
+			o.SetLabel(krm.LabelManagedBy, krm.ManagedBy)
+			o.SetAnnotation(krm.AnnotationOwner, spec.Object.OwnerKey())
+		}
 		policy.Annotate(*o)
 	}
 }

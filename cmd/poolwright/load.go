@@ -62,9 +62,10 @@ func (l loaded) addPlace(fs []finding.Finding) {
 }
 
 // withoutSpec adds a finding where a package has no spec, and that is not for an error:
-// a pipeline that renders the wrong folder would be green for ever.
+// a pipeline that renders the wrong folder would be green for ever. Where output is left of a
+// spec that is gone, it is the right one.
 func (l loaded) withoutSpec(function *fn.Function, fs []finding.Finding, severity finding.Severity) []finding.Finding {
-	if finding.Failed(fs) || function.HasSpec(l.Objects) {
+	if finding.Failed(fs) || function.HasSpec(l.Objects) || len(ours(l.Lock)) > 0 {
 		return fs
 	}
 	var kinds []string

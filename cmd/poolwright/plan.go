@@ -300,7 +300,7 @@ func rendered(r fn.Result) []*krm.Object {
 
 // ours leaves out what lies in an output folder and is not Poolwright's.
 func ours(objects []*krm.Object) []*krm.Object {
-	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return o.Owner() == "" })
+	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return o.RenderedFor() == "" })
 }
 
 // reaching lists why changes are as risky as the limit, as errors.

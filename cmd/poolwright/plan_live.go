@@ -28,7 +28,7 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, want
 		options.Kinds = append(options.Kinds, k.GroupKind)
 	}
 	for _, o := range ours(l.Lock) {
-		options.Owners = append(options.Owners, o.Owner())
+		options.Owners = append(options.Owners, o.RenderedFor())
 	}
 	var done atomic.Int64
 	options.Progress = func(n, _ int) { done.Store(int64(n)) }

@@ -68,12 +68,12 @@ func isLocal(o *krm.Object) bool {
 	return o == nil || o.Annotation(krm.AnnotationLocalConfig) == "true"
 }
 
-// Owner is the owner annotation of the object, as it was before if it is removed.
+// Owner is the key of the spec for which the object is rendered, or was if it is removed.
 func (c *Change) Owner() string {
 	if c.New != nil {
-		return c.New.Owner()
+		return c.New.RenderedFor()
 	}
-	return c.Old.Owner()
+	return c.Old.RenderedFor()
 }
 
 // Judge adds a reason, and raises the risk of the change to it. A reason for the

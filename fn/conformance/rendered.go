@@ -17,8 +17,8 @@ func (c *Check) Rendered(facts *inventory.Facts, rendered *krm.Object) {
 	if live == nil {
 		return
 	}
-	if owner := live.Owner(); owner != "" && owner != rendered.Owner() {
-		c.Error(Owner, live.Ref, "is rendered for %s, and lives as the output of %s", rendered.Owner(), owner)
+	if owner := live.Owner(); owner != "" && owner != rendered.RenderedFor() {
+		c.Error(Owner, live.Ref, "is rendered for %s, and lives as the output of %s", rendered.RenderedFor(), owner)
 	}
 	if paths := differences("spec", rendered.Node.Get("spec"), live.Node.Get("spec")); len(paths) > 0 {
 		c.Error(Differs, live.Ref, "is not as it is rendered: %s; apply it, or render what lives", finding.Names(paths))

@@ -21,6 +21,8 @@ import (
 func (System) Assess(facts *inventory.Facts, disks *disk.Ledger, c *change.Change) {
 	a := assessment{facts: facts, ledger: disks, Change: c}
 	switch {
+	case c.Action == change.Remove && c.Old.Retained():
+		c.Judge(change.Safe, "", "is left to a person, and stays in the cluster")
 	case c.Ref.Kind == poolClusterKind:
 		a.poolCluster()
 	case c.Ref.Kind == volumeClaimKind:

@@ -329,6 +329,7 @@ func (c *cluster) encode() []gitops.Object {
 	}
 	c.replace.tell()
 	removal.surplus()
+	removal.retain(objects)
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()
 	removal.tellLostClaims(objects)

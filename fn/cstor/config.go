@@ -40,6 +40,7 @@ type config struct {
 			PriorityClassName string          `json:"priorityClassName"`
 			ROThresholdLimit  *int64          `json:"roThresholdLimit"`
 			AutoReplace       bool            `json:"autoReplace"`
+			DeletionPolicy    deletionPolicy  `json:"deletionPolicy"`
 			PoolExpansion     *expansion      `json:"poolExpansion"`
 		} `json:"poolConfig"`
 	} `json:"spec"`

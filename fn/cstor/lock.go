@@ -29,6 +29,7 @@ type lock struct {
 	poolOf   map[string]*nodePool
 	pooled   map[string]bool // block devices of the pools
 	objects  map[krm.ID]*krm.Object
+	retained []*krm.Object            // what is left to a person, and rendered until that is applied
 	volumes  map[string][]*krm.Object // rendered claims and attachments, by node
 }
 
@@ -68,6 +69,10 @@ func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.F
 		volumes:  map[string][]*krm.Object{},
 	}
 	for _, o := range objects {
+		if o.Retained() {
+			l.retained = append(l.retained, o)
+			continue
+		}
 		l.objects[o.ID()] = o
 		if node := nodeOfVolume(o); node != "" {
 			l.volumes[node] = append(l.volumes[node], o)

@@ -24,7 +24,8 @@ func (r *recovery) restoreClaims() {
 	lost := map[string][]string{} // by node
 	for _, o := range boundFor(r.owner, r.facts) {
 		node := nodeOfVolume(o)
-		if node == "" || r.lock.objects[o.ID()] != nil || r.consent.allows(node) {
+		left := slices.ContainsFunc(r.lock.retained, func(other *krm.Object) bool { return other.ID() == o.ID() })
+		if node == "" || left || r.lock.objects[o.ID()] != nil || r.consent.allows(node) {
 			continue
 		}
 		r.lock.objects[o.ID()] = o

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
-	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
@@ -43,29 +42,22 @@ func (r *removal) linger(objects *manifests) {
 	for node := range r.lock.sets {
 		r.lingering[node] = !member[node] && r.lingers(node)
 	}
-	files := map[string]gitops.Object{
-		storageSetKind:       {File: "cstorclusterstorageset.yaml", Intermediate: true},
-		storageKind:          {File: "storage.yaml", Intermediate: true},
-		volumeClaimKind:      {File: "persistentvolumeclaim.yaml", Stateful: true, Stage: claimStage},
-		volumeAttachmentKind: {File: "volumeattachment.yaml", Stateful: true, Stage: attachStage},
-	}
+	var stay []*krm.Object
 	var kept []string
 	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
 		object := r.lock.objects[id]
 		node := cmp.Or(nodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
-		f, found := files[object.Kind]
-		if !found || !r.lingering[node] && !(r.waiting[node] && !rendered[id]) {
+		if node == "" || !r.lingering[node] && !(r.waiting[node] && !rendered[id]) {
 			continue
 		}
-		if f.Object = object; object.Kind == storageSetKind {
-			f.Object = r.lingeringSet(node, object)
-		} else {
+		if object.Kind != storageSetKind {
 			kept = append(kept, node)
+		} else if object = r.lingeringSet(node, object); object == nil {
+			continue
 		}
-		if f.Object != nil {
-			objects.add(f)
-		}
+		stay = append(stay, object)
 	}
+	objects.all = append(objects.all, remade(stay, false)...)
 	for _, node := range slices.Compact(slices.Sorted(slices.Values(kept))) {
 		r.report(finding.Warning, "volumes-wait", "",
 			"the claims and attachments of node %s are let go once its pool and CStorPoolInstance are gone from the live cluster; refresh the inventory then, and render again", node)
@@ -106,6 +98,37 @@ func (r *removal) surplus() {
 			r.released[r.lock.attachmentID(r.namespace, o.Name, nodeOfVolume(o))] = true
 		}
 	}
+}
+
+// retain leaves to a person what goes of cloud disks, unless the spec says that they are
+// deleted. Attachments of a claim that stays are not meant: its volume is attached elsewhere.
+func (r *removal) retain(objects *manifests) {
+	rendered := map[krm.ID]bool{}
+	for _, o := range objects.all {
+		rendered[o.ID()] = true
+	}
+	goes := slices.DeleteFunc(slices.Clone(r.lock.retained), func(o *krm.Object) bool {
+		r.released[o.ID()] = true
+		return rendered[o.ID()]
+	})
+	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
+		if id.Kind != volumeClaimKind || !r.released[id] || rendered[id] {
+			continue
+		}
+		claim := r.lock.objects[id]
+		goes = append(goes, claim)
+		if a := r.lock.objects[r.lock.attachmentID(r.namespace, claim.Name, nodeOfVolume(claim))]; a != nil && !rendered[a.ID()] {
+			goes = append(goes, a)
+		}
+	}
+	if r.cfg.Spec.PoolConfig.DeletionPolicy == deleteDisks {
+		return
+	}
+	left := retention{r.facts, r.owner}.leave(goes)
+	for _, o := range left {
+		objects.add(o)
+	}
+	r.tellRetained(left)
 }
 
 // removalsUnderWay lists the nodes whose pools were let go with consent, by name, as long as

@@ -18,6 +18,8 @@ const (
 	poolStage
 )
 
+const planFile = "cstorclusterplan.yaml"
+
 // manifests makes the objects of the cluster.
 type manifests struct {
 	*input
@@ -58,11 +60,14 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 	if step := f.lock.clusters[0].steps.remembered(); step > 0 {
 		spec.Set("step", d.Int(int64(step)))
 	}
+	if f.cfg.Spec.PoolConfig.DeletionPolicy == deleteDisks {
+		spec.Set("deletionPolicy", d.Text(string(deleteDisks)))
+	}
 	if short {
 		spec.Set("short", d.Bool(true))
 	}
 	f.add(gitops.Object{
-		File:   "cstorclusterplan.yaml",
+		File:   planFile,
 		Object: krm.Make(daoVersion, clusterPlanKind, f.namespace, f.name, d.F("spec", spec)),
 	})
 }

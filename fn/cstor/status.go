@@ -65,10 +65,14 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		s.instances = append(s.instances, live.Instances(s.namespace, of.name)...)
 	}
 	for _, o := range spec.Before {
-		s.rendered[o.Kind] = append(s.rendered[o.Kind], o)
+		if !o.Retained() {
+			s.rendered[o.Kind] = append(s.rendered[o.Kind], o)
+		}
 	}
 	for _, o := range out.Objects {
-		s.wanted[o.Kind] = append(s.wanted[o.Kind], o.Object)
+		if !o.Retained {
+			s.wanted[o.Kind] = append(s.wanted[o.Kind], o.Object)
+		}
 	}
 	for _, objects := range s.rendered {
 		slices.SortFunc(objects, func(a, b *krm.Object) int { return strings.Compare(a.Name, b.Name) })

@@ -32,6 +32,9 @@ type Object struct {
 	// Partial says that it has a few fields of an object that others made, and delete. Every
 	// engine is told never to delete it, and to leave the other fields, whatever the policy.
 	Partial bool
+	// Retained says that it is left to a person: it is rendered once more as nobody's, and every
+	// engine is told never to delete it, whatever the policy.
+	Retained bool
 }
 
 // Policy is how the output is to be applied (RenderConfig).
@@ -72,7 +75,7 @@ func (p Policy) Annotate(o Object) {
 		o.SetAnnotation(krm.AnnotationLocalConfig, "true")
 		return
 	}
-	if o.Partial {
+	if o.Partial || o.Retained {
 		p, o.Stateful = Policy{Engine: "all", Protection: "hard"}, true
 	}
 	if o.Engine != "" {

@@ -23,6 +23,7 @@ const (
 	AnnotationUsedPercent  = "poolwright.io/used-percent"  // on a fact: how full it is, in steps of five percent
 	AnnotationReplicas     = "poolwright.io/replicas"      // on a CStorVolumeConfig that is drained: how many it is to have in the end
 	AnnotationLeaves       = "poolwright.io/leaves"        // on the same: the CStorPoolInstance that it leaves
+	AnnotationRetained     = "poolwright.io/retained-from" // on what is left to a person: the key of the spec that it was rendered for
 	AnnotationLocalConfig  = "config.kubernetes.io/local-config"
 )
 
@@ -65,6 +66,18 @@ func (o *Object) Owner() string {
 		return ""
 	}
 	return o.Annotation(AnnotationOwner)
+}
+
+// Retained reports whether an object is left to a person by the spec that it was rendered for.
+func (o *Object) Retained() bool { return o.Owner() == "" && o.Annotation(AnnotationRetained) != "" }
+
+// RenderedFor is the key of the spec for which an object of an output folder was rendered: its
+// owner, or the spec that leaves it to a person, "" for what others wrote there.
+func (o *Object) RenderedFor() string {
+	if owner := o.Owner(); owner != "" {
+		return owner
+	}
+	return o.Annotation(AnnotationRetained)
 }
 
 // Deleting reports whether a live object is being deleted.

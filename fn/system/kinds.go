@@ -186,7 +186,7 @@ func (k *Kinds) IsFact(o *krm.Object) bool {
 // Stateful reports whether an object may hold data to the system that rendered it. So may
 // one of an owner that is not known.
 func (k *Kinds) Stateful(o *krm.Object) bool {
-	owner, _ := krm.ParseOwner(o.Owner())
+	owner, _ := krm.ParseOwner(o.RenderedFor())
 	for i := range k.declarations {
 		d := &k.declarations[i]
 		if kind, found := d.Kind(owner.GroupKind()); found && kind.Role == RoleSpec {

@@ -82,6 +82,14 @@ type Followed struct {
 	Output
 }
 
+// Remover is a System whose output goes step by step once its spec is gone, and a person has
+// allowed that all of it goes. Of other systems it goes at once.
+type Remover interface {
+	// Remove says what of the output stays for now. Of the spec there is its identity, what
+	// was rendered for it, and the consent.
+	Remove(facts *inventory.Facts, gone *Spec) Output
+}
+
 // Holder says which disks objects hold.
 type Holder interface {
 	// Holds lists the disks that an object holds, be it rendered, live or written by a

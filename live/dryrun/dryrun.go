@@ -79,7 +79,7 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 	}
 	var wanted []*krm.Object
 	for _, w := range rendered {
-		r.owners[w.Owner()] = true
+		r.owners[w.RenderedFor()] = true
 		if w.Annotation(krm.AnnotationLocalConfig) == "true" {
 			continue
 		}

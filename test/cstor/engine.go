@@ -16,7 +16,7 @@ type Engine struct {
 	api     *API
 	webhook webhook
 	watch   *Watch
-	applied map[string]string // sync options, by kind and name
+	applied map[string]header // what was applied last, by kind and name
 	Edits   map[string]int    // how many of a kind were carried out
 }
 
@@ -31,7 +31,7 @@ func (r Refusal) String() string { return r.Object + ": " + r.Err.Error() }
 // Apply applies manifests, each a YAML document, in their order.
 func (e *Engine) Apply(manifests [][]byte) ([]Refusal, error) {
 	var refused []Refusal
-	now := map[string]string{}
+	now := map[string]header{}
 	for _, text := range manifests {
 		var h header
 		if err := yaml.Unmarshal(text, &h); err != nil {
@@ -41,7 +41,7 @@ func (e *Engine) Apply(manifests [][]byte) ([]Refusal, error) {
 			continue
 		}
 		id := h.Kind + "/" + h.Name
-		now[id] = h.Annotations["argocd.argoproj.io/sync-options"]
+		now[id] = h
 		known, err := e.apply(h.Kind, text)
 		if err != nil {
 			refused = append(refused, Refusal{id, err})
@@ -51,7 +51,7 @@ func (e *Engine) Apply(manifests [][]byte) ([]Refusal, error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(e.applied)) {
-		if _, still := now[id]; still || strings.Contains(e.applied[id], "Prune=false") {
+		if _, still := now[id]; still || strings.Contains(e.applied[id].Annotations["argocd.argoproj.io/sync-options"], "Prune=false") {
 			continue
 		}
 		if err := e.prune(id); err != nil {
@@ -86,10 +86,16 @@ func decoded[T any](text []byte, apply func(*T) error) error {
 	return apply(o)
 }
 
-// merge is what a server-side apply does to labels and annotations.
-func merge(to, from *header) {
-	maps.Copy(to.Labels, from.Labels)
-	maps.Copy(to.Annotations, from.Annotations)
+// merge is what a server-side apply does to labels and annotations: those that the engine
+// applied before, and that are not there any more, go.
+func (e *Engine) merge(to, from *header) {
+	was := e.applied[from.Kind+"/"+from.Name]
+	for _, m := range []struct{ to, from, was map[string]string }{
+		{to.Labels, from.Labels, was.Labels}, {to.Annotations, from.Annotations, was.Annotations},
+	} {
+		maps.DeleteFunc(m.to, func(key, _ string) bool { return m.was[key] != "" && m.from[key] == "" })
+		maps.Copy(m.to, m.from)
+	}
 }
 
 // create gives an object that was applied what the API server does.
@@ -115,7 +121,7 @@ func (e *Engine) applyPools(wanted *PoolCluster) error {
 		return nil
 	}
 	if reflect.DeepEqual(clone(old.Spec), clone(wanted.Spec)) { // an engine sees no drift, and applies nothing
-		merge(&old.header, &wanted.header)
+		e.merge(&old.header, &wanted.header)
 		return nil
 	}
 	if err := e.webhook.reviewPools(old, wanted); err != nil {
@@ -129,7 +135,7 @@ func (e *Engine) applyPools(wanted *PoolCluster) error {
 		verb, _, _ := strings.Cut(kind, " ")
 		e.Edits[verb]++
 	}
-	merge(&old.header, &wanted.header)
+	e.merge(&old.header, &wanted.header)
 	old.Spec = wanted.Spec
 	return nil
 }
@@ -141,7 +147,7 @@ func (e *Engine) applyVolume(wanted *VolumeConfig) error {
 		return fmt.Errorf("CStorVolumeConfig %q is invalid: [spec.capacity, spec.provision, status, versionDetails: Required value]", wanted.Name)
 	}
 	edited := clone(*old)
-	merge(&edited.header, &wanted.header)
+	e.merge(&edited.header, &wanted.header)
 	if len(wanted.Spec.Policy.ReplicaPoolInfo) == 0 {
 		e.watch.report("CStorVolumeConfig %s is applied without pools, which deletes its replicas", wanted.Name)
 	}
@@ -175,7 +181,7 @@ func (e *Engine) applyClaim(wanted *VolumeClaim) error {
 	if err := e.api.resize(old, wanted); err != nil {
 		return err
 	}
-	merge(&old.header, &wanted.header)
+	e.merge(&old.header, &wanted.header)
 	old.Spec.Resources = wanted.Spec.Resources
 	return nil
 }
@@ -185,7 +191,7 @@ func (e *Engine) applyAttachment(wanted *VolumeAttachment) error {
 		if old.Spec != wanted.Spec {
 			return fmt.Errorf("volumeattachment %s: spec is immutable", wanted.Name)
 		}
-		merge(&old.header, &wanted.header)
+		e.merge(&old.header, &wanted.header)
 		return nil
 	}
 	e.create(&wanted.header)
@@ -211,10 +217,14 @@ func (e *Engine) prune(id string) error {
 	case "PersistentVolumeClaim":
 		for key, claim := range e.api.VolumeClaims {
 			if claim.Name == name && claim.Namespace != "shop" {
+				e.watch.lets(claim.Spec.VolumeName, "PersistentVolumeClaim "+name+" is deleted")
 				delete(e.api.VolumeClaims, key)
 			}
 		}
 	case "VolumeAttachment":
+		if a := e.api.Attachments[name]; a != nil {
+			e.watch.lets(a.Spec.Source.PersistentVolumeName, "VolumeAttachment "+name+" is deleted")
+		}
 		delete(e.api.Attachments, name)
 	}
 	return nil

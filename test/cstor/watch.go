@@ -3,6 +3,7 @@ package cstor
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Watch holds what must never happen: that a volume has fewer healthy replicas than it
@@ -46,6 +47,19 @@ func (w *Watch) check(when string) {
 			w.floor[c.Name] = healthy
 		}
 		w.floor[c.Name] = max(w.floor[c.Name], min(healthy, c.Spec.Provision.ReplicaCount))
+	}
+}
+
+// lets holds that no pool uses a cloud disk that an engine lets go: what happens to it.
+func (w *Watch) lets(volume, what string) {
+	v := w.api.PersistentVolumes[volume]
+	if v == nil {
+		return
+	}
+	for _, i := range sorted(w.api.Instances) {
+		if slices.Contains(i.Spec.disks(), device(v)) && w.pools.hardware.works(device(v), i.selects()) {
+			w.report("%s, and its disk is in pool %s", what, i.Name)
+		}
 	}
 }
 

@@ -199,7 +199,7 @@ func checkTarget(dir, target string) error {
 
 func anyOwned(objects []*krm.Object) bool {
 	for _, o := range objects {
-		if o.Owner() != "" {
+		if o.RenderedFor() != "" {
 			return true
 		}
 	}

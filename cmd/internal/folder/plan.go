@@ -153,7 +153,7 @@ type oldFiles struct {
 func (f *oldFiles) index(lock []*krm.Object) {
 	for _, o := range lock {
 		path := filepath.FromSlash(o.Path)
-		if o.Owner() != "" {
+		if o.RenderedFor() != "" {
 			f.ours[path] = o.Source.Data
 		} else {
 			f.foreign[path] = append(f.foreign[path], o.Raw)

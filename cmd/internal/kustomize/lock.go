@@ -35,7 +35,7 @@ func readLock(dir, shown string, listed bool) ([]*krm.Object, []finding.Finding)
 // isOutput reports whether an object is one that Poolwright rendered, not one
 // of a snapshot of the cluster.
 func isOutput(o *krm.Object) bool {
-	return o.Owner() != "" && o.Annotation(krm.AnnotationInventory) != "true"
+	return o.RenderedFor() != "" && o.Annotation(krm.AnnotationInventory) != "true"
 }
 
 // lock returns what was rendered for the kustomization in dir and is not among its items.
