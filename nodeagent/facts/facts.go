@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -25,6 +26,7 @@ type Facts struct {
 	Devices *device.Devices
 
 	contents map[string]content
+	marks    map[string]content
 	lvmOnce  sync.Once
 	lvm      *lvm.State
 	lvmErr   error
@@ -41,28 +43,39 @@ func Read(h host.Host) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Facts{Host: h, Devices: devices, contents: map[string]content{}}, nil
-}
-
-func read(h host.Host, d *device.Device) (probe.Content, error) {
-	file, err := os.OpenFile(h.Path(d.Path), os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return probe.Content{}, err
-	}
-	defer file.Close()
-	return probe.Read(file, d.Size, d.Sector)
+	return &Facts{Host: h, Devices: devices, contents: map[string]content{}, marks: map[string]content{}}, nil
 }
 
 // Content is what is on a device. An error means that it is not known.
 func (f *Facts) Content(d *device.Device) (probe.Content, error) {
-	c, found := f.contents[d.Name]
-	if !found {
-		if d.Size <= 0 || d.Kind == device.Other {
-			return probe.Content{}, fmt.Errorf("%s is no disk, or has no medium", d.Path)
-		}
-		c.Content, c.err = read(f.Host, d)
-		f.contents[d.Name] = c
+	return f.read(d, f.contents, probe.Read)
+}
+
+// mark is the filesystem and the table of a device, which are found without a look at all of
+// its ends: every object asks for those of every device.
+func (f *Facts) mark(d *device.Device) (probe.Content, error) {
+	if c, found := f.contents[d.Name]; found {
+		return c.Content, c.err
 	}
+	return f.read(d, f.marks, probe.ReadMark)
+}
+
+func (f *Facts) read(d *device.Device, known map[string]content, probed func(io.ReaderAt, int64, int64) (probe.Content, error)) (probe.Content, error) {
+	if c, found := known[d.Name]; found {
+		return c.Content, c.err
+	}
+	if d.Size <= 0 || d.Kind == device.Other {
+		return probe.Content{}, fmt.Errorf("%s is no disk, or has no medium", d.Path)
+	}
+	var c content
+	file, err := os.OpenFile(f.Host.Path(d.Path), os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		c.err = err
+	} else {
+		c.Content, c.err = probed(file, d.Size, d.Sector)
+		_ = file.Close() // it was only read
+	}
+	known[d.Name] = c
 	return c.Content, c.err
 }
 
@@ -83,7 +96,7 @@ func (f *Facts) Marked(uuid string) []*device.Device {
 		if d.Size <= 0 || d.Kind == device.Other {
 			continue
 		}
-		c, err := f.Content(d)
+		c, err := f.mark(d)
 		if err == nil && c.Filesystem != nil && c.Filesystem.UUID == uuid || f.PartitionGUID(d) == uuid && uuid != "" {
 			found = append(found, d)
 		}
@@ -101,7 +114,7 @@ func (f *Facts) PartitionGUID(d *device.Device) string {
 	if d.Kind != device.Partition {
 		return ""
 	}
-	c, err := f.Content(f.Devices.Whole(d))
+	c, err := f.mark(f.Devices.Whole(d))
 	if err != nil || c.Table == nil {
 		return ""
 	}

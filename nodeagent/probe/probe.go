@@ -102,6 +102,23 @@ func Read(device io.ReaderAt, size, sector int64) (Content, error) {
 	return c, nil
 }
 
+// ReadMark reads only what has a UUID of ours, where there is one: the filesystem and the
+// table. It says nothing of what else is on the device.
+func ReadMark(device io.ReaderAt, size, sector int64) (Content, error) {
+	head, err := read(device, 0, min(size, 4096))
+	if err != nil {
+		return Content{}, err
+	}
+	c := Content{Filesystem: filesystem(head)}
+	switch table, err := gpt.Read(device, size, sector); {
+	case err == nil:
+		c.Table = &table
+	case !errors.Is(err, gpt.ErrNone):
+		return Content{}, err
+	}
+	return c, nil
+}
+
 // Add adds what another prober found.
 func (c *Content) Add(kinds ...string) {
 	if len(kinds) > 0 {

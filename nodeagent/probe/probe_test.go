@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/poolwright/poolwright/nodeagent/gpt"
@@ -49,6 +50,10 @@ func FuzzRead(f *testing.F) {
 		edges := append(bytes.Clone(content[:probe.Edge]), content[len(content)-probe.Edge:]...)
 		if zeros := bytes.Equal(edges, make([]byte, len(edges))); c.Empty() != zeros {
 			t.Errorf("zero %v, empty %v: %v", zeros, c.Empty(), c.Kinds)
+		}
+		m, err := probe.ReadMark(bytes.NewReader(content), int64(len(content)), 512)
+		if err != nil || !reflect.DeepEqual(m, probe.Content{Filesystem: c.Filesystem, Table: c.Table}) {
+			t.Errorf("the mark alone is %+v, %v; all is %+v", m, err, c)
 		}
 	})
 }
