@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // ErrNotBuilt says that the programs are not there.
@@ -148,7 +150,7 @@ func (c *ControlPlane) run(bin, program string, args ...string) error {
 	}
 	cmd := exec.Command(filepath.Join(bin, program), args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr = tool.DieWithParent()
 	if err := cmd.Start(); err != nil {
 		return errors.Join(err, log.Close())
 	}

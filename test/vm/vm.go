@@ -92,7 +92,7 @@ func (m Machine) Run(t *testing.T, script string, files map[string]string) (stri
 		"-device", "virtio-rng-pci", "-serial", "file:" + console, "-serial", "file:" + result,
 	}
 	cmd := exec.Command("qemu-system-x86_64", append(args, m.diskArgs()...)...)
-	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr = tool.DieWithParent()
 	timeout := max(m.Timeout, time.Minute)
 	timer := time.AfterFunc(timeout, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
