@@ -32,7 +32,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, room := range []string{"schema", "fn", "live", "cmd", "test"} {
+	for _, room := range []string{"schema", "fn", "live", "nodeagent", "cmd", "test"} {
 		if packages[room] == 0 {
 			t.Errorf("saw no package in %s:\n%s", room, out)
 		}
@@ -44,6 +44,9 @@ func TestImports(t *testing.T) {
 func refuseImport(importer, room, imported string) string {
 	root, _, _ := strings.Cut(imported, "/")
 	order := []string{"schema", "fn", "live", "cmd"}
+	if room == "nodeagent" {
+		return refuseAgent(importer, imported)
+	}
 	place, target := slices.Index(order, room), slices.Index(order, root)
 	pure := room == "schema" || room == "fn"
 	switch {
@@ -52,8 +55,38 @@ func refuseImport(importer, room, imported string) string {
 	case place >= 0 && target > place:
 		return "which is above it"
 	// The benchmarks are programs that are not shipped, over packages of cmd.
+	case root == "nodeagent" && room != "test" && importer != "cmd/nodeagent":
+		return "which may touch disks"
 	case root == "test" && room != "test" && !strings.HasPrefix(importer, "cmd/internal/bench/"):
 		return "which is for tests only"
+	}
+	return ""
+}
+
+// refuseAgent says the same for a package of the node agent. It renders nothing, so that of fn
+// and schema it has what a disk and a size are, and its own packages are in layers: what is
+// looked at knows nothing of what is done, and one alone knows of the API server.
+func refuseAgent(importer, imported string) string {
+	layers := [][]string{
+		{"host", "gpt", "mark"}, {"device", "lvm", "raid", "probe"}, {"api", "facts", "step"}, {"guard"}, {"source", "inventory"}, {"controller"},
+	}
+	layer := func(path string) int {
+		return slices.IndexFunc(layers, func(names []string) bool { return slices.Contains(names, strings.TrimPrefix(path, "nodeagent/")) })
+	}
+	root, _, _ := strings.Cut(imported, "/")
+	switch {
+	case imported == "fn/disk", imported == "schema/quantity", importer == "nodeagent/internal/fixture":
+		return ""
+	case slices.Contains([]string{"fn", "schema", "live", "cmd", "test"}, root), strings.HasPrefix(imported, "cuelang.org/"), strings.HasPrefix(imported, "sigs.k8s.io/kustomize/"):
+		return "which an agent on a node has no use for"
+	case imported == "os/exec" && importer != "nodeagent/host":
+		return "and programs of the node are run by nodeagent/host"
+	case (strings.HasPrefix(imported, "k8s.io/client-go") || strings.HasPrefix(imported, "net/")) && importer != "nodeagent/controller":
+		return "and nodeagent/controller alone talks to the API server"
+	case root == "nodeagent" && layer(importer) < 0 && importer != "nodeagent":
+		return "and is in no layer"
+	case root == "nodeagent" && layer(imported) >= layer(importer):
+		return "which is not below it"
 	}
 	return ""
 }
