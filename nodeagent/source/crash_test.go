@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,14 +21,17 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/source"
 	"github.com/poolwright/poolwright/nodeagent/step"
+	"github.com/poolwright/poolwright/test/storcli"
 	"github.com/poolwright/poolwright/test/tool"
 )
 
 // An operation is what the controller would ask for: the state that is wanted now.
 type operation struct {
-	Apply   *api.Volume      `json:",omitempty"`
-	Remove  *api.Volume      `json:",omitempty"`
-	Release *api.Volume      `json:",omitempty"`
+	Apply   *api.Volume `json:",omitempty"`
+	Remove  *api.Volume `json:",omitempty"`
+	Release *api.Volume `json:",omitempty"`
+	// Use writes into the middle of a volume of mode Block, as a pod would.
+	Use     *api.Volume      `json:",omitempty"`
 	Group   *api.VolumeGroup `json:",omitempty"`
 	Ungroup *api.VolumeGroup `json:",omitempty"`
 	FS      string           `json:",omitempty"`
@@ -52,6 +56,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if storcli.Is(os.Args[0]) {
+		os.Exit(storcli.Main(os.Args[0], os.Args[1:], os.Stdout))
 	}
 	loops, err := tool.Exclusive("loops") // the agents of other tests would see these
 	if err != nil {
@@ -110,17 +117,15 @@ func (o operation) do(e *source.Engine, h host.Host) error {
 	}
 	switch {
 	case o.Apply != nil:
-		result, err := e.Apply(ctx, request(o.Apply))
-		var refusal guard.Refusal
-		if errors.As(err, &refusal) && refusal.Rule == guard.RuleUnsettled && result.Path != "" {
-			if err := link(h, result.Path, result.Device.Name); err != nil {
-				return err
-			}
-			_, err = e.Apply(ctx, request(o.Apply))
+		return settled(h, func() (source.Result, error) { return e.Apply(ctx, request(o.Apply)) })
+	case o.Use != nil:
+		result, err := e.Apply(ctx, request(o.Use))
+		if err != nil {
+			return err
 		}
-		return err
+		return use(result)
 	case o.Remove != nil:
-		return e.Remove(ctx, request(o.Remove))
+		return settled(h, func() (source.Result, error) { return source.Result{}, e.Remove(ctx, request(o.Remove)) })
 	case o.Release != nil:
 		return e.Release(ctx, request(o.Release), "left")
 	case o.Group != nil:
@@ -129,6 +134,32 @@ func (o operation) do(e *source.Engine, h host.Host) error {
 	default:
 		return e.RemoveGroup(ctx, source.GroupRequest{Group: o.Ungroup})
 	}
+}
+
+// settled does it again for as long as the machine has not finished with a device.
+func settled(h host.Host, do func() (source.Result, error)) error {
+	for tries := 0; ; tries++ {
+		result, err := do()
+		var refusal guard.Refusal
+		if !errors.As(err, &refusal) || refusal.Rule != guard.RuleUnsettled || tries > 100 {
+			return err
+		}
+		if result.Path == "" {
+			time.Sleep(100 * time.Millisecond)
+		} else if err := link(h, result.Path, result.Device.Name); err != nil {
+			return err
+		}
+	}
+}
+
+// use writes what somebody must not find later.
+func use(r source.Result) error {
+	f, err := os.OpenFile(r.Device.Path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte("secret"), r.Size/2)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // link does what udev does, where there is none.
@@ -173,6 +204,9 @@ func start(t *testing.T, r run) (points []string, killed bool, err error) {
 	return points, false, err
 }
 
+// controllers is the folder of the stand-in for storcli, beside that of the agent.
+func controllers(folder string) string { return filepath.Join(filepath.Dir(folder), "controllers") }
+
 // summary is what a machine has come to, without what differs from run to run.
 func summary(t *testing.T, h host.Host, folder string, names ...string) string {
 	t.Helper()
@@ -210,6 +244,9 @@ func summary(t *testing.T, h host.Host, folder string, names ...string) string {
 		for _, p := range f.Devices.Partitions(d) {
 			fmt.Fprintf(&b, " partition %d at %d of %d", p.Number, p.Start, p.Size)
 		}
+		if err == nil && c.Empty() && d.Size <= 64<<20 {
+			fmt.Fprintf(&b, " zero %v", allZero(t, d.Path))
+		}
 		b.WriteString("\n")
 	}
 	if state, err := f.LVM(context.Background()); err != nil {
@@ -224,6 +261,14 @@ func summary(t *testing.T, h host.Host, folder string, names ...string) string {
 			}
 		}
 	}
+	if state, err := storcli.Read(controllers(folder)); err == nil {
+		for _, d := range state.Controllers[0].Drives {
+			fmt.Fprintf(&b, "drive %s %s %d\n", d.Serial, d.State, d.Turns)
+		}
+		for _, v := range state.Controllers[0].Virtual {
+			fmt.Fprintf(&b, "virtual drive %s %s of %s: %s %s %s\n", v.Name, v.NAA, v.Drive, v.Read, v.Write, v.IO)
+		}
+	}
 	entries, err := filepath.Glob(filepath.Join(folder, "journal", "*.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -232,6 +277,15 @@ func summary(t *testing.T, h host.Host, folder string, names ...string) string {
 		fmt.Fprintf(&b, "journal %s\n", filepath.Base(file))
 	}
 	return b.String()
+}
+
+func allZero(t *testing.T, path string) bool {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(bytes.TrimLeft(data, "\x00")) == 0
 }
 
 func contains(list []string, s string) bool {
@@ -257,7 +311,7 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		return run{Folder: folder, Root: "/", Operations: operations, KillAt: killAt}
+		return run{Folder: folder, Root: "/", Operations: operations, KillAt: killAt, Tools: []string{controllers(folder)}}
 	}
 	t.Cleanup(func() { reset(folder) })
 	points, _, err := start(t, begin(-1))
@@ -301,7 +355,7 @@ func stutter(t *testing.T, operations []operation, reset func(folder string), na
 				t.Fatal(err)
 			}
 		}
-		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1}
+		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{controllers(folder)}}
 	}
 	t.Cleanup(func() { reset(folder) })
 	points, _, err := start(t, begin())
@@ -333,7 +387,10 @@ func stutter(t *testing.T, operations []operation, reset func(folder string), na
 					last = now
 				}
 			}
-			if deaths++; deaths > 4*len(points) {
+			if deaths++; deaths%20 == 0 {
+				fmt.Printf("PROGRESS %s: %d deaths\n", t.Name(), deaths)
+			}
+			if deaths > 4*len(points) {
 				t.Fatalf("it gets no further: %s", strings.Join(passed, "\n"))
 			}
 		}

@@ -95,16 +95,17 @@ func TestCrashDisks(t *testing.T) {
 	}{
 		{"raw ext4", []*device.Device{one}, []operation{{Apply: raw("data", "VBLK0001", api.Filesystem), FS: "ext4"}, {Remove: raw("data", "VBLK0001", api.Filesystem)}}},
 		{"raw xfs", []*device.Device{scsi}, []operation{{Apply: raw("data", "SCSI0001", api.Filesystem), FS: "xfs"}}},
-		{"raw block", []*device.Device{nvme}, []operation{{Apply: raw("data", "NVME0001", api.Block)}, {Remove: raw("data", "NVME0001", api.Block)}}},
+		{"raw block", []*device.Device{nvme}, []operation{{Apply: raw("data", "NVME0001", api.Block)}, {Use: raw("data", "NVME0001", api.Block)}, {Remove: raw("data", "NVME0001", api.Block)}}},
 		{"group and volume", []*device.Device{one, scsi}, []operation{
 			{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Filesystem), FS: "ext4"},
 			{Group: group("fast", "VBLK0001", "SCSI0001")}, {Apply: logical("data", "fast", "90Mi", api.Filesystem), FS: "ext4"},
 			{Remove: logical("data", "fast", "90Mi", api.Filesystem)}, {Ungroup: group("fast", "VBLK0001", "SCSI0001")},
 		}},
-		{"partitions", []*device.Device{scsi}, []operation{
-			{Apply: part("one", "SCSI0001", "40Mi", api.Filesystem), FS: "ext4"}, {Apply: part("two", "SCSI0001", "20Mi", api.Block)},
-			{Remove: part("one", "SCSI0001", "40Mi", api.Filesystem)}, {Apply: part("two", "SCSI0001", "30Mi", api.Block)},
-			{Remove: part("two", "SCSI0001", "30Mi", api.Block)},
+		{"partitions", []*device.Device{nvme}, []operation{
+			{Apply: part("one", "NVME0001", "20Mi", api.Filesystem), FS: "ext4"}, {Apply: part("two", "NVME0001", "10Mi", api.Block)},
+			{Use: part("two", "NVME0001", "10Mi", api.Block)},
+			{Remove: part("one", "NVME0001", "20Mi", api.Filesystem)}, {Apply: part("two", "NVME0001", "20Mi", api.Block)},
+			{Remove: part("two", "NVME0001", "20Mi", api.Block)},
 		}},
 		{"logical block", []*device.Device{one}, []operation{
 			{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Block)}, {Release: logical("data", "fast", "50Mi", api.Block)},

@@ -5,15 +5,10 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
-	"github.com/poolwright/poolwright/nodeagent/facts"
-	"github.com/poolwright/poolwright/nodeagent/guard"
 	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/mark"
 	"github.com/poolwright/poolwright/nodeagent/step"
@@ -66,7 +61,13 @@ type Result struct {
 // Apply carries out steps until none remains. ErrBusy, a guard.Refusal or any other error
 // says why not.
 func (e *Engine) Apply(ctx context.Context, r Request) (Result, error) {
-	return e.loop(ctx, object(api.KindVolume, r.Volume.Name), func(j *job) (Result, error) { return j.volume(ctx, r) })
+	return e.loop(ctx, object(api.KindVolume, r.Volume.Name), func(j *job) (Result, error) {
+		v, err := j.volume(r)
+		if err != nil {
+			return Result{}, err
+		}
+		return v.plan(ctx)
+	})
 }
 
 // Plan is what Apply would do, as far as it can be known now.
@@ -75,14 +76,25 @@ func (e *Engine) Plan(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return j.volume(ctx, r)
+	v, err := j.volume(r)
+	if err != nil {
+		return Result{}, err
+	}
+	return v.plan(ctx)
 }
 
 // Remove removes what a Volume is made of, behind the same guard. Nothing is removed that
 // does not carry its mark.
 func (e *Engine) Remove(ctx context.Context, r Request) error {
 	name := object(api.KindVolume, r.Volume.Name)
-	if _, err := e.loop(ctx, name, func(j *job) (Result, error) { return j.removeVolume(ctx, r) }); err != nil {
+	if _, err := e.loop(ctx, name, func(j *job) (Result, error) {
+		v, err := j.volume(r)
+		if err != nil {
+			return Result{}, err
+		}
+		steps, err := v.remove(ctx)
+		return Result{Steps: steps}, err
+	}); err != nil {
 		return err
 	}
 	return e.Runner.Journal.Remove(name)
@@ -91,7 +103,14 @@ func (e *Engine) Remove(ctx context.Context, r Request) error {
 // Release keeps the data of a Volume whose object goes, and notes that it was given up.
 func (e *Engine) Release(ctx context.Context, r Request, path string) error {
 	name := object(api.KindVolume, r.Volume.Name)
-	if _, err := e.loop(ctx, name, func(j *job) (Result, error) { return j.releaseVolume(ctx, r) }); err != nil {
+	if _, err := e.loop(ctx, name, func(j *job) (Result, error) {
+		v, err := j.volume(r)
+		if err != nil {
+			return Result{}, err
+		}
+		steps, err := v.release(ctx)
+		return Result{Steps: steps}, err
+	}); err != nil {
 		return err
 	}
 	entry, err := e.Runner.Journal.Read(name)
@@ -126,74 +145,3 @@ func (e *Engine) loop(ctx context.Context, name string, plan func(*job) (Result,
 	}
 	return Result{}, fmt.Errorf("%s: %d steps, and no end", name, maxSteps)
 }
-
-// job is one look at the machine on behalf of an object.
-type job struct {
-	*Engine
-	object string
-	entry  step.Entry
-	facts  *facts.Facts
-	lock   *os.File
-}
-
-func (e *Engine) begin(name string) (*job, error) {
-	entry, err := e.Runner.Journal.Read(name)
-	if err != nil {
-		return nil, err
-	}
-	f, err := facts.Read(e.Host)
-	if err != nil {
-		return nil, err
-	}
-	return &job{Engine: e, object: name, entry: entry, facts: f}, nil
-}
-
-// record is the device in the journal.
-func (j *job) record(d *device.Device) step.Disk {
-	return step.DiskOf(j.facts.Devices, d, j.Host.BootID())
-}
-
-// step begins a step on a device, or on none.
-func (j *job) step(kind, uuid string, d *device.Device) step.Step {
-	entry := step.Entry{Object: j.object, UUID: uuid, Made: j.entry.Made, PVs: j.entry.PVs}
-	s := step.Step{Object: j.object, Kind: kind}
-	if d != nil {
-		entry.Disk = j.record(d)
-		s.Target = target(j.facts.Devices, d)
-	}
-	s.Entry = entry
-	return s
-}
-
-// target is a device and what it is known by.
-func target(ds *device.Devices, d *device.Device) string {
-	whole := ds.Whole(d)
-	id := device.Identity{WWN: whole.WWN, Serial: whole.Serial}.String()
-	switch {
-	case d.UUID != "":
-		id = d.UUID
-	case d.Backing != nil:
-		id = d.Backing.Path
-	}
-	return fmt.Sprintf("%s (%s, %d bytes)", d.Path, id, d.Size)
-}
-
-// program is a step's program that writes; it inherits what is held, and the object's lock.
-func (j *job) program(ctx context.Context, name string, held []*os.File, args ...string) error {
-	result, err := j.Host.Tools.Run(ctx, host.Command{Name: name, Args: args, Writes: true, Files: append(held, j.lock)})
-	if errors.Is(err, host.ErrMissing) {
-		return guard.Refuse(guard.RuleTool, "%v", err)
-	}
-	if err != nil {
-		return err
-	}
-	return result.Failure(name)
-}
-
-// again reads the facts anew, for a check.
-func (j *job) again() (*facts.Facts, error) { return facts.Read(j.Host) }
-
-// sparseFolder has the sparse files, which are named by their marks.
-func (e *Engine) sparseFolder() string { return filepath.Join(e.Folder, "sparse") }
-
-func object(kind, name string) string { return kind + "/" + name }

@@ -15,6 +15,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/host"
+	"github.com/poolwright/poolwright/test/storcli"
 	"github.com/poolwright/poolwright/test/tool"
 )
 
@@ -28,10 +29,24 @@ var faults = map[string]string{
 	"prints garbage":         `"$REAL" "$@" >/dev/null; code=$?; printf '{"signatures": \377{[ 7'; exit $code`,
 }
 
+// faultsOf are those of a program: one that answers in JSON has more.
+func faultsOf(program string) map[string]string {
+	if !storcli.Is(program) {
+		return faults
+	}
+	all := maps.Clone(faults)
+	for _, fault := range storcli.Faults() {
+		all[fault] = fmt.Sprintf(`echo %q > "$(dirname "$REAL")/%s"; exec "$REAL" "$@"`, fault, storcli.FaultFile)
+	}
+	return all
+}
+
 // wrap puts a program before another, which counts its runs and spoils one of them.
-func wrap(t *testing.T, dir, name, fault string, at int) {
+func wrap(t *testing.T, dir, name, fault string, at int, folders ...string) {
 	t.Helper()
-	real, err := host.New("/").Tools.Find(name)
+	tools := host.New("/").Tools
+	tools.Folders = append(folders, tools.Folders...)
+	real, err := tools.Find(name)
 	if err != nil {
 		tool.Missing(t, err.Error())
 	}
@@ -74,9 +89,9 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 			}
 		}
 		if program != "" {
-			wrap(t, wrappers, program, fault, at)
+			wrap(t, wrappers, program, fault, at, controllers(folder))
 		}
-		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{wrappers}}
+		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{wrappers, controllers(folder)}}
 	}
 	if points, _, err := start(t, begin("", "", 0)); err != nil {
 		t.Fatalf("without a fault: %v\n%s", err, strings.Join(points, "\n"))
@@ -102,8 +117,9 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 			t.Errorf("%s was not run", program)
 		}
 		for n := 1; n <= count; n++ {
-			for _, fault := range slices.Sorted(maps.Keys(faults)) {
-				script := faults[fault]
+			ways := faultsOf(program)
+			for _, fault := range slices.Sorted(maps.Keys(ways)) {
+				script := ways[fault]
 				if all++; all%every != 0 {
 					continue
 				}
@@ -115,14 +131,14 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 				_, _, first := start(t, r)
 				if hanging := hung(t, wrappers); hanging != 0 {
 					// A program that writes is not killed: nothing is done for the object until it ends.
-					_, _, err := start(t, run{Folder: folder, Root: "/", Operations: operations, KillAt: -1})
+					_, _, err := start(t, run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{controllers(folder)}})
 					if err == nil || !strings.Contains(err.Error(), "still runs") {
 						t.Errorf("run %d of %s %s, and the agent went on beside it: %v", n, program, fault, err)
 					}
 					_ = syscall.Kill(hanging, syscall.SIGKILL)
 					time.Sleep(100 * time.Millisecond)
 				}
-				r.Tools, r.Deadline = nil, 0
+				r.Tools, r.Deadline = []string{controllers(folder)}, 0
 				if _, _, err := start(t, r); err != nil {
 					t.Errorf("run %d of %s %s (%v), then: %v", n, program, fault, first, err)
 					continue

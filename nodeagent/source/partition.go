@@ -1,64 +1,56 @@
 package source
 
 import (
-	"context"
 	"fmt"
 	"slices"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/gpt"
 	"github.com/poolwright/poolwright/nodeagent/guard"
-	"github.com/poolwright/poolwright/nodeagent/probe"
 	"github.com/poolwright/poolwright/nodeagent/step"
 )
 
-// shared is a disk that several Volumes have partitions of. Its table has our GUID, which
-// follows from the disk, and nothing but partitions of Volumes.
-type shared struct {
-	disk  *device.Device
+// partitioned is a Volume on a disk that several Volumes have partitions of. The disk's table
+// has our GUID, which follows from the disk, and nothing but partitions of Volumes.
+type partitioned struct {
+	volume
+	on    diskTable
 	table gpt.Table
 	fresh bool // there is no table yet
 }
 
-// sharedDisk finds the disk of a source partition, and refuses what is not ours on it.
-func (j *job) sharedDisk(r Request) (shared, error) {
-	spec := r.Volume.Spec.Partition
+// partitioned finds the disk of a Volume of source partition, and refuses what is not ours on
+// it.
+func (v volume) partitioned() (partitioned, error) {
+	d, err := v.wholeDisk()
+	if err != nil {
+		return partitioned{}, err
+	}
+	p := partitioned{volume: v, on: diskTable{job: v.job, disk: d, uuid: v.uuids[0]}}
+	guid := v.Cluster.Table(v.Node, d.WWN, d.Serial)
+	c, err := v.facts.Content(d)
+	switch {
+	case err != nil:
+		return p, guard.Refuse(guard.RuleUnread, "%s cannot be read: %v", d.Path, err)
+	case c.Table != nil && c.Table.GUID == guid:
+		p.table = *c.Table
+		return p, p.strangers()
+	case c.Empty() || v.halfDone(d, c, []string{guid}):
+		p.table, p.fresh = gpt.New(guid, d.Size, d.Sector), true
+		return p, nil
+	}
+	return p, guard.Content(v.facts, d)[0]
+}
+
+// wholeDisk is the disk, whatever of it the journal has: that is a partition.
+func (v volume) wholeDisk() (*device.Device, error) {
+	spec := v.request.Volume.Spec.Partition
 	var id device.Identity
 	if spec.Disk != nil {
 		id = spec.Disk.Identity()
 	}
-	d, err := j.wholeDisk(id, spec.DevicePath)
-	if err != nil {
-		return shared{}, err
-	}
-	guid := j.Cluster.Table(j.Node, d.WWN, d.Serial)
-	c, err := j.facts.Content(d)
-	switch {
-	case err != nil:
-		return shared{}, guard.Refuse(guard.RuleUnread, "%s cannot be read: %v", d.Path, err)
-	case c.Table != nil && c.Table.GUID == guid:
-		peers, err := j.peers(r)
-		if err != nil {
-			return shared{}, err
-		}
-		for _, p := range c.Table.Partitions {
-			if !slices.Contains(peers, p.GUID) {
-				return shared{}, guard.Refuse(guard.RulePartition, "%s has partition %d (%s), which is of no Volume", d.Path, p.Number, p.GUID)
-			}
-		}
-		return shared{disk: d, table: *c.Table}, nil
-	case c.Empty() || j.halfDone(d, c, []string{guid}):
-		return shared{disk: d, table: gpt.New(guid, d.Size, d.Sector), fresh: true}, nil
-	}
-	return shared{}, guard.Content(j.facts, d)[0]
-}
-
-// wholeDisk is the disk, whatever of it the journal has: that is a partition.
-func (j *job) wholeDisk(id device.Identity, path string) (*device.Device, error) {
-	d, err := j.disk(id, path)
+	d, err := v.disk(id, spec.DevicePath)
 	if err != nil {
 		return nil, err
 	}
@@ -68,179 +60,134 @@ func (j *job) wholeDisk(id device.Identity, path string) (*device.Device, error)
 	return d, nil
 }
 
-// peers are the marks of all Volumes that may have a partition on the disk: those that live,
-// and those of the journal.
-func (j *job) peers(r Request) ([]string, error) {
-	peers := []string{j.Cluster.Of(api.KindVolume, r.Volume.Name, j.Node)}
-	for _, name := range r.Peers {
-		peers = append(peers, j.Cluster.Of(api.KindVolume, name, j.Node))
+// strangers refuses a partition that is of no Volume: of none that lives, and of none in the
+// journal.
+func (p partitioned) strangers() error {
+	known := slices.Clone(p.uuids[:1])
+	for _, name := range p.request.Peers {
+		known = append(known, p.Cluster.Of(api.KindVolume, name, p.Node))
 	}
-	entries, err := j.Runner.Journal.All()
+	entries, err := p.Runner.Journal.All()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, e := range entries {
-		peers = append(peers, e.UUID)
+		known = append(known, e.UUID)
 	}
-	return peers, nil
+	for _, part := range p.table.Partitions {
+		if !slices.Contains(known, part.GUID) {
+			return guard.Refuse(guard.RulePartition, "%s has partition %d (%s), which is of no Volume", p.on.disk.Path, part.Number, part.GUID)
+		}
+	}
+	return nil
 }
 
-func (j *job) partitionVolume(r Request, uuids []string) (Result, error) {
-	s, err := j.sharedDisk(r)
-	if err != nil {
-		return Result{}, err
-	}
-	size, err := bytesOf(r.Volume.Spec.Partition.Size)
+func (p partitioned) plan() (Result, error) {
+	size, err := bytesOf(p.request.Volume.Spec.Partition.Size)
 	if err != nil {
 		return Result{}, err
 	}
 	size = (size + gpt.Align - 1) / gpt.Align * gpt.Align
-	want := s.table
-	want.Partitions = slices.Clone(s.table.Partitions)
-	have, found := want.Find(uuids[0])
+	want := p.table
+	want.Partitions = slices.Clone(p.table.Partitions)
+	have, found := want.Find(p.uuids[0])
 	switch {
-	case !found && j.entry.Made:
-		return Result{}, guard.Refuse(guard.RuleNotFound, "the partition of this Volume is gone from %s: it is not made anew; restore it, or delete the Volume", s.disk.Path)
+	case !found && p.entry.Made:
+		return Result{}, guard.Refuse(guard.RuleNotFound, "the partition of this Volume is gone from %s: it is not made anew; restore it, or delete the Volume", p.on.disk.Path)
 	case !found:
-		if have, err = want.Add(uuids[0], j.object, size); err != nil {
-			return Result{}, guard.Refuse(guard.RuleSpace, "%s: %v", s.disk.Path, err)
+		if _, err = want.Add(p.uuids[0], p.object, size); err != nil {
+			return Result{}, guard.Refuse(guard.RuleSpace, "%s: %v", p.on.disk.Path, err)
 		}
 	case have.Size < size:
-		if have, err = widen(&want, have, size); err != nil {
-			return Result{}, guard.Refuse(guard.RuleSpace, "%s: %v", s.disk.Path, err)
+		if err = widen(&want, have, size); err != nil {
+			return Result{}, guard.Refuse(guard.RuleSpace, "%s: %v", p.on.disk.Path, err)
 		}
-	case s.table.Copies == 2:
-		return j.onPartition(r, s.disk, have, uuids)
+	case p.table.Copies == 2:
+		return p.fill(have)
 	}
-	return Result{Steps: append(j.tableSteps(s, want, uuids[0]), j.later(r, uuids[0])...)}, nil
+	return Result{Steps: append(p.write(want), p.later(p.uuids[0])...)}, nil
 }
 
-func (j *job) tableSteps(s shared, want gpt.Table, uuid string) []step.Step {
-	if !s.fresh {
-		return []step.Step{j.writeTable(s.disk, want, uuid, true)}
+// write plans the table, on an empty disk or in place of ours.
+func (p partitioned) write(want gpt.Table) []step.Step {
+	if !p.fresh {
+		return []step.Step{p.on.write(want, true)}
 	}
 	var steps []step.Step
-	if c, err := j.facts.Content(s.disk); err != nil || !c.Empty() {
-		steps = append(steps, j.clear(s.disk, []string{want.GUID}, false))
+	if c, err := p.facts.Content(p.on.disk); err != nil || !c.Empty() {
+		steps = append(steps, p.clearHalfDone(p.on.disk, []string{want.GUID}, false))
 	}
-	return append(steps, j.writeTable(s.disk, want, uuid, false))
+	return append(steps, p.on.write(want, false))
 }
 
 // widen makes a partition larger into the free range behind it.
-func widen(t *gpt.Table, p gpt.Partition, size int64) (gpt.Partition, error) {
+func widen(t *gpt.Table, p gpt.Partition, size int64) error {
 	for _, free := range t.Free() {
 		if free.Start == p.End() && free.Size >= size-p.Size {
 			for i := range t.Partitions {
 				if t.Partitions[i].GUID == p.GUID {
 					t.Partitions[i].Size = size
-					return t.Partitions[i], nil
+					return nil
 				}
 			}
 		}
 	}
-	return gpt.Partition{}, fmt.Errorf("there are not %d bytes free behind partition %d", size-p.Size, p.Number)
+	return fmt.Errorf("there are not %d bytes free behind partition %d", size-p.Size, p.Number)
 }
 
-func (j *job) onPartition(r Request, disk *device.Device, p gpt.Partition, uuids []string) (Result, error) {
-	if err := j.single(disk, uuids[:1]); err != nil {
+// fill plans what is on the partition, once the kernel has it.
+func (p partitioned) fill(have gpt.Partition) (Result, error) {
+	if err := p.single(p.on.disk, p.uuids[:1]); err != nil {
 		return Result{}, err
 	}
-	steps, part, err := j.announce(disk, p, uuids[0])
+	steps, part, err := p.on.announce(have)
 	if err != nil || part == nil {
 		return Result{Steps: steps}, err
 	}
-	if r.Volume.Spec.Mode != api.Block {
-		return j.formatted(r, part, uuids, false)
+	if p.request.Volume.Spec.Mode != api.Block {
+		return p.formatted(part, false)
 	}
-	result := Result{Device: part, Size: part.Size, Path: "/dev/disk/by-partuuid/" + uuids[0]}
-	return result, nil
+	return Result{Device: part, Size: part.Size, Path: "/dev/disk/by-partuuid/" + p.uuids[0]}, nil
 }
 
-// removePartition plans the end of a partition: zeros, the kernel, the table, and the table
-// itself with the last of them.
-func (j *job) removePartition(r Request, uuids []string) ([]step.Step, error) {
-	s, err := j.sharedDisk(r)
-	if err != nil || s.fresh {
-		return nil, err
+// remove plans the end of a partition: zeros, the table, the kernel, and the table itself with
+// the last of them. The kernel comes after the table: udev has it read the table again whenever
+// somebody has written to the disk.
+func (p partitioned) remove() ([]step.Step, error) {
+	if p.fresh {
+		return nil, nil
 	}
-	p, found := s.table.Find(uuids[0])
+	have, found := p.table.Find(p.uuids[0])
 	if !found {
-		if s.table.Copies < 2 {
-			return []step.Step{j.writeTable(s.disk, s.table, uuids[0], true)}, nil
-		}
-		if len(s.table.Partitions) == 0 {
-			return []step.Step{j.clearTable(s, uuids[0])}, nil
+		stale := p.on.stale(p.table)
+		switch {
+		case p.table.Copies < 2:
+			return []step.Step{p.on.write(p.table, true)}, nil
+		case stale != nil:
+			return []step.Step{p.on.forget(*stale)}, nil
+		case len(p.table.Partitions) == 0:
+			return []step.Step{p.on.clear(p.table.GUID)}, nil
 		}
 		return nil, nil
 	}
 	var part *device.Device
-	for _, d := range j.facts.Devices.Partitions(s.disk) {
-		if d.Number == p.Number && d.Start == p.Start {
+	for _, d := range p.facts.Devices.Partitions(p.on.disk) {
+		if d.Number == have.Number && d.Start == have.Start {
 			part = d
 		}
 	}
-	zeroed := slices.Contains([]string{"forget-partition", "write-partition-table"}, j.entry.Step) || j.entry.Step == "zero" && j.entry.Done
-	switch {
-	case part == nil && !zeroed:
-		steps, _, err := j.announce(s.disk, p, uuids[0])
+	switch erased := p.entry.IsErased(); {
+	case part == nil && !erased:
+		steps, _, err := p.on.announce(have)
 		return steps, err
-	case !zeroed:
-		if refusals := guard.Uses(j.facts, part); len(refusals) > 0 {
+	case !erased:
+		if refusals := guard.Uses(p.facts, part); len(refusals) > 0 {
 			return nil, refusals[0]
 		}
-		zeroing := j.step("zero", uuids[0], part)
-		zeroing.Command, zeroing.Destroys = "BLKZEROOUT of the whole partition, its first MiB last", true
-		zeroing.Before, zeroing.After = "the guard; the partition is ours by its GUID", "its first and last MiB are zero"
-		zeroing.Prepare = j.acquire(guard.Claim{Device: part, Identity: identityOf(j.facts.Devices, part), Content: func(probe.Content) error { return nil }})
-		zeroing.Do = onHold(func(ctx context.Context, hold *guard.Hold) error { return zero(ctx, hold.File, 0, part.Size) })
-		zeroing.Check = j.blank(part)
-		return []step.Step{zeroing}, nil
-	case part != nil:
-		return []step.Step{j.forget(s.disk, p, uuids[0])}, nil
+		return []step.Step{p.overwrite(step.Erase, part, "the partition is ours by its GUID", anything)}, nil
 	}
-	want := s.table
-	want.Partitions = slices.Clone(s.table.Partitions)
-	want.Remove(uuids[0])
-	return []step.Step{j.writeTable(s.disk, want, uuids[0], true)}, nil
-}
-
-func (j *job) forget(disk *device.Device, p gpt.Partition, uuid string) step.Step {
-	s := j.step("forget-partition", uuid, disk)
-	s.Command = fmt.Sprintf("BLKPG: delete partition %d", p.Number)
-	s.Before, s.After = "the partition is ours, zero, and nobody uses it", "the kernel does not have it"
-	s.Prepare = j.acquire(guard.Claim{Device: disk, Identity: identityOf(j.facts.Devices, disk), Shared: true, Content: func(c probe.Content) error {
-		if c.Table != nil && slices.Contains(c.Table.Partitions, p) {
-			return nil
-		}
-		return guard.Refuse(guard.RulePartition, "the table on %s has changed", disk.Path)
-	}})
-	s.Do = onHold(func(_ context.Context, hold *guard.Hold) error {
-		return partition(hold.File, unix.BLKPG_DEL_PARTITION, p)
-	})
-	s.Check = func(context.Context) error {
-		f, err := j.again()
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(f.Devices.Partitions(disk), func(o *device.Device) bool { return o.Number == p.Number }) {
-			return fmt.Errorf("the kernel has partition %d of %s", p.Number, disk.Path)
-		}
-		return nil
-	}
-	return s
-}
-
-func (j *job) clearTable(s shared, uuid string) step.Step {
-	clearing := j.step("clear-table", uuid, s.disk)
-	clearing.Command, clearing.Destroys = "BLKZEROOUT of the first and the last MiB", true
-	clearing.Before, clearing.After = "the guard; the table is ours and has no partition", "both are zero"
-	clearing.Prepare = j.acquire(guard.Claim{Device: s.disk, Identity: identityOf(j.facts.Devices, s.disk), Content: func(c probe.Content) error {
-		if c.Table != nil && c.Table.GUID == s.table.GUID && len(c.Table.Partitions) == 0 {
-			return nil
-		}
-		return guard.Refuse(guard.RulePartition, "the table on %s has changed", s.disk.Path)
-	}})
-	clearing.Do = onHold(func(ctx context.Context, hold *guard.Hold) error { return zeroEdges(ctx, hold.File, s.disk.Size) })
-	clearing.Check = j.blank(s.disk)
-	return clearing
+	want := p.table
+	want.Partitions = slices.Clone(p.table.Partitions)
+	want.Remove(p.uuids[0])
+	return []step.Step{p.on.write(want, true)}, nil
 }

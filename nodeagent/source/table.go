@@ -3,7 +3,9 @@ package source
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -14,20 +16,28 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/step"
 )
 
-// onePartition plans a table with one partition over the whole device: a volume of mode
-// Block on a disk or a sparse file. Its mark is the GUID of the disk and of the partition.
-func (j *job) onePartition(d *device.Device, uuid string) ([]step.Step, *device.Device, error) {
-	c, err := j.facts.Content(d)
+// diskTable is the partition table of a disk, as it is written on behalf of an object.
+type diskTable struct {
+	*job
+	disk *device.Device
+	uuid string // the object's mark
+}
+
+// whole plans a table with one partition over the whole device: a volume of mode Block on a
+// disk or a sparse file. Its mark is the GUID of the disk and of the partition.
+func (t diskTable) whole() ([]step.Step, *device.Device, error) {
+	d, uuid := t.disk, t.uuid
+	c, err := t.facts.Content(d)
 	if err != nil {
 		return nil, nil, guard.Refuse(guard.RuleUnread, "%s cannot be read: %v", d.Path, err)
 	}
 	want := gpt.New(uuid, d.Size, d.Sector)
-	p, err := want.Add(uuid, j.object, 0)
+	p, err := want.Add(uuid, t.object, 0)
 	if err != nil {
 		return nil, nil, guard.Refuse(guard.RuleSpace, "%s: %v", d.Path, err)
 	}
 	if c.Table != nil && c.Table.GUID == uuid {
-		if err := j.single(d, []string{uuid}); err != nil {
+		if err := t.single(d, []string{uuid}); err != nil {
 			return nil, nil, err
 		}
 		have, found := c.Table.Find(uuid)
@@ -37,45 +47,46 @@ func (j *job) onePartition(d *device.Device, uuid string) ([]step.Step, *device.
 		case found && (have.Start != p.Start || have.Size > p.Size):
 			return nil, nil, guard.Refuse(guard.RulePartition, "the partition on %s is not where we made it", d.Path)
 		case found && have.Size == p.Size && c.Table.Copies == 2:
-			return j.announce(d, p, uuid)
+			return t.announce(p)
 		}
 		// The disk has grown, or the table was cut off: it is ours and has nothing of others.
-		return []step.Step{j.writeTable(d, want, uuid, true)}, nil, nil
+		return []step.Step{t.write(want, true)}, nil, nil
 	}
 	switch {
-	case j.entry.Made:
+	case t.entry.Made:
 		return nil, nil, guard.Refuse(guard.RuleContent, "the partition that was on %s is gone: it is not made anew; restore it, or delete the Volume", d.Path)
 	case c.Empty():
-		return []step.Step{j.writeTable(d, want, uuid, false)}, nil, nil
-	case j.halfDone(d, c, []string{uuid}):
-		return []step.Step{j.clear(d, []string{uuid}, false), j.writeTable(d, want, uuid, false)}, nil, nil
+		return []step.Step{t.write(want, false)}, nil, nil
+	case t.halfDone(d, c, []string{uuid}):
+		return []step.Step{t.clearHalfDone(d, []string{uuid}, false), t.write(want, false)}, nil, nil
 	}
-	return nil, nil, guard.Content(j.facts, d)[0]
+	return nil, nil, guard.Content(t.facts, d)[0]
 }
 
-// metalK8sPartition is the partition over a device that MetalK8s has made: its GUID is the UID
-// of the Volume. What else is on the disk's table is not ours, and is never written.
-func (j *job) metalK8sPartition(d *device.Device, uuids []string) *device.Device {
-	c, err := j.facts.Content(d)
+// metalK8s is the partition over the disk that MetalK8s has made: its GUID is the UID of the
+// Volume. What else is on the disk's table is not ours, and is never written.
+func (t diskTable) metalK8s(uids []string) *device.Device {
+	c, err := t.facts.Content(t.disk)
 	if err != nil || c.Table == nil || len(c.Table.Partitions) != 1 {
 		return nil
 	}
-	for _, part := range j.facts.Devices.Partitions(d) {
-		if slices.Contains(uuids[1:], j.facts.PartitionGUID(part)) {
+	for _, part := range t.facts.Devices.Partitions(t.disk) {
+		if slices.Contains(uids, t.facts.PartitionGUID(part)) {
 			return part
 		}
 	}
 	return nil
 }
 
-// writeTable writes a table to an empty disk, or in place of ours.
-func (j *job) writeTable(d *device.Device, want gpt.Table, uuid string, ours bool) step.Step {
-	s := j.step("write-partition-table", uuid, d)
+// write writes a table to an empty disk, or in place of ours.
+func (t diskTable) write(want gpt.Table, ours bool) step.Step {
+	d := t.disk
+	s := t.step("write-partition-table", t.uuid, d)
 	s.Command = fmt.Sprintf("write a GUID partition table %s with %d partitions, the copy first", want.GUID, len(want.Partitions))
 	s.Before, s.After = "the guard; the disk is empty, or its table is ours", "both copies are whole"
 	s.Destroys = !ours
-	s.Prepare = j.acquire(guard.Claim{
-		Device: d, Identity: identityOf(j.facts.Devices, d), Shared: ours,
+	s.Prepare = t.acquire(guard.Claim{
+		Device: d, Identity: identityOf(t.facts.Devices, d), Shared: ours,
 		Content: func(c probe.Content) error {
 			if ours && c.Table != nil && c.Table.GUID == want.GUID || !ours && c.Empty() {
 				return nil
@@ -84,16 +95,17 @@ func (j *job) writeTable(d *device.Device, want gpt.Table, uuid string, ours boo
 		},
 	})
 	s.Do = onHold(func(_ context.Context, hold *guard.Hold) error { return want.Write(hold.File) })
-	s.Check = j.content(d, func(c probe.Content) bool {
+	s.Check = t.content(d, func(c probe.Content) bool {
 		return c.Table != nil && c.Table.GUID == want.GUID && c.Table.Copies == 2 && slices.Equal(c.Table.Partitions, want.Partitions)
 	})
 	return s
 }
 
 // announce tells the kernel of a partition where udev has not, and returns its device.
-func (j *job) announce(d *device.Device, p gpt.Partition, uuid string) ([]step.Step, *device.Device, error) {
+func (t diskTable) announce(p gpt.Partition) ([]step.Step, *device.Device, error) {
+	d := t.disk
 	op, command := int32(unix.BLKPG_ADD_PARTITION), "add"
-	for _, part := range j.facts.Devices.Partitions(d) {
+	for _, part := range t.facts.Devices.Partitions(d) {
 		switch {
 		case part.Number != p.Number:
 		case part.Start == p.Start && part.Size == p.Size:
@@ -104,30 +116,99 @@ func (j *job) announce(d *device.Device, p gpt.Partition, uuid string) ([]step.S
 			return nil, nil, guard.Refuse(guard.RulePartition, "the kernel has %s elsewhere than the table on %s", part.Path, d.Path)
 		}
 	}
-	s := j.step("announce-partition", uuid, d)
+	s := t.kernel("announce-partition", command, op, p, func(c probe.Content) bool {
+		return c.Table != nil && slices.Contains(c.Table.Partitions, p)
+	}, func(now []*device.Device) bool {
+		return slices.ContainsFunc(now, func(o *device.Device) bool {
+			return o.Number == p.Number && o.Start == p.Start && o.Size == p.Size
+		})
+	})
+	s.Before = "the table on the disk is ours and has this partition"
+	return []step.Step{s}, nil, nil
+}
+
+// stale is a partition that the kernel has and the table has no more, or nil.
+func (t diskTable) stale(table gpt.Table) *gpt.Partition {
+	for _, d := range t.facts.Devices.Partitions(t.disk) {
+		if !slices.ContainsFunc(table.Partitions, func(p gpt.Partition) bool { return p.Number == d.Number && p.Start == d.Start }) {
+			return &gpt.Partition{Number: d.Number, Start: d.Start, Size: d.Size}
+		}
+	}
+	return nil
+}
+
+// forget has the kernel drop a partition that the table has no more.
+func (t diskTable) forget(p gpt.Partition) step.Step {
+	s := t.kernel("forget-partition", "delete", unix.BLKPG_DEL_PARTITION, p, func(c probe.Content) bool {
+		return c.Table != nil && !slices.ContainsFunc(c.Table.Partitions, func(o gpt.Partition) bool { return o.Number == p.Number })
+	}, func(now []*device.Device) bool {
+		return !slices.ContainsFunc(now, func(o *device.Device) bool { return o.Number == p.Number })
+	})
+	s.Before = "the table on the disk is ours and has this partition no more"
+	return s
+}
+
+// kernel tells the kernel of one partition. may judges the table before it, right the
+// partitions that the kernel then has.
+func (t diskTable) kernel(kind, command string, op int32, p gpt.Partition, may func(probe.Content) bool, right func([]*device.Device) bool) step.Step {
+	s := t.step(kind, t.uuid, t.disk)
 	s.Command = fmt.Sprintf("BLKPG: %s partition %d, %d bytes from byte %d", command, p.Number, p.Size, p.Start)
-	s.Before, s.After = "the table on the disk is ours and has this partition", "the kernel has it"
-	s.Prepare = j.acquire(guard.Claim{
-		Device: d, Identity: identityOf(j.facts.Devices, d), Shared: true,
+	s.After = "the kernel has done so"
+	s.Prepare = t.acquire(guard.Claim{
+		Device: t.disk, Identity: identityOf(t.facts.Devices, t.disk), Shared: true,
 		Content: func(c probe.Content) error {
-			if c.Table != nil && slices.Contains(c.Table.Partitions, p) {
+			if may(c) {
 				return nil
 			}
-			return guard.Refuse(guard.RulePartition, "the table on %s has changed", d.Path)
+			return guard.Refuse(guard.RulePartition, "the table on %s has changed", t.disk.Path)
 		},
 	})
 	s.Do = onHold(func(_ context.Context, hold *guard.Hold) error { return partition(hold.File, op, p) })
 	s.Check = func(context.Context) error {
-		f, err := j.again()
+		f, err := t.again()
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(f.Devices.Partitions(d), func(o *device.Device) bool {
-			return o.Number == p.Number && o.Start == p.Start && o.Size == p.Size
-		}) {
-			return fmt.Errorf("the kernel has no partition %d of %s", p.Number, d.Path)
+		if !right(f.Devices.Partitions(t.disk)) {
+			return fmt.Errorf("the kernel has not done it: %s partition %d of %s", command, p.Number, t.disk.Path)
 		}
 		return nil
 	}
-	return []step.Step{s}, nil, nil
+	return s
+}
+
+// clear takes a table of ours away that has no partition any more.
+func (t diskTable) clear(guid string) step.Step {
+	disk := t.disk
+	s := t.step("clear-table", t.uuid, disk)
+	s.Command, s.Destroys = "BLKZEROOUT of the first and the last MiB", true
+	s.Before, s.After = "the guard; the table is ours and has no partition", "both are zero"
+	s.Prepare = t.acquire(guard.Claim{Device: disk, Identity: identityOf(t.facts.Devices, disk), Content: func(c probe.Content) error {
+		if c.Table != nil && c.Table.GUID == guid && len(c.Table.Partitions) == 0 {
+			return nil
+		}
+		return guard.Refuse(guard.RulePartition, "the table on %s has changed", disk.Path)
+	}})
+	s.Do = onHold(func(ctx context.Context, hold *guard.Hold) error { return zeroEdges(ctx, hold.File, disk.Size) })
+	s.Check = t.blank(disk)
+	return s
+}
+
+// partition tells the kernel of one partition, without a look at the others.
+func partition(disk *os.File, op int32, p gpt.Partition) error {
+	part := unix.BlkpgPartition{Start: p.Start, Length: p.Size, Pno: int32(p.Number)}
+	arg := unix.BlkpgIoctlArg{Op: op, Datalen: int32(unsafe.Sizeof(part)), Data: (*byte)(unsafe.Pointer(&part))}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, disk.Fd(), unix.BLKPG, uintptr(unsafe.Pointer(&arg)))
+	switch {
+	case errno == 0,
+		// udev was sooner; whether it is so is checked.
+		op == unix.BLKPG_DEL_PARTITION && errno == unix.ENXIO, op == unix.BLKPG_ADD_PARTITION && errno == unix.EBUSY:
+		return nil
+	}
+	return fmt.Errorf("partition %d: %w", p.Number, errno)
+}
+
+// dropPartition takes a partition from the kernel, whose table is gone.
+func dropPartition(hold *guard.Hold, p *device.Device) error {
+	return partition(hold.File, unix.BLKPG_DEL_PARTITION, gpt.Partition{Number: p.Number, Start: p.Start, Size: p.Size})
 }

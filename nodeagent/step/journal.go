@@ -33,6 +33,9 @@ type Entry struct {
 	// Step is that last begun; Done says that it has ended and its check was passed.
 	Step string `json:"step,omitempty"`
 	Done bool   `json:"done,omitempty"`
+	// Erased says that what the object is made of was zeroed, for its removal: what remains is to
+	// take it away.
+	Erased bool `json:"erased,omitempty"`
 	// PVs are the physical volumes of a group that is being removed, by LVM's UUID.
 	PVs []string `json:"pvs,omitempty"`
 	// Made says that the object was whole once: what is missing from then on is lost, and
@@ -73,6 +76,12 @@ func (d Disk) Same(o Disk) bool {
 func (e Entry) CutOff(disk Disk, kinds ...string) bool {
 	return !e.Done && slices.Contains(kinds, e.Step) && e.Disk.Same(disk)
 }
+
+// Erase is the kind of the step that zeroes what an object is made of, for its removal.
+const Erase = "erase"
+
+// IsErased reports whether that was done.
+func (e Entry) IsErased() bool { return e.Erased || e.Step == Erase && e.Done }
 
 // Open makes the folder of the journal below that of the agent.
 func Open(folder string) (Journal, error) {
