@@ -35,6 +35,9 @@ func (f *Function) holdings(pkg *classified, facts *inventory.Facts) []holding {
 			add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: disk.Live}, o)
 		}
 	}
+	for _, o := range pkg.specs { // those that are applied as they stand
+		add(disk.Holder{Object: o.Ref, Owner: o.OwnerKey(), Source: disk.Manifest}, o)
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(pkg.others), krm.ID.Compare) {
 		o := pkg.others[id]
 		add(disk.Holder{Object: o.Ref, Owner: o.Owner(), Source: disk.Manifest}, o)

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/class"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -20,30 +22,31 @@ type output struct {
 
 // outputs has every system keep what is there, and then each choose in turn. A disk of the
 // lock that a spec turns out not to choose again is free for all: they start anew without
-// it, so that no later render finds it free first.
-func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) []output {
+// it, so that no later render finds it free first. So is one of a spec that leaves.
+func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) ([]output, departures) {
 	given := map[grip]bool{}
 	held, manifests := pkg.held(left, facts), pkg.manifests()
 	holdings := pkg.function.holdings(pkg.classified, facts)
 	for {
 		ledger := openLedger(facts, holdings, given)
-		outputs := pkg.choose(system.Input{
+		outputs, leave := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
 			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
 			DrainVolumes: pkg.policy.Drain.Volumes,
 		}, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
-			return outputs // nothing is written
+			return outputs, leave // nothing is written
 		}
 		more := pkg.function.abandoned(ledger, holdings, outputs, given)
+		leave.giveUp(holdings, given, more)
 		if len(more) == 0 {
-			return outputs
+			return outputs, leave
 		}
 		maps.Copy(given, more)
 	}
 }
 
-func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) []output {
+func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]output, departures) {
 	systems := pkg.function.systems
 	renderings := make([]system.Rendering, len(systems))
 	for i := range systems {
@@ -62,7 +65,36 @@ func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) []ou
 			outputs = append(outputs, output{out, &systems[i], specs[j]})
 		}
 	}
-	return outputs
+	leave := departures{}
+	for _, owner := range pkg.ownersWithoutSpec() {
+		id, _ := krm.ParseOwner(owner)
+		for i := range systems {
+			leaver, leaves := renderings[i].(system.Leaver)
+			if kind, found := systems[i].Kind(id.GroupKind()); leaves && found && kind.Role == system.RoleSpec && kind.Applied && !pkg.partial {
+				leave[owner] = leaver.Leave(system.Gone{ID: id, Before: pkg.lock[owner]})
+			}
+		}
+	}
+	return outputs, leave
+}
+
+// departures are the specs that are gone, by the owner key of what was rendered for them, of
+// which a system says itself whether that may go, too: what speaks against it, and what is to
+// be known of it.
+type departures map[string][]finding.Finding
+
+// giveUp adds the disks that the locks of specs hold that leave.
+func (d departures) giveUp(holdings []holding, given, more map[grip]bool) {
+	for _, h := range holdings {
+		if findings, leaves := d[h.Owner]; h.Source != disk.Lock || !leaves || finding.Failed(findings) {
+			continue
+		}
+		for _, hold := range h.disks {
+			if g := gripOf(h.Owner, hold); !given[g] {
+				more[g] = true
+			}
+		}
+	}
 }
 
 // followed are the specs that chose, and those that are left as they are.

@@ -132,14 +132,18 @@ func keptPath(spec, o *krm.Object) string {
 }
 
 // checkOrphans looks for output whose spec is gone. With one spec as
-// functionConfig the specs of the rest are not here to see, and it is left alone.
-func (r *reconciler) checkOrphans() {
+// functionConfig the specs of the rest are not here to see, and it is left alone. What a
+// system says of a spec that leaves is said already.
+func (r *reconciler) checkOrphans(leave departures) {
 	for _, owner := range r.pkg.ownersWithoutSpec() {
 		objects := r.pkg.lock[owner]
 		id, valid := krm.ParseOwner(owner)
 		if r.pkg.partial && valid {
 			spec := &krm.Object{Ref: finding.Ref{APIVersion: id.Group + "/", Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}}
 			r.keepAll(spec, objects)
+			continue
+		}
+		if _, judged := leave[owner]; judged {
 			continue
 		}
 		consent, removal := "", ""

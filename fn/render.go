@@ -109,7 +109,7 @@ func (pkg *prepared) render() Result {
 	}
 	result.Facts = facts
 	selected, left := pkg.selected()
-	outputs := pkg.outputs(facts, selected, left)
+	outputs, leave := pkg.outputs(facts, selected, left)
 	objects := 0
 	for i := range outputs {
 		objects += len(outputs[i].Objects)
@@ -130,7 +130,10 @@ func (pkg *prepared) render() Result {
 		r.reconcile(spec, out, &o.system.Declaration)
 	}
 	result.Findings = append(result.Findings, pkg.remove(r)...)
-	r.checkOrphans()
+	for _, findings := range leave {
+		result.Findings = append(result.Findings, findings...)
+	}
+	r.checkOrphans(leave)
 	r.encode(pkg.function.schemas)
 	result.Findings = finding.Sort(append(result.Findings, r.findings...))
 	if !finding.Failed(result.Findings) {

@@ -18,7 +18,8 @@ func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, [
 	invalid, rest := pkg.invalid()
 	statuses := invalid
 	selected, left := pkg.selected()
-	for _, o := range pkg.outputs(facts, valid(selected, invalid), left) {
+	outputs, _ := pkg.outputs(facts, valid(selected, invalid), left)
+	for _, o := range outputs {
 		statuses = append(statuses, o.system.Status(facts, o.spec, o.Output))
 	}
 	for i := range f.systems {

@@ -24,7 +24,7 @@ func (f *Function) Verify(p Package, facts *inventory.Facts) ([]conformance.Chec
 		checks = append(checks, *c)
 	}
 	selected, left := pkg.selected()
-	outputs := pkg.outputs(facts, valid(selected, invalid), left)
+	outputs, _ := pkg.outputs(facts, valid(selected, invalid), left)
 	for i := range f.systems {
 		s := &f.systems[i]
 		var specs []system.Followed

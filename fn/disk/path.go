@@ -62,3 +62,13 @@ func (d *Disk) ByPathLinks() []string {
 	slices.Sort(links)
 	return slices.Compact(links)
 }
+
+// Partition takes the path of a partition apart: the whole disk that it lies on, and its
+// number, "" for a path that is of no partition.
+func Partition(path string) (whole, number string) {
+	whole = wholeDisk(path)
+	if whole == path {
+		return path, ""
+	}
+	return whole, path[len(strings.TrimRight(path, "0123456789")):]
+}

@@ -78,6 +78,9 @@ type Kind struct {
 	// Removal, of a spec, is what a person who removes all of it has to know beside that: a
 	// clause for messages, or "".
 	Removal string
+	// Applied, of a spec, says that it goes to the cluster as it stands: a controller there acts
+	// on it and writes its status, and another spec may render it, too.
+	Applied bool
 	// Stateful, of what is rendered, says that it holds data: it goes only with consent.
 	Stateful bool
 	// Release, of what is stateful, says in a message how a person lets an object go that is

@@ -66,6 +66,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Partial = joined.Partial || other.Partial
 	joined.Untried = joined.Untried || other.Untried
 	joined.Converts = joined.Converts || other.Converts
+	joined.Applied = joined.Applied || other.Applied
 	k.all[i] = joined
 }
 
@@ -87,14 +88,17 @@ func (k *Kinds) In(roles ...Role) []Kind {
 }
 
 // Rendered lists the kinds of what is rendered.
-func (k *Kinds) Rendered() []Kind { return k.In(RoleRendered, RoleLock) }
+func (k *Kinds) Rendered() []Kind { return k.where((*Kind).rendered) }
+
+// rendered reports whether specs become objects of the kind.
+func (k *Kind) rendered() bool { return k.Role == RoleRendered || k.Role == RoleLock || k.Applied }
 
 // Converted lists the kinds of whose objects specs can be made.
 func (k *Kinds) Converted() []Kind { return k.where(func(kind *Kind) bool { return kind.Converts }) }
 
 // Applied lists the kinds of what engines apply: what is rendered, whole or in part.
 func (k *Kinds) Applied() []Kind {
-	return k.where(func(kind *Kind) bool { return kind.Role == RoleRendered || kind.Role == RoleLock || kind.Partial })
+	return k.where(func(kind *Kind) bool { return kind.rendered() || kind.Partial })
 }
 
 // Partial reports whether only a few fields of objects of a kind are rendered.
@@ -107,12 +111,14 @@ func (k *Kinds) Partial(kind krm.GroupKind) bool {
 // manifests bring may be of any kind, and is not.
 func (k *Kinds) Tried(kind krm.GroupKind) bool {
 	found, known := k.Find(kind)
-	return known && (found.Role == RoleRendered || found.Role == RoleLock || found.Partial) && !found.Untried
+	return known && (found.rendered() || found.Partial) && !found.Untried
 }
 
 // Own lists Poolwright's own kinds: those of specs, and of the lock. They have a status
-// of ours.
-func (k *Kinds) Own() []Kind { return k.In(RoleSpec, RoleLock) }
+// of ours, but for specs of which a controller writes it.
+func (k *Kinds) Own() []Kind {
+	return k.where(func(kind *Kind) bool { return kind.Role == RoleSpec && !kind.Applied || kind.Role == RoleLock })
+}
 
 // Read lists the kinds that a snapshot reads.
 func (k *Kinds) Read() []Kind { return k.read(func(*Kind) bool { return true }) }

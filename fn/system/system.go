@@ -76,6 +76,19 @@ type Follower interface {
 	Follow(others []Followed)
 }
 
+// Leaver is a Rendering that says itself whether what was rendered for a spec may go when a
+// person takes the spec out; without it that is an error. What it lets go holds no disk.
+type Leaver interface {
+	// Leave is asked after Choose. An error keeps what was rendered.
+	Leave(gone Gone) []finding.Finding
+}
+
+// Gone is a spec that is no longer in the package, of which something was rendered.
+type Gone struct {
+	krm.ID
+	Before []*krm.Object
+}
+
 // Followed is a spec, and what became of it.
 type Followed struct {
 	*Spec

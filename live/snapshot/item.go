@@ -63,8 +63,9 @@ func (s *slimmer) item(n *document.Node) item {
 	}
 }
 
-// metadataFields are kept of every object, in this order.
-var metadataFields = [...]string{"name", "namespace", "labels", "annotations", "uid", "creationTimestamp", "deletionTimestamp"}
+// metadataFields are kept of every object, in this order; the generation where the status
+// says how far a controller is.
+var metadataFields = [...]string{"name", "namespace", "labels", "annotations", "uid", "generation", "creationTimestamp", "deletionTimestamp"}
 
 // share is how full an object is, in steps of five percent, rounded down; "" where it does
 // not tell.
@@ -87,6 +88,9 @@ func (s *slimmer) share(n *document.Node) string {
 func (s *slimmer) metadata(meta *document.Node, share string) document.Node {
 	out := document.Object()
 	for _, key := range metadataFields {
+		if key == "generation" && !s.kind.Applied {
+			continue
+		}
 		value := meta.Get(key)
 		if key == "annotations" && share != "" {
 			with := document.Object()

@@ -1,0 +1,35 @@
+package localvolume
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/class"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// classOf finds a StorageClass among what people wrote and the facts, or nil.
+func classOf(facts *inventory.Facts, manifests []*krm.Object, name string) *class.Class {
+	i := slices.IndexFunc(manifests, func(o *krm.Object) bool { return o.ID() == class.ID(name) })
+	var found class.Class
+	switch {
+	case i >= 0:
+		found = class.Read(manifests[i])
+	case facts.Object(class.ID(name)) != nil:
+		found = class.Read(facts.Object(class.ID(name)))
+	default:
+		return nil
+	}
+	return &found
+}
+
+// reclaimPolicy is what becomes of the data of a Volume: as its PersistentVolume is told, as
+// its class says, or "" where neither is known.
+func reclaimPolicy(facts *inventory.Facts, manifests []*krm.Object, v *volume) string {
+	policy := v.template.Str("spec", "persistentVolumeReclaimPolicy")
+	if c := classOf(facts, manifests, v.class); policy == "" && c != nil {
+		policy = cmp.Or(c.ReclaimPolicy, "Delete")
+	}
+	return policy
+}

@@ -1,0 +1,202 @@
+package localvolume
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/krm"
+	d "github.com/poolwright/poolwright/schema/document"
+)
+
+// lock is what is remembered of a Volume or a VolumeGroup of a person, one of which is set,
+// and of the disks that it is on, as they were known.
+type lock struct {
+	volume *volume
+	group  *volumeGroup
+	disks  []device
+}
+
+// readLock reads a VolumeLock.
+func readLock(o *krm.Object) lock {
+	spec := o.Node.Get("spec")
+	var l lock
+	if spec.Str("kind") == groupKind {
+		g := volumeGroup{name: spec.Str("name"), node: spec.Str("nodeName"), vg: cmp.Or(spec.Str("groupName"), spec.Str("name"))}
+		g.cascade, _ = spec.Get("cascade").Bool()
+		g.readSource(spec.Get("group"), "spec")
+		g.readExtent(spec)
+		l.group = &g
+	} else {
+		l.volume = &volume{
+			name: spec.Str("name"), node: spec.Str("nodeName"), class: spec.Str("storageClassName"),
+			mode: cmp.Or(spec.Str("mode"), filesystem), template: spec.Get("template"),
+			source: readSource(spec.Get("volume"), "spec"),
+		}
+	}
+	for _, n := range spec.Seq("disks") {
+		of := device{path: n.Str("path"), wwn: n.Str("wwn"), serial: n.Str("serial"), size: readAmount(&n, "size")}
+		for _, link := range n.Seq("links") {
+			of.links = append(of.links, link.Value())
+		}
+		l.disks = append(l.disks, of)
+	}
+	return l
+}
+
+// holds are the disks that the object held when it was rendered: by what they were known,
+// and as the object names them where they were not.
+func (l *lock) holds() []disk.Hold {
+	var holds []disk.Hold
+	node := ""
+	if l.group != nil {
+		holds, node = l.group.holds(), l.group.node
+	} else {
+		holds, node = l.volume.holds(), l.volume.node
+	}
+	if len(l.disks) == 0 || len(holds) == 0 {
+		return holds
+	}
+	role := holds[0].Role
+	holds = nil
+	for _, known := range l.disks {
+		holds = append(holds, known.hold(node, role))
+	}
+	return holds
+}
+
+// lockOf finds the lock among what was rendered for a spec, or nil.
+func lockOf(before []*krm.Object) *lock {
+	for _, o := range before {
+		if o.GroupKind() == lockGroupKind() {
+			l := readLock(o)
+			return &l
+		}
+	}
+	return nil
+}
+
+// maxName is the longest name of an object (DNS subdomain, RFC 1123).
+const maxName = 253
+
+// lockName is the name of the lock of a Volume or a VolumeGroup, of which there may be one
+// of each by one name. One that would be too long is cut and ends in a hash of the whole.
+func lockName(kind, name string) string {
+	return cut(strings.ToLower(kind)+"-"+name, maxName)
+}
+
+func cut(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	end := "-" + hex.EncodeToString(sum[:4])
+	return strings.TrimRight(name[:most-len(end)], "-.") + end
+}
+
+// makeLock writes the lock of a spec. disks are those that were found, a nil for one that
+// was not; before is the lock of the last render, or nil.
+func makeLock(now lock, disks []*disk.Disk, before *lock) *krm.Object {
+	spec := d.Object()
+	add := func(key, value string) {
+		if value != "" {
+			spec.Set(key, d.Text(value))
+		}
+	}
+	var named []device
+	name := ""
+	switch v, g := now.volume, now.group; {
+	case v != nil:
+		name = lockName(volumeKind, v.name)
+		add("kind", volumeKind)
+		add("name", v.name)
+		add("nodeName", v.node)
+		add("storageClassName", v.class)
+		add("mode", v.mode)
+		if v.template != nil {
+			spec.Set("template", v.template.Made())
+		}
+		spec.Set("volume", d.Object(d.F(v.source.kind, v.source.node.Made())))
+		if of := v.source.device(); !of.empty() {
+			named = []device{of}
+		}
+	default:
+		name = lockName(groupKind, g.name)
+		add("kind", groupKind)
+		add("name", g.name)
+		add("nodeName", g.node)
+		add("groupName", g.vg)
+		spec.Set("physicalExtentSize", d.Text(g.extent.text))
+		if g.cascade {
+			spec.Set("cascade", d.Bool(true))
+		}
+		spec.Set("group", d.Object(d.F(g.kind, g.source.Made())))
+		named = g.disks
+	}
+	if len(named) > 0 {
+		items := d.List()
+		for i, of := range named {
+			var there *disk.Disk
+			if i < len(disks) {
+				there = disks[i]
+			}
+			items.Add(remember(of, there, before))
+		}
+		spec.Set("disks", items)
+	}
+	return krm.Make(ownGroup+"/"+ownVersion, lockKind, "", name, d.F("spec", spec))
+}
+
+// remember writes by what a disk is known. What was remembered of it and is not told now is
+// kept.
+func remember(of device, there *disk.Disk, before *lock) d.Node {
+	known := device{path: of.path, wwn: of.wwn, serial: of.serial, size: amount{bytes: of.size.bytes}}
+	if there != nil && !there.Missing() {
+		id := there.Known()
+		known.wwn, known.serial, known.links = cmp.Or(id.WWN, of.wwn), cmp.Or(strings.TrimSpace(id.Serial), of.serial), id.Links
+		known.size.bytes = there.Size()
+	} else if strings.Contains(of.path, "/by-id/") {
+		known.links = of.identity("").Links
+	}
+	if before != nil {
+		for _, was := range before.disks {
+			if known.shares(was) {
+				known.wwn, known.serial = cmp.Or(known.wwn, was.wwn), cmp.Or(known.serial, was.serial)
+				if len(known.links) == 0 {
+					known.links = was.links
+				}
+				known.size.bytes = cmp.Or(known.size.bytes, was.size.bytes)
+			}
+		}
+	}
+	n := d.Object()
+	for _, f := range []struct{ key, value string }{{"wwn", known.wwn}, {"serial", known.serial}} {
+		if f.value != "" {
+			n.Set(f.key, d.Text(f.value))
+		}
+	}
+	if known.size.bytes > 0 {
+		n.Set("size", d.Int(known.size.bytes))
+	}
+	if len(known.links) > 0 {
+		links := d.List()
+		for _, link := range known.links {
+			links.Add(d.Text(link))
+		}
+		n.Set("links", links)
+	}
+	if known.wwn == "" && known.serial == "" && len(known.links) == 0 {
+		n.Set("path", d.Text(known.path))
+	}
+	return n
+}
+
+// shares reports whether two descriptions have a name of a disk in common.
+func (d device) shares(other device) bool {
+	return d.wwn != "" && d.wwn == other.wwn || d.serial != "" && d.serial == other.serial ||
+		d.path != "" && d.path == other.path ||
+		slices.ContainsFunc(d.links, func(link string) bool { return slices.Contains(other.links, link) })
+}

@@ -1,0 +1,214 @@
+package localvolume
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// Leave implements system.Leaver: whether a Volume or a VolumeGroup that a person took out
+// may go.
+func (r *rendering) Leave(gone system.Gone) []finding.Finding {
+	l := &leaving{rendering: r, gone: gone}
+	i := slices.IndexFunc(gone.Before, func(o *krm.Object) bool { return o.GroupKind() == lockGroupKind() })
+	if i < 0 {
+		return nil
+	}
+	l.object = gone.Before[i]
+	l.lock = readLock(l.object)
+	l.consent = slices.ContainsFunc(gone.Before, func(o *krm.Object) bool {
+		return system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Covers(gone.Kind, gone.Name)
+	})
+	if l.lock.group != nil {
+		l.leaveGroup(l.lock.group)
+	} else {
+		l.leaveVolume(l.lock.volume)
+	}
+	if !finding.Failed(l.findings) {
+		l.report(finding.Info, "removed", "is no longer in the package, and so its lock is no longer rendered%s", l.note)
+	}
+	return l.findings
+}
+
+// leaving is one object that a person took out.
+type leaving struct {
+	*rendering
+	gone     system.Gone
+	object   *krm.Object // the lock
+	lock     lock
+	consent  bool   // to what the facts do not tell of
+	note     string // what becomes of it
+	findings []finding.Finding
+}
+
+func (l *leaving) report(severity finding.Severity, rule, format string, args ...any) {
+	l.findings = append(l.findings, finding.Finding{
+		Severity: severity, Rule: rule, Pos: l.object.At(), Message: fmt.Sprintf(format, args...),
+		Object: finding.Ref{APIVersion: group + "/" + version, Kind: l.gone.Kind, Name: l.gone.Name},
+	})
+}
+
+// leaveVolume judges a Volume that was taken out: what a claim has stays, and so does what a
+// group is on.
+func (l *leaving) leaveVolume(v *volume) {
+	for _, e := range l.entries {
+		if e.group != nil && e.group.volume == v.name {
+			l.report(finding.Error, "under-group", "was taken out, and VolumeGroup %s is on its device; take out the group first, and this when the group is gone, or put it back", e.group.name)
+			return
+		}
+	}
+	for _, o := range l.Facts.Objects(group, groupKind) {
+		if g := readGroup(o); g.volume == v.name {
+			l.report(finding.Error, "under-group", "was taken out, and the live VolumeGroup %s is on its device; put it back until the group is gone", g.name)
+			return
+		}
+	}
+	if !l.releases(v.name) {
+		return
+	}
+	switch pv := persistentOf(l.Facts, v.name); {
+	case l.keeps(v):
+		l.note = "; once it is deleted its data stays on node " + v.node + ", as its reclaim policy says"
+	case pv.phase == "Released":
+		l.report(finding.Warning, "data-goes", "was taken out, and its reclaim policy is Delete: what the claim %s has left on it is destroyed when it is deleted", cmp.Or(pv.claim, "before"))
+	default:
+		l.note = "; once it is deleted what is on it is destroyed, as its reclaim policy says"
+	}
+}
+
+// releases reports whether no claim has a Volume that goes. A bound one stays whatever is
+// allowed.
+func (l *leaving) releases(name string) bool {
+	subject := "its PersistentVolume"
+	if name != l.gone.Name {
+		subject = "the PersistentVolume of its Volume " + name
+	}
+	if claim := boundTo(l.Facts, name); claim != "" {
+		l.report(finding.Error, "bound", "was taken out, and %s is bound to %s; put it back, and delete the claim first: no consent lifts this", subject, claim)
+		return false
+	}
+	if !l.Facts.Tells("", pvKind, "") && !l.consent {
+		l.report(finding.Error, "bound-unknown", "was taken out, and the facts do not tell whether %s is bound; put it back, take a snapshot with poolwright inventory, or annotate its lock with %s: %s/%s",
+			subject, krm.AnnotationAllowRemoval, l.gone.Kind, l.gone.Name)
+		return false
+	}
+	return true
+}
+
+// keeps reports whether the data of a Volume stays when the Volume is deleted.
+func (l *leaving) keeps(v *volume) bool { return reclaimPolicy(l.Facts, l.Manifests, v) != "Delete" }
+
+// leaveGroup judges a VolumeGroup that was taken out: nothing may be in it, but for Volumes
+// that no claim has and that go with it.
+func (l *leaving) leaveGroup(g *volumeGroup) {
+	var inside []string
+	for _, e := range l.entries {
+		if e.volume != nil && e.volume.source.vg == g.vg && e.volume.node == g.node {
+			inside = append(inside, e.volume.name)
+		}
+	}
+	if len(inside) > 0 {
+		l.report(finding.Error, "group-used", "was taken out, and %s of the package %s in it: %s; take them out first, or put it back", finding.Count(len(inside), "Volume"), isOrAre(len(inside)), finding.Names(inside))
+		return
+	}
+	cascade, invalid := l.cascade(g)
+	if invalid != "" {
+		l.report(finding.Error, "cascade", "its annotation %s is %q; only \"true\" counts", annotationCascade, invalid)
+		return
+	}
+	live := l.volumesIn(g)
+	for _, name := range live {
+		if !l.releases(name) {
+			return
+		}
+	}
+	if len(live) > 0 && !cascade {
+		l.report(finding.Error, "group-used", "was taken out, and %s %s in it: %s; delete them first, or put it back, annotate it with %s: \"true\", render and apply that, and take it out then",
+			finding.Count(len(live), "live Volume"), isOrAre(len(live)), finding.Names(live), annotationCascade)
+		return
+	}
+	if foreign := l.foreignIn(g, live); foreign != "" {
+		l.report(finding.Error, "foreign-volumes", "was taken out, and %s; a group goes only when nothing of others is in it: see to that first, or put it back", foreign)
+		return
+	}
+	if len(live) > 0 {
+		l.note = "; its Volumes that no claim has are deleted first: " + finding.Names(live)
+	}
+}
+
+// cascade reports whether the Volumes of a group go with it, as the live group and the lock
+// say; invalid is a text that means neither.
+func (l *leaving) cascade(g *volumeGroup) (cascade bool, invalid string) {
+	cascade = g.cascade
+	if live := l.Facts.Object(g.id()); live != nil {
+		switch text := live.Annotation(annotationCascade); text {
+		case "", "true":
+			cascade = cascade || text == "true"
+		default:
+			return false, text
+		}
+	}
+	return cascade, ""
+}
+
+// volumesIn lists the live Volumes in a group, by name.
+func (l *leaving) volumesIn(g *volumeGroup) []string {
+	var names []string
+	for _, o := range l.Facts.Objects(group, volumeKind) {
+		if v := readVolume(o); v.source.vg == g.vg && v.node == g.node {
+			names = append(names, v.name)
+		}
+	}
+	for _, reported := range reportsOf(l.Facts)[g.node].named(g.vg) {
+		for _, lv := range reported.volumes {
+			if name := owned(lv.owner, volumeKind); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// foreignIn says what of a group is of nobody that is known, or "".
+func (l *leaving) foreignIn(g *volumeGroup, live []string) string {
+	for _, reported := range reportsOf(l.Facts)[g.node].named(g.vg) {
+		if reported.tells {
+			var others []string
+			for _, lv := range reported.volumes {
+				if lv.owner == "" && !slices.Contains(live, strings.TrimPrefix(lv.name, "pw-")) {
+					others = append(others, lv.name)
+				}
+			}
+			if len(others) > 0 {
+				return finding.Count(len(others), "logical volume") + " of others " + isOrAre(len(others)) + " in it: " + finding.Names(others)
+			}
+			continue
+		}
+		explained := int64(0)
+		extent := cmp.Or(reported.extent, g.extent.bytes)
+		for _, name := range live {
+			if o := l.Facts.Object(volumeID(name)); o != nil {
+				v := readVolume(o)
+				explained += roundUp(v.source.size.bytes, extent)
+			}
+		}
+		if used := reported.size - reported.free; used > explained {
+			return quantity.Size(used-explained) + " of it " + "are used, and no Volume explains by what"
+		}
+	}
+	return ""
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

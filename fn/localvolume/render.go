@@ -1,0 +1,82 @@
+package localvolume
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/gitops"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+)
+
+// Start implements system.Renderer.
+func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
+	r := &rendering{Input: in}
+	for _, spec := range specs {
+		r.entries = append(r.entries, newEntry(in, spec))
+	}
+	return r
+}
+
+// rendering is the Volumes and VolumeGroups of a package at work.
+type rendering struct {
+	system.Input
+	entries []*entry // in the order of the specs
+}
+
+// entry is one Volume or VolumeGroup of a person: one of the two is set.
+type entry struct {
+	*system.Collector
+	system.Input
+	volume *volume
+	group  *volumeGroup
+	before *lock        // of the last render; nil for none
+	live   *krm.Object  // nil for none
+	disks  []*disk.Disk // that it names, a nil for one that is not found
+}
+
+func newEntry(in system.Input, spec *system.Spec) *entry {
+	e := &entry{Collector: system.NewCollector(spec, 0), Input: in, before: lockOf(spec.Before), live: in.Facts.Object(spec.Object.ID())}
+	if spec.Object.Kind == groupKind {
+		g := readGroup(spec.Object)
+		e.group = &g
+	} else {
+		v := readVolume(spec.Object)
+		e.volume = &v
+	}
+	return e
+}
+
+// node is the name of the node that the object is on.
+func (e *entry) node() string {
+	if e.group != nil {
+		return e.group.node
+	}
+	return e.volume.node
+}
+
+// Keep implements system.Rendering: the disks of a person's objects are named, and not
+// chosen, so that the ledger has them already.
+func (r *rendering) Keep() {}
+
+// Choose implements system.Rendering.
+func (r *rendering) Choose() []system.Output {
+	byName := slices.SortedFunc(slices.Values(r.entries), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name))
+	})
+	for _, e := range byName {
+		e.checkDisks()
+	}
+	outputs := make([]system.Output, len(r.entries))
+	for i, e := range r.entries {
+		outputs[i] = e.output()
+	}
+	return outputs
+}
+
+// output is the lock.
+func (e *entry) output() system.Output {
+	now := lock{volume: e.volume, group: e.group}
+	return e.Output([]gitops.Object{{File: "volumelock.yaml", Object: makeLock(now, e.disks, e.before)}}, nil)
+}

@@ -1,0 +1,70 @@
+package localvolume
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+)
+
+// Reasons of the condition Ready that the system knows. What else may stand there is shown
+// as it stands.
+const (
+	reasonPending     = "Pending"
+	reasonTerminating = "Terminating"
+)
+
+// state is how a live Volume or VolumeGroup is.
+type state struct {
+	phase   health.Phase
+	reason  string // one CamelCase word
+	what    string // says it of the object
+	message string // of the agent
+	since   time.Time
+	word    string // the phase in the words of the agent, for trees
+}
+
+// stateOf reads the state of a live Volume or VolumeGroup; nil is one that is not there.
+func stateOf(facts *inventory.Facts, o *krm.Object) state {
+	if o == nil {
+		return state{phase: health.Progressing, reason: "NotCreated", what: "not in the cluster yet; commit and apply it"}
+	}
+	r := readyOf(o)
+	s := state{phase: health.Error, reason: cmp.Or(r.reason, "UnknownState"), message: r.message}
+	s.since, _ = time.Parse(time.RFC3339, r.since)
+	generation, _ := o.Node.Get("metadata", "generation").Int()
+	observed, told := o.Node.Get("status", "observedGeneration").Int()
+	if !told {
+		observed, told = r.generation, r.generation > 0
+	}
+	switch {
+	case r.count > 1:
+		s.reason, s.what, s.word = "UnknownState", fmt.Sprintf("of no known state: it has %d conditions Ready", r.count), "Unknown"
+	case o.Deleting():
+		s.reason, s.what, s.word = reasonTerminating, "being deleted", reasonTerminating
+	case r.count == 0:
+		s.phase, s.reason, s.what = health.Progressing, "NotCreated", "not taken up by the node agent yet"
+	case told && observed < generation:
+		s.phase, s.reason, s.what, s.word = health.Progressing, "NotObserved", "not looked at since its last change", o.Node.Str("status", "phase")
+	case r.status == "True":
+		s.phase, s.reason, s.what, s.word = health.OK, health.Healthy, "ready", "Available"
+	case r.status == "False":
+		s.reason, s.what, s.word = cmp.Or(r.reason, "Failed"), "not ready", "Failed"
+	case r.status == "Unknown" && r.reason == reasonPending:
+		s.phase, s.what, s.word = health.Progressing, "being made", reasonPending
+	case r.status == "Unknown" && r.reason == reasonTerminating:
+		s.what, s.word = "being deleted", reasonTerminating
+	default:
+		s.reason, s.what, s.word = "UnknownState", "of an unknown state: Ready is "+cmp.Or(r.status, "nothing")+", "+cmp.Or(r.reason, "without a reason"), cmp.Or(o.Node.Str("status", "phase"), r.status)
+	}
+	if s.phase == health.OK && o.Kind == volumeKind {
+		switch pv := persistentOf(facts, o.Name); pv.phase {
+		case "Failed", "Lost":
+			s.phase, s.reason, s.what = health.Error, "PersistentVolume"+pv.phase, "ready, and its PersistentVolume is "+pv.phase
+		}
+	}
+	return s
+}

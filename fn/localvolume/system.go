@@ -1,0 +1,77 @@
+// Package localvolume is the system of local volumes: PersistentVolumes on disks of a node,
+// whole, in slices of LVM, in partitions or in sparse files. A person writes Volumes and
+// VolumeGroups, which are applied as they stand and carried out by the node agent: here they
+// are checked, and remembered by a VolumeLock each.
+package localvolume
+
+import (
+	"github.com/poolwright/poolwright/fn/class"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+)
+
+const (
+	group        = "storage.metalk8s.scality.com"
+	version      = "v1alpha1"
+	volumeKind   = "Volume"
+	groupKind    = "VolumeGroup"
+	ownGroup     = "poolwright.io"
+	ownVersion   = "v1alpha1"
+	templateKind = "VolumeTemplate"
+	lockKind     = "VolumeLock"
+	agentKind    = "NodeInventory"
+	nodeKind     = "Node"
+	pvKind       = "PersistentVolume"
+	claimKind    = "PersistentVolumeClaim"
+)
+
+// Annotations that the system reads.
+const (
+	annotationCascade = "poolwright.io/cascade" // on a VolumeGroup: its Volumes that no claim has go with it
+	annotationAdopt   = "poolwright.io/adopt"   // the UUID of data that an object takes over
+)
+
+// System is the local volume system.
+type System struct{}
+
+func volumeGroupKind() krm.GroupKind { return krm.GroupKind{Group: group, Kind: volumeKind} }
+
+func groupGroupKind() krm.GroupKind { return krm.GroupKind{Group: group, Kind: groupKind} }
+
+func lockGroupKind() krm.GroupKind { return krm.GroupKind{Group: ownGroup, Kind: lockKind} }
+
+func volumeID(name string) krm.ID { return krm.ID{Group: group, Kind: volumeKind, Name: name} }
+
+func groupID(name string) krm.ID { return krm.ID{Group: group, Kind: groupKind, Name: name} }
+
+// Declare implements system.System.
+func (System) Declare() system.Declaration {
+	return system.Declaration{
+		Name: "local volumes",
+		Kinds: []system.Kind{
+			{
+				GroupKind: volumeGroupKind(), Version: version, Role: system.RoleSpec, Whole: volumeKind, Applied: true, Stateful: true,
+				Plural: "volumes", Cluster: true, Holds: true, Health: true, Events: true,
+				Keep: "spec status{phase observedGeneration deviceName size uuid claim " + system.KeepConditions + "}",
+				Node: [][]string{{"spec", "nodeName"}},
+			},
+			{
+				GroupKind: groupGroupKind(), Version: version, Role: system.RoleSpec, Whole: groupKind, Applied: true, Stateful: true,
+				Plural: "volumegroups", Names: []string{"vg"}, Cluster: true, Holds: true, Health: true, Events: true,
+				Keep:        "spec status{phase observedGeneration size free extentSize devices missing volumes uuid " + system.KeepConditions + "}",
+				Annotations: []string{annotationCascade},
+				Node:        [][]string{{"spec", "nodeName"}},
+			},
+			{
+				GroupKind: lockGroupKind(), Version: ownVersion, Role: system.RoleLock,
+				Plural: "volumelocks", Cluster: true, Holds: true, Health: true,
+			},
+		},
+		Facts: []krm.GroupKind{
+			{Kind: nodeKind}, {Kind: pvKind}, {Kind: claimKind}, class.Kind(), volumeGroupKind(), groupGroupKind(),
+			{Group: ownGroup, Kind: agentKind}, inventory.DeviceKind(),
+		},
+		Domains: []string{"metalk8s.scality.com"},
+	}
+}
