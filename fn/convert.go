@@ -1,7 +1,6 @@
 package fn
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -102,15 +101,17 @@ func (f *Function) convertible(pkg *classified) []*krm.Object {
 
 // shorten leaves out of a spec what is the default, and returns its text.
 func (f *Function) shorten(spec *krm.Object) ([]byte, []finding.Finding) {
-	wanted, findings := f.schemas.Complete(nil, spec.Ref, spec.Node)
-	if finding.Failed(findings) {
-		return document.Append(nil, spec.Node, 0), findings
-	}
-	s := shortening{complete: func() ([]byte, bool) {
+	s := shortening{notes: map[string]string{}, complete: func() (*document.Node, []finding.Finding) {
 		completed, findings := f.schemas.Complete(nil, spec.Ref, spec.Node)
-		return completed, !finding.Failed(findings)
-	}, wanted: wanted, notes: map[string]string{}}
-	if n := spec.Node.Get("spec"); n != nil {
+		docs, err := document.Parse(&document.Source{Data: completed})
+		if finding.Failed(findings) || err != nil || len(docs) != 1 {
+			return nil, findings
+		}
+		return &docs[0].Node, findings
+	}}
+	wanted, findings := s.complete()
+	if n := spec.Node.Get("spec"); wanted != nil && n != nil {
+		s.wanted = wanted
 		s.fields(n, []string{"spec"}, "spec")
 	}
 	return document.AppendNoted(nil, spec.Node, s.notes), findings
@@ -120,29 +121,38 @@ func (f *Function) shorten(spec *krm.Object) ([]byte, []finding.Finding) {
 // default depends on stands before what has the default. The first field of an item of a
 // list names it: items that are alike but for that are asked about once.
 type shortening struct {
-	complete func() ([]byte, bool)
-	wanted   []byte
+	complete func() (*document.Node, []finding.Finding) // the completed spec, nil for one that is not valid
+	wanted   *document.Node
 	notes    map[string]string
+}
+
+// drops takes out a field without which the spec is the same. If not, it returns the spec
+// without it, nil where that is not valid.
+func (s *shortening) drops(n *document.Node, key string) (done bool, without *document.Node) {
+	all := slices.Clone(n.Fields())
+	n.Delete(key)
+	without, _ = s.complete()
+	if without != nil && document.Equal(without, s.wanted) {
+		return true, without
+	}
+	n.SetFields(all)
+	return false, without
 }
 
 func (s *shortening) fields(n *document.Node, keys []string, path string) {
 	for _, field := range slices.Clone(n.Fields()) {
 		below, at := append(slices.Clone(keys), field.Key), path+"."+field.Key
-		all := slices.Clone(n.Fields())
-		n.Delete(field.Key)
-		completed, valid := s.complete()
-		if valid && bytes.Equal(completed, s.wanted) {
+		done, without := s.drops(n, field.Key)
+		if done {
 			continue
 		}
-		n.SetFields(all)
-		value := n.Get(field.Key)
-		switch {
-		case value.Kind() == document.Map:
+		switch value := n.Get(field.Key); value.Kind() {
+		case document.Map:
 			s.fields(value, below, at)
-		case value.Kind() == document.Seq:
+		case document.Seq:
 			s.items(value.Items())
-		case valid:
-			if standard := defaultAt(completed, below); standard != "" {
+		default:
+			if standard := without.Str(below...); standard != "" {
 				s.notes[at] = "default " + standard
 			}
 		}
@@ -154,7 +164,7 @@ func (s *shortening) items(items []document.Node) {
 	known := map[string][]document.Field{} // what is left of items, by what they were
 	for i := range items {
 		item := &items[i]
-		if item.Kind() != document.Map || len(item.Fields()) < 2 {
+		if len(item.Fields()) < 2 {
 			continue
 		}
 		rest := document.Object(item.Fields()[1:]...)
@@ -164,23 +174,10 @@ func (s *shortening) items(items []document.Node) {
 			continue
 		}
 		for _, field := range slices.Clone(item.Fields()[1:]) {
-			all := slices.Clone(item.Fields())
-			item.Delete(field.Key)
-			if completed, valid := s.complete(); !valid || !bytes.Equal(completed, s.wanted) {
-				item.SetFields(all)
-			}
+			s.drops(item, field.Key)
 		}
 		known[text] = slices.Clone(item.Fields()[1:])
 	}
-}
-
-// defaultAt is the scalar at a path of a completed spec, "" where there is none.
-func defaultAt(completed []byte, keys []string) string {
-	docs, err := document.Parse(&document.Source{Data: completed})
-	if err != nil || len(docs) != 1 {
-		return ""
-	}
-	return docs[0].Node.Str(keys...)
 }
 
 // try renders specs with what they stand for as what was rendered before, and reports what
@@ -201,10 +198,20 @@ func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.C
 		return
 	}
 	become := make(map[krm.ID]*krm.Object, len(rendered.Objects))
+	more := map[string][]string{} // what is rendered beside what is there, by owner
 	for _, r := range rendered.Objects {
 		become[r.Object.ID()] = r.Object
+		was := slices.ContainsFunc(p.Output, func(o *krm.Object) bool { return o.ID() == r.Object.ID() }) || rendered.Facts.Object(r.Object.ID()) != nil
+		if !was && r.Object.Annotation(krm.AnnotationLocalConfig) == "" {
+			more[r.Object.Owner()] = append(more[r.Object.Owner()], r.Object.Ref.String())
+		}
 	}
 	for _, c := range from {
+		if names := more[c.Spec.OwnerKey()]; len(names) > 0 {
+			result.Findings = append(result.Findings, finding.Finding{
+				Severity: finding.Warning, Rule: "renders-more", Object: c.Spec.Ref, Message: "renders what is not there, too: " + finding.Names(names),
+			})
+		}
 		for _, o := range c.From {
 			result.Findings = append(result.Findings, f.otherwise(p, rendered.Facts, o, become[o.ID()], c.Spec)...)
 		}
@@ -240,7 +247,8 @@ func (f *Function) otherwise(p Package, facts *inventory.Facts, o, now, spec *kr
 	}
 	c := &change.Change{Ref: o.Ref, Action: change.Modify, Old: o, New: now, Fields: change.Fields(o.Node, now.Node)}
 	c.Fields = slices.DeleteFunc(c.Fields, func(f change.Field) bool {
-		return f.Under("metadata") || f.Under("status") || f.Under("apiVersion") || f.New == nil && isEmpty(f.Old)
+		stays := f.New == nil && (isEmpty(f.Old) || !strings.Contains(f.Shape, "[]")) // a system tells of what it does not say
+		return f.Under("metadata") || f.Under("status") || f.Under("apiVersion") || stays
 	})
 	if len(c.Fields) == 0 {
 		return nil

@@ -22,7 +22,7 @@ func (System) Convert(facts *inventory.Facts, objects []*krm.Object) []system.Co
 	var conversions []system.Conversion
 	for _, o := range objects {
 		if o.Group() == cstorGroup && o.Kind == poolClusterKind {
-			c := conversion{Reading: system.NewReading(o), facts: facts}
+			c := conversion{Reading: system.NewReading(facts, o), facts: facts}
 			conversions = append(conversions, c.run())
 		}
 	}

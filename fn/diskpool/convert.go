@@ -17,7 +17,7 @@ import (
 
 // Convert implements system.Converter. Pools that were made alike become one set; nodes that
 // have more of them than others become another, so that no set has a pool more to make.
-func (System) Convert(_ *inventory.Facts, objects []*krm.Object) []system.Conversion {
+func (System) Convert(facts *inventory.Facts, objects []*krm.Object) []system.Conversion {
 	var findings []finding.Finding
 	taken := map[inventory.Key]bool{}
 	perNode := map[alike][]*krm.Object{}
@@ -28,7 +28,7 @@ func (System) Convert(_ *inventory.Facts, objects []*krm.Object) []system.Conver
 		if o.GroupKind() != poolGroupKind() {
 			continue
 		}
-		made, node, found := readAlike(o)
+		made, node, found := readAlike(facts, o)
 		findings = append(findings, found...)
 		if made != nil {
 			made.node = node
@@ -71,8 +71,8 @@ func (a alike) compare(b alike) int {
 }
 
 // readAlike reads what a set has to say of a pool; nil for a pool of which none can.
-func readAlike(o *krm.Object) (made *alike, node string, findings []finding.Finding) {
-	r := system.NewReading(o)
+func readAlike(facts *inventory.Facts, o *krm.Object) (made *alike, node string, findings []finding.Finding) {
+	r := system.NewReading(facts, o)
 	p := readPool(o)
 	r.Take(o.Node, "spec", "node")
 	disks := r.Take(o.Node, "spec", "disks")

@@ -1,6 +1,7 @@
 package hypercloud
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
@@ -39,6 +40,8 @@ func assessCluster(ledger *disk.Ledger, c *change.Change) {
 		c.Judge(change.Destructive, "", "the Ceph cluster goes, with everything on its "+finding.Count(len(devicesIn(c.Old)), "disk"))
 		return
 	}
+	// Rook goes by the names of nodes and disks, wherever they stand.
+	c.Fields = slices.DeleteFunc(c.Fields, func(f change.Field) bool { return f.Action == change.Reorder && f.Under("spec.storage.nodes") })
 	before := map[declared]bool{}
 	for _, d := range devicesIn(c.Old) {
 		before[d] = true

@@ -34,11 +34,14 @@ type Reading struct {
 	*krm.Object
 	Findings []finding.Finding
 	read     map[*document.Node]bool
+	lives    bool
 }
 
-// NewReading begins to read an object.
-func NewReading(o *krm.Object) *Reading {
-	return &Reading{Object: o, read: map[*document.Node]bool{}}
+// NewReading begins to read an object, which lives if the facts have it, or an API server
+// has marked it.
+func NewReading(facts *inventory.Facts, o *krm.Object) *Reading {
+	lives := facts.Object(o.ID()) != nil || o.Node.Str("metadata", "uid") != ""
+	return &Reading{Object: o, read: map[*document.Node]bool{}, lives: lives}
 }
 
 // Take returns what stands at a path below a node of the object, nil if nothing does, and
@@ -58,8 +61,9 @@ func (r *Reading) Report(severity finding.Severity, rule string, n *document.Nod
 	r.Findings = append(r.Findings, f)
 }
 
-// RestIs reports as errors the fields that were not taken: a spec of the kind cannot say
-// them. What an API server fills in is none, and neither is what is empty.
+// RestIs reports the fields that were not taken: a spec of the kind cannot say them. That is
+// an error, but of an object that lives a warning where applying what is rendered leaves the
+// field as it is: lists are applied as a whole. What is empty says nothing.
 func (r *Reading) RestIs(kind string) {
 	for i := range r.Node.Fields() {
 		switch f := &r.Node.Fields()[i]; f.Key {
@@ -103,9 +107,14 @@ func (r *Reading) rest(path string, keyOff int32, n *document.Node, kind string)
 			r.rest(fmt.Sprintf("%s[%d]", path, i), item.Off, item, kind)
 		}
 	case n.Kind() == document.Scalar && n.Value() != "":
-		r.Findings = append(r.Findings, finding.Finding{
+		f := finding.Finding{
 			Severity: finding.Error, Rule: "not-sayable", Object: r.Ref, Field: path, Pos: r.Position(keyOff),
 			Message: fmt.Sprintf("is %s, and a %s has no field that says so; remove it first, or keep this %s as a manifest of your own", n.Value(), kind, r.Kind),
-		})
+		}
+		if r.lives && !strings.Contains(path, "[") {
+			f.Severity = finding.Warning
+			f.Message = fmt.Sprintf("is %s, and a %s has no field that says so: it is not rendered, and stays as it is in the cluster", n.Value(), kind)
+		}
+		r.Findings = append(r.Findings, f)
 	}
 }
