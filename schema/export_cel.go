@@ -59,9 +59,14 @@ type validation struct {
 	path string // from that object to the one that has the rule
 }
 
+// mostChecked is of how many items a rule may be, in lists of lists, at most: an API server
+// reckons with all of them, whatever there are, and takes no definition that may cost too much.
+// What it does not look at, vet and render refuse.
+const mostChecked = 100_000
+
 // validate sets what an API server has to check of an object in CEL.
 func (w *schemaWriter) validate(s *shape, n *document.Node) {
-	if w.dialect != CRD {
+	if w.dialect != CRD || w.items > mostChecked {
 		return
 	}
 	var here []validation

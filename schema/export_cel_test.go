@@ -9,7 +9,7 @@ import (
 )
 
 // noCEL are the rules that an API server cannot be given; why stands beside each.
-var noCEL = []string{"cache-raidz", "delivery-repository", "delivery-fields"}
+var noCEL = []string{"only-listed-nodes", "cache-raidz", "pool-groups", "cache-raidz", "delivery-repository", "delivery-fields"}
 
 // TestEveryRuleHasCEL: a rule that vet knows and the CustomResourceDefinition does
 // not would be found too late.
@@ -74,7 +74,7 @@ func TestRulesReachTheCRD(t *testing.T) {
 	for _, v := range spec.Seq("x-kubernetes-validations") {
 		paths = append(paths, v.Str("fieldPath"))
 	}
-	want := ".diskConfig.minCount .diskConfig.groupSize .diskConfig.groupSize .diskConfig.groupSize .diskConfig.minCount .maxPoolCount"
+	want := ".diskConfig.minCount .diskConfig.groupSize .diskConfig.groupSize .diskConfig.groupSize .diskConfig.minCount .maxPoolCount .maxPoolCount .onlyListed .minPoolCount"
 	if got := strings.Join(paths, " "); got != want {
 		t.Errorf("rules of the spec are about %s, want %s", got, want)
 	}

@@ -19,6 +19,7 @@ type schemaWriter struct {
 	dialect Format
 	parts   map[string]string // what $name stands for in CEL
 	lifted  []validation      // rules of inner objects that an outer one has to check
+	items   int               // how many of what is written there may be, in lists of lists; 0 outside of lists
 }
 
 func (w *schemaWriter) schema(s *shape) document.Node {
@@ -163,8 +164,10 @@ func (w *schemaWriter) alias(s *shape, a alias) document.Node {
 }
 
 func (w *schemaWriter) list(s *shape, n *document.Node) {
-	from := len(w.lifted)
+	from, around := len(w.lifted), w.items
+	w.items = max(1, around) * max(1, s.most)
 	items := w.schema(s.elem)
+	w.items = around
 	if len(w.lifted) > from {
 		panic("schema: a rule looks out of its list: " + w.lifted[from].expr)
 	}
@@ -252,7 +255,9 @@ func (w *schemaWriter) quantity(s *shape, n *document.Node) {
 	}
 	n.Set("maxLength", document.Int(quantity.MaxLength))
 	if w.dialect == CRD {
-		addValidations(n, quantityRules(s)...)
+		if w.items <= mostChecked {
+			addValidations(n, quantityRules(s)...)
+		}
 		return
 	}
 	n.Set("pattern", document.Text(quantityPattern))

@@ -21,6 +21,8 @@ type config struct {
 		AllowedNodes struct {
 			NodeSelectorTerms []selector.Term `json:"nodeSelectorTerms"`
 		} `json:"allowedNodes"`
+		Pools      []listedPool `json:"pools"`
+		OnlyListed bool         `json:"onlyListed"`
 		DiskConfig struct {
 			MinCount            int          `json:"minCount"`
 			GroupSize           int          `json:"groupSize"`
@@ -44,7 +46,8 @@ type config struct {
 			PoolExpansion     *expansion      `json:"poolExpansion"`
 		} `json:"poolConfig"`
 	} `json:"spec"`
-	general     *settings
+	general     *settings   // of a pool that is not listed
+	listed      []*settings // of the entries of spec.pools, in order
 	allowedTags []string
 
 	// As they go into the CStorPoolCluster; nil where they are not set.
@@ -57,9 +60,11 @@ type provisioner struct {
 }
 
 type local struct {
-	BlockDeviceSelector struct {
-		SelectorTerms []selector.Term `json:"selectorTerms"`
-	} `json:"blockDeviceSelector"`
+	BlockDeviceSelector deviceSelector `json:"blockDeviceSelector"`
+}
+
+type deviceSelector struct {
+	SelectorTerms []selector.Term `json:"selectorTerms"`
 }
 
 type writeCache struct {
@@ -80,7 +85,7 @@ func (w *writeCache) groupSize() int {
 }
 
 func readConfig(spec *system.Spec) (config, error) {
-	var c config
+	c := config{general: &settings{}}
 	if err := json.Unmarshal(spec.Completed, &c); err != nil {
 		return c, fmt.Errorf("completed spec: %w", err)
 	}
@@ -89,6 +94,17 @@ func readConfig(spec *system.Spec) (config, error) {
 	}
 	var err error
 	if c.general, err = c.generalSettings(); err != nil {
+		return c, err
+	}
+	entries := spec.Object.Node.Seq("spec", "pools")
+	err = c.readListed(func(i int) map[string]bool {
+		given := map[string]bool{}
+		for _, f := range entries[i].Fields() {
+			given[f.Key] = f.Value.Kind() != document.Null
+		}
+		return given
+	})
+	if err != nil {
 		return c, err
 	}
 	for tag := range strings.SplitSeq(spec.Object.Annotation(pool.AnnotationAllowedTags), ",") {

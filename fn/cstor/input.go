@@ -19,6 +19,7 @@ type input struct {
 	*collector
 	owner   string // the owner key of the spec
 	cfg     config
+	listed  listing // of the nodes of the plan
 	facts   *inventory.Facts
 	ledger  *disk.Ledger
 	lock    *lock

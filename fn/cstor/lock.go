@@ -21,6 +21,7 @@ type lock struct {
 	called   map[string][]string // names that nodes of a host have, the same the other way round
 	uids     map[string]string   // of nodes
 	reasons  map[string]string   // why nodes were chosen, one word each
+	listed   map[string]string   // by what spec.pools listed nodes
 	cameFrom map[string]string   // of nodes to which this run moves a pool, where it was
 	short    bool                // pools went, and fewer nodes than minPoolCount may hold one
 	removing map[string]string   // hostname labels of nodes whose pools were let go, with consent
@@ -50,6 +51,9 @@ type storageSet struct {
 	were      map[string]role   // what devices were for, also of those that this run gives up
 	reasons   map[string]string // why devices were chosen, one word each
 	grown     grown             // how the pool grew by itself
+
+	capacity    string       // the least that a data disk holds
+	provisioner *provisioner // of cloud disks, or nil
 }
 
 func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.Facts) *lock {
@@ -60,6 +64,7 @@ func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.F
 		called:   map[string][]string{},
 		uids:     map[string]string{},
 		reasons:  map[string]string{},
+		listed:   map[string]string{},
 		cameFrom: map[string]string{},
 		removing: map[string]string{},
 		sets:     map[string]storageSet{},
@@ -90,6 +95,9 @@ func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.F
 				l.addNode(n.Str("name"))
 				l.uids[n.Str("name")] = n.Str("uid")
 				l.reasons[n.Str("name")] = n.Str("reason")
+				if listed := n.Str("listed"); listed != "" {
+					l.listed[n.Str("name")] = listed
+				}
 			}
 		case storageSetKind:
 			node, set := readStorageSet(o)
@@ -167,6 +175,10 @@ func readStorageSet(o *krm.Object) (node string, s storageSet) {
 		s.devices[r] = append(s.devices[r], d.Str("name"))
 		s.known[d.Str("name")], s.were[d.Str("name")] = identityOf(&d), r
 		s.reasons[d.Str("name")] = d.Str("reason")
+	}
+	s.capacity = o.Node.Str("spec", "disk", "capacity")
+	if p := o.Node.Get("spec", "externalProvisioner"); p != nil {
+		s.provisioner = &provisioner{CSIAttacherName: p.Str("csiAttacherName"), StorageClassName: p.Str("storageClassName")}
 	}
 	return o.Node.Str("spec", "node", "name"), s
 }

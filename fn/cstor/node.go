@@ -7,7 +7,6 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
-	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -30,6 +29,7 @@ type nodeChoice struct {
 
 	members    []*member
 	candidates []*inventory.Node // that may hold pools more
+	listedNew  []*inventory.Node // those of them that the spec lists
 	missing    int               // so many of them are wanted
 	able       []*inventory.Node // those of them that can supply their disks and are not picked
 	unable     []string          // those that cannot, and why
@@ -43,23 +43,26 @@ type nodeChoice struct {
 
 // keep decides which nodes of earlier runs stay, and frees the disks of the others.
 func (c *nodeChoice) keep() {
-	terms := c.cfg.Spec.AllowedNodes.NodeSelectorTerms
-	if !c.KnowsNodes(c.facts) || !c.SelectsNodes(c.facts, terms, selectorField) {
+	if !c.KnowsNodes(c.facts) || !c.cfg.Spec.OnlyListed && !c.SelectsNodes(c.facts, c.cfg.Spec.AllowedNodes.NodeSelectorTerms, selectorField) {
 		return
 	}
-	dropped := c.keepNodes(terms)
+	dropped := c.keepNodes()
 	if c.failed() {
 		return
 	}
 	c.holdLingering()
-	candidates, refused := c.allowedNodes(terms, dropped)
+	candidates, refused := c.allowedNodes(dropped)
 	minimum, maximum := c.poolCounts(c.staying(), len(candidates))
 	if minimum == 0 && len(c.members) == 0 {
 		c.report(finding.Error, "too-few-nodes", "spec.allowedNodes", "no node may hold a pool: %s", refusals(refused))
 		return
 	}
+	if c.failed() {
+		return
+	}
 	c.limitNodes(maximum)
-	want := minimum - c.staying()
+	candidates = c.listedFirst(candidates, maximum-c.staying())
+	want := max(minimum-c.staying(), len(c.listedNew))
 	if want > len(candidates) {
 		severity := finding.Error
 		if c.short = c.lock.short || c.staying() < len(c.members); c.short {
@@ -89,25 +92,25 @@ func (c *nodeChoice) staying() int {
 
 // keepNodes takes over the nodes of earlier runs. It returns those that are let
 // go, which are not chosen again in the same run.
-func (c *nodeChoice) keepNodes(terms []selector.Term) (dropped map[string]bool) {
+func (c *nodeChoice) keepNodes() (dropped map[string]bool) {
 	dropped = map[string]bool{}
 	missing := slices.DeleteFunc(slices.Clone(c.lock.nodes), c.isPresent)
 	present := slices.DeleteFunc(slices.Clone(c.lock.nodes), func(name string) bool { return !c.isPresent(name) })
 	// What goes and never lived is no step that others wait for.
 	for _, name := range slices.DeleteFunc(slices.Clone(present), c.mayLive) {
-		c.keepNode(name, terms, dropped)
+		c.keepNode(name, dropped)
 	}
 	for _, of := range c.lock.clusters {
 		of.steps.forget(func(p *nodePool) bool { return !c.mayLive(p.node) && c.letsGo(p) && c.isPresent(p.node) })
 	}
 	for _, name := range slices.DeleteFunc(present, func(name string) bool { return !c.mayLive(name) }) {
-		c.keepNode(name, terms, dropped)
+		c.keepNode(name, dropped)
 	}
 	if c.allMissing = c.everyMissing(missing); c.failed() {
 		return dropped
 	}
 	for _, name := range missing {
-		c.keepNode(name, terms, dropped)
+		c.keepNode(name, dropped)
 	}
 	slices.SortFunc(c.members, func(a, b *member) int { return c.order(a) - c.order(b) })
 	return dropped
@@ -123,7 +126,7 @@ func (c *nodeChoice) mayLive(name string) bool {
 }
 
 // keepNode takes over a node of earlier runs, unless it goes.
-func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[string]bool) {
+func (c *nodeChoice) keepNode(name string, dropped map[string]bool) {
 	m := c.newMember(name)
 	switch {
 	case m.node != nil && m.before == nil && c.stillOn(m.hostname) != "":
@@ -146,13 +149,14 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 		if !consent {
 			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
 		}
-	case !selector.MatchesAny(terms, m.node.Object):
+	case !c.allows(m.node, name):
 		consent := c.consent.allows(name) || c.planOnly(m)
-		if c.letGo(m, dropped, consent, "it is no longer selected") {
+		field, why := c.notAllowed(name)
+		if c.letGo(m, dropped, consent, "it "+why) {
 			return
 		}
 		if !consent {
-			c.hold(m, selectorField, "is no longer selected, but "+m.holding())
+			c.hold(m, field, why+", but "+m.holding())
 		}
 		c.refresh(m)
 	case c.drains[name]:
@@ -175,7 +179,7 @@ func (c *nodeChoice) keepNode(name string, terms []selector.Term, dropped map[st
 		if from := c.lock.cameFrom[m.name]; from != "" {
 			why = "its pool follows its disks from node " + from
 		}
-		c.choose(nodeRef(m.name), m.name, "", place.Kept, why)
+		c.choose(nodeRef(m.name), m.name, "", place.Kept, why+c.settings(m.name).says())
 		c.refresh(m)
 	}
 	c.members = append(c.members, m)

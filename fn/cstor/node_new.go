@@ -9,12 +9,11 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
-	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // allowedNodes lists the nodes that may newly be chosen, and why others may not.
-func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
+func (c *nodeChoice) allowedNodes(dropped map[string]bool) (allowed []*inventory.Node, refused []string) {
 	member, hosts := map[string]bool{}, map[string]string{}
 	for _, m := range c.members {
 		member[m.name], hosts[m.hostname] = true, m.name
@@ -25,7 +24,9 @@ func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool
 		}
 		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.settings(n.Name).tolerations))
 		switch {
-		case !selector.MatchesAny(terms, n.Object):
+		case !c.allows(n, n.Name) && c.cfg.Spec.OnlyListed:
+			reason = "it is not in " + listedField + ", and onlyListed allows no other"
+		case !c.allows(n, n.Name):
 			reason = "it is not selected by " + selectorField
 		case c.drains[n.Name]:
 			reason = "it is to be drained (" + annotationDrain + ")"
@@ -36,22 +37,56 @@ func (c *nodeChoice) allowedNodes(terms []selector.Term, dropped map[string]bool
 		}
 		refused = append(refused, n.Name+" ("+reason+")")
 		c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+		c.refuseListed(n, reason)
 	}
 	return allowed, refused
+}
+
+// refuseListed says of a node that the spec lists that it may not be used: what passes by
+// itself is awaited.
+func (c *nodeChoice) refuseListed(n *inventory.Node, reason string) {
+	s := c.listed.of[n.Name]
+	switch {
+	case s == nil:
+	case c.drains[n.Name], c.stillOn(n.Hostname) == reason:
+		c.report(finding.Warning, "listed-waits", s.place(), "node %s gets no pool yet: %s", n.Name, reason)
+	default:
+		c.report(finding.Error, "listed-refused", s.place(), "node %s cannot carry a pool: %s; see to that, or remove the entry", n.Name, reason)
+	}
+}
+
+// listedFirst puts the nodes that the spec lists before the others, as far as there is room
+// for them; those for which there is none are left out.
+func (c *nodeChoice) listedFirst(candidates []*inventory.Node, room int) []*inventory.Node {
+	var others []*inventory.Node
+	for _, n := range candidates {
+		s := c.listed.of[n.Name]
+		switch {
+		case s == nil:
+			others = append(others, n)
+		case len(c.listedNew) < room:
+			c.listedNew = append(c.listedNew, n)
+		default:
+			c.choose(nodeRef(n.Name), n.Name, "", place.Refused, "there are as many pools as maxPoolCount allows")
+			c.report(finding.Warning, "listed-waits", s.place(), "node %s gets no pool yet: there are as many as maxPoolCount allows; raise it, or let another go", n.Name)
+		}
+	}
+	return append(slices.Clone(c.listedNew), others...)
 }
 
 // poolCounts gives the bounds, where they are not given: as many pools as there
 // are nodes for, up to three.
 func (c *nodeChoice) poolCounts(staying, candidates int) (minimum, maximum int) {
 	spec := &c.cfg.Spec
-	minimum = min(defaultPools, staying+candidates)
+	listed := len(c.listed.entries)
+	minimum = max(min(defaultPools, staying+candidates), listed)
 	if spec.MaxPoolCount != nil {
 		minimum = min(minimum, *spec.MaxPoolCount)
 	}
 	if spec.MinPoolCount != nil {
 		minimum = *spec.MinPoolCount
 	}
-	maximum = minimum + spareRoom
+	maximum = max(minimum+spareRoom, listed)
 	if spec.MaxPoolCount != nil {
 		maximum = *spec.MaxPoolCount
 	}
@@ -85,7 +120,7 @@ func (c *nodeChoice) limitNodes(maximum int) {
 		return 0
 	}
 	order := slices.SortedStableFunc(slices.Values(staying), func(a, b *member) int {
-		return cmp.Or(rank[a]-rank[b], present(a)-present(b), c.order(b)-c.order(a))
+		return cmp.Or(rank[a]-rank[b], c.isListed(a)-c.isListed(b), present(a)-present(b), c.order(b)-c.order(a))
 	})
 	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(staying), maximum)
 	chosen := fmt.Sprintf("may go, and maxPoolCount is %d of %d", maximum, len(staying))
@@ -107,11 +142,21 @@ func (c *nodeChoice) limitNodes(maximum int) {
 	}
 }
 
+// isListed is 1 for a member that the spec lists, which stays before the others do.
+func (c *nodeChoice) isListed(m *member) int {
+	if c.listed.of[m.name] != nil {
+		return 1
+	}
+	return 0
+}
+
 // fill adds as many candidates as are wanted, leaving out those that cannot supply
 // their disks.
 func (c *nodeChoice) fill() {
 	c.able = c.suppliers(c.candidates)
-	if added := len(c.pick(c.able, c.missing)); added < c.missing {
+	listed := slices.DeleteFunc(slices.Clone(c.able), func(n *inventory.Node) bool { return c.listed.of[n.Name] == nil })
+	unable := len(c.listedNew) - len(listed) // no other node comes in the place of one that is listed
+	if added := len(c.pick(c.able, c.missing-unable)); added < c.missing {
 		c.lacking = true
 		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
 			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-added, "pool"), strings.Join(limit(c.unable), ", "))
@@ -142,7 +187,17 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 			kept = append(kept, m.node)
 		}
 	}
-	spots := place.SpreadNodes(kept, able, count)
+	var spots []place.Picked
+	var others []*inventory.Node
+	for _, n := range able {
+		if s := c.listed.of[n.Name]; s != nil && len(spots) < count {
+			spots = append(spots, place.Picked{Node: n, Reason: s.entry + " lists it"})
+			kept = append(kept, n)
+		} else {
+			others = append(others, n)
+		}
+	}
+	spots = append(spots, place.SpreadNodes(kept, others, count-len(spots))...)
 	slices.SortStableFunc(spots, func(a, b place.Picked) int { return place.Oldest(a.Node, b.Node) })
 	added := make([]*member, len(spots))
 	for i, p := range spots {
@@ -150,7 +205,10 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 		if m.uid, m.reason = p.Node.UID, reasonOldest; p.Spread {
 			m.reason = reasonZone
 		}
-		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason)
+		if c.isListed(m) > 0 {
+			m.reason = reasonListed
+		}
+		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason+c.settings(m.name).says())
 		added[i] = m
 	}
 	c.members = append(c.members, added...)

@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -9,6 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // settings are what the spec wants of the pool of one node, and of its disks. Every rule
@@ -25,10 +27,15 @@ type settings struct {
 	writeCache  *writeCache        // nil for none
 	spare       int                // disks kept ready
 	tolerations []place.Toleration // of the pods of the pool
+	pool        pool.Settings
 
-	compression      string
-	thickProvision   *bool
-	roThresholdLimit *int64 // percent
+	// Of a pool that spec.pools lists, or listed:
+	entry  string            // such as spec.pools[1]; "" for a pool that is not listed
+	given  map[string]bool   // what the entry says itself
+	node   string            // as the entry has it, or ""
+	labels map[string]string // of the node, where it is listed by those
+
+	listedBy string // the name or the labels, as the plan remembers them
 }
 
 // generalSettings are those that diskConfig and poolConfig say.
@@ -37,7 +44,7 @@ func (c *config) generalSettings() (*settings, error) {
 	s := &settings{
 		raidType: pools.RAIDType, minCount: disk.MinCount, groupSize: disk.GroupSize, provisioner: disk.ExternalProvisioner,
 		writeCache: pools.WriteCache, spare: pools.Spare, tolerations: pools.Tolerations.list(),
-		compression: pools.Compression, thickProvision: pools.ThickProvision, roThresholdLimit: pools.ROThresholdLimit,
+		pool: pool.Settings{Compression: pools.Compression, ThickProvision: pools.ThickProvision, ROThresholdLimit: pools.ROThresholdLimit},
 	}
 	if disk.Local != nil {
 		s.selector = disk.Local.BlockDeviceSelector.SelectorTerms
@@ -57,7 +64,7 @@ func readCapacity(field, text string) (string, int64, error) {
 }
 
 // all lists the settings of all pools, those of diskConfig and poolConfig first.
-func (c *config) all() []*settings { return []*settings{c.general} }
+func (c *config) all() []*settings { return append([]*settings{c.general}, c.listed...) }
 
 // anyLocal reports whether any pool has disks of its node.
 func (c *config) anyLocal() bool {
@@ -68,15 +75,32 @@ func (c *config) anyLocal() bool {
 func (c *config) anyExternal() bool { return slices.ContainsFunc(c.all(), (*settings).external) }
 
 // settings are what the spec wants of the pool of a node, by its name in the plan.
-func (in *input) settings(string) *settings { return in.cfg.general }
+func (in *input) settings(node string) *settings {
+	if s := in.listed.of[node]; s != nil {
+		return s
+	}
+	if s := in.listed.kept[node]; s != nil {
+		return s
+	}
+	return in.cfg.general
+}
 
 // settingsOn are those of the pool on a host.
 func (in *input) settingsOn(hostname string) *settings {
+	if len(in.listed.of)+len(in.listed.kept) == 0 {
+		return in.cfg.general
+	}
 	return in.settings(in.lock.nodeOn(hostname, in.facts))
 }
 
 // field is where the spec says something of the pool, by its name in an entry of spec.pools.
 func (s *settings) field(name string) string {
+	switch {
+	case s.given[name]:
+		return s.entry + "." + name
+	case s.entry == listedField:
+		return listedField
+	}
 	switch name {
 	case "minCount", "groupSize", "minCapacity", "externalProvisioner":
 		return "spec.diskConfig." + name
@@ -86,8 +110,36 @@ func (s *settings) field(name string) string {
 	return "spec.poolConfig." + name
 }
 
+// says tells behind the reason for a node what its entry says of the pool, in the place of
+// diskConfig and poolConfig.
+func (s *settings) says() string {
+	var own []string
+	for _, name := range slices.Sorted(maps.Keys(s.given)) {
+		if s.given[name] && name != "node" && name != "nodeSelector" {
+			own = append(own, name)
+		}
+	}
+	if len(own) == 0 {
+		return ""
+	}
+	return "; " + s.entry + " gives its pool " + finding.Names(own)
+}
+
 // source is the part of the spec that says where the data disks come from.
-func (s *settings) source() string { return "spec.diskConfig" }
+func (s *settings) source() string {
+	if s.given["externalProvisioner"] || s.given["blockDeviceSelector"] {
+		return s.entry
+	}
+	return "spec.diskConfig"
+}
+
+// place is where an entry names its node.
+func (s *settings) place() string {
+	if s.node != "" {
+		return s.entry + ".node"
+	}
+	return s.entry + ".nodeSelector.matchLabels"
+}
 
 // external reports whether the data disks are cloud disks.
 func (s *settings) external() bool { return s.provisioner != nil }
@@ -118,5 +170,5 @@ func (s *settings) cacheGroups(devices []string) pool.Groups {
 
 // set gives a pool its settings.
 func (s *settings) set(p *pool.Pool) {
-	p.Compression, p.ThickProvision, p.ROThresholdLimit = s.compression, s.thickProvision, s.roThresholdLimit
+	p.Settings = s.pool
 }

@@ -38,7 +38,7 @@ func (s *steps) postpone() {
 		c.Resources, c.AuxResources, c.Tolerations, c.PriorityClassName = live.Resources, live.AuxResources, live.Tolerations, live.PriorityClassName
 		for _, p := range s.lock.poolsOf(s.of) {
 			if l := live.Host(p.Hostname); l != nil {
-				p.Compression, p.ThickProvision, p.ROThresholdLimit = l.Compression, l.ThickProvision, l.ROThresholdLimit
+				p.Settings = l.Settings
 			}
 		}
 	}

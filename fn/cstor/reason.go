@@ -16,6 +16,7 @@ const (
 	reasonReplaced = "replaced" // the disk took the place of another one
 	reasonAdopted  = "adopted"  // the pool lived already
 	reasonMoved    = "moved"    // the pool followed its disks from another node
+	reasonListed   = "listed"   // the spec lists the node
 	reasonRoom     = "room"     // the other pools are too full and cannot grow
 )
 
@@ -26,6 +27,8 @@ func sayReason(word string) string {
 		return "it was chosen as the oldest node that could carry a pool"
 	case reasonZone:
 		return "it was chosen as the oldest node of the zone with the fewest pools"
+	case reasonListed:
+		return "it was chosen as the spec lists it"
 	case reasonFit:
 		return "it was chosen as the best fit"
 	case reasonReplaced:

@@ -9,7 +9,6 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
-	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -39,8 +38,15 @@ func (r *relocation) unwanted(d *displaced) string {
 	if why := cmp.Or(place.RefuseHostname(to, r.facts), place.RefusePods(to, r.settings(to.Name).tolerations)); why != "" {
 		return "node " + to.Name + " can carry no pool: " + why
 	}
-	if !selector.MatchesAny(r.cfg.Spec.AllowedNodes.NodeSelectorTerms, to.Object) {
-		return "node " + to.Name + " is not selected by " + selectorField + "; select it"
+	if !r.allows(to, to.Name) {
+		field, why := r.notAllowed(to.Name)
+		if field == selectorField {
+			return "node " + to.Name + " is not selected by " + selectorField + "; select it"
+		}
+		return "node " + to.Name + " " + why + "; give it an entry"
+	}
+	if s := r.settings(to.Name); s != r.settings(d.node) && !r.fits(s, d.nodePool) {
+		return "the spec wants another pool on node " + to.Name + ", with " + s.field("raidType") + ": " + s.raidType + "; write an entry of " + listedField + " that fits"
 	}
 	return ""
 }

@@ -47,6 +47,9 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 		if m.reason != "" {
 			n.Set("reason", d.Text(m.reason))
 		}
+		if listed := f.settings(m.name).listedBy; listed != "" {
+			n.Set("listed", d.Text(listed))
+		}
 		nodes = append(nodes, n)
 	}
 	spec := d.Object(d.F("nodes", d.List(nodes...)))

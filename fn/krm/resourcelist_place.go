@@ -69,20 +69,35 @@ func (o *Object) readPlace() error {
 }
 
 // At finds the place of a field: of its value if it is there, else of the
-// nearest key above it that is. No path means the start of the object.
+// nearest key above it that is. A step such as pools[1] names an item of a list. No path
+// means the start of the object.
 func (o *Object) At(path ...string) document.Position {
 	n, off := o.Node, o.Node.Off
 	for i, key := range path {
+		key, item := splitIndex(key)
 		f := n.Field(key)
 		if f == nil {
 			break
 		}
 		n, off = &f.Value, f.Off
+		if item >= 0 && item < len(n.Items()) {
+			n = &n.Items()[item]
+			off = n.Off
+		}
 		if i == len(path)-1 && n.Kind() != document.Null && n.Off >= 0 {
 			off = n.Off
 		}
 	}
 	return o.Position(off)
+}
+
+// splitIndex takes the index off a step such as pools[1]; -1 for none.
+func splitIndex(step string) (key string, item int) {
+	key, index, found := strings.Cut(strings.TrimSuffix(step, "]"), "[")
+	if item, err := strconv.Atoi(index); found && err == nil {
+		return key, item
+	}
+	return step, -1
 }
 
 // Position turns an offset in the source of an object into a place that its

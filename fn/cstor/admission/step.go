@@ -213,7 +213,8 @@ func sameConfig(a, b *pool.Pool) bool {
 		}
 		return *p.ROThresholdLimit
 	}
-	return a.Compression == b.Compression && thick(a) == thick(b) && limit(a) == limit(b)
+	return a.Compression == b.Compression && thick(a) == thick(b) && limit(a) == limit(b) &&
+		same(a.Resources, b.Resources) && same(a.Tolerations, b.Tolerations)
 }
 
 // same compares two settings; nothing, null and what is empty are the same.

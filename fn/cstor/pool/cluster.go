@@ -37,11 +37,20 @@ type Pool struct {
 
 // Config is the poolConfig of a pool. What is not set is empty or nil.
 type Config struct {
-	RAIDType         string // stripe, mirror, raidz, raidz2
-	CacheType        string
+	RAIDType  string // stripe, mirror, raidz, raidz2
+	CacheType string
+	Settings
+}
+
+// Settings are what can be changed of a pool without its disks.
+type Settings struct {
 	Compression      string
 	ThickProvision   *bool
 	ROThresholdLimit *int64 // percent
+
+	// In the place of those of the cluster, as they stand in the object.
+	Resources   *document.Node
+	Tolerations *document.Node
 }
 
 // DecodeCluster reads a CStorPoolCluster. A field of a wrong type is as one that is
@@ -79,9 +88,13 @@ func DecodePool(n *document.Node) *Pool {
 		Data:     decodeGroups(n.Seq("dataRaidGroups")),
 		Cache:    decodeGroups(n.Seq("writeCacheRaidGroups")),
 		Config: Config{
-			RAIDType:    n.Str("poolConfig", "dataRaidGroupType"),
-			CacheType:   n.Str("poolConfig", "writeCacheGroupType"),
-			Compression: n.Str("poolConfig", "compression"),
+			RAIDType:  n.Str("poolConfig", "dataRaidGroupType"),
+			CacheType: n.Str("poolConfig", "writeCacheGroupType"),
+			Settings: Settings{
+				Compression: n.Str("poolConfig", "compression"),
+				Resources:   given(n.Get("poolConfig", "resources")),
+				Tolerations: given(n.Get("poolConfig", "tolerations")),
+			},
 		},
 	}
 	if thick, ok := n.Get("poolConfig", "thickProvision").Bool(); ok {
@@ -199,6 +212,12 @@ func (p *Pool) encode() document.Node {
 	}
 	if p.ROThresholdLimit != nil {
 		config.Set("roThresholdLimit", document.Int(*p.ROThresholdLimit))
+	}
+	if p.Resources != nil {
+		config.Set("resources", *p.Resources)
+	}
+	if p.Tolerations != nil {
+		config.Set("tolerations", *p.Tolerations)
 	}
 	n.Set("poolConfig", config)
 	return n

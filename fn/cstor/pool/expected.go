@@ -19,13 +19,14 @@ const (
 func Promised(completed []byte) int {
 	var config struct {
 		Spec struct {
-			MinPoolCount int `json:"minPoolCount"`
+			MinPoolCount int               `json:"minPoolCount"`
+			Pools        []json.RawMessage `json:"pools"`
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(completed, &config); err != nil {
 		return 0 // its own system says so
 	}
-	return config.Spec.MinPoolCount
+	return max(config.Spec.MinPoolCount, len(config.Spec.Pools))
 }
 
 // Expected is how many pools a cluster has by one object: those that a CStorPoolCluster

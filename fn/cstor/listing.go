@@ -1,0 +1,265 @@
+package cstor
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// listedField is the part of the spec that lists pools node by node.
+const listedField = "spec.pools"
+
+// listedPool is an entry of spec.pools, completed. What it leaves out is nil or empty.
+type listedPool struct {
+	Node         string `json:"node"`
+	NodeSelector struct {
+		MatchLabels map[string]string `json:"matchLabels"`
+	} `json:"nodeSelector"`
+	RAIDType            string          `json:"raidType"`
+	MinCount            int             `json:"minCount"`
+	GroupSize           int             `json:"groupSize"`
+	MinCapacity         string          `json:"minCapacity"`
+	BlockDeviceSelector *deviceSelector `json:"blockDeviceSelector"`
+	ExternalProvisioner *provisioner    `json:"externalProvisioner"`
+	WriteCache          *writeCache     `json:"writeCache"`
+	Spare               *int            `json:"spare"`
+	Compression         string          `json:"compression"`
+	ThickProvision      *bool           `json:"thickProvision"`
+	ROThresholdLimit    *int64          `json:"roThresholdLimit"`
+	Tolerations         tolerations     `json:"tolerations"`
+	ComputeResources    json.RawMessage `json:"computeResources"`
+}
+
+// listing is which node each entry of spec.pools is about.
+type listing struct {
+	entries []*settings          // in the order of the spec
+	of      map[string]*settings // by node of the plan
+	kept    map[string]*settings // of pools whose entries were taken out, by node of the plan
+}
+
+// readListing finds the nodes of the entries. Where one has none, or two have the same, it
+// says so.
+func (in *input) readListing() {
+	in.listed = listing{of: map[string]*settings{}, kept: map[string]*settings{}}
+	if len(in.facts.Nodes) == 0 {
+		return // which is an error of its own
+	}
+	for i := range in.cfg.listed {
+		s := in.cfg.listed[i]
+		node := in.listedNode(s)
+		other := in.listed.of[node]
+		switch {
+		case node == "":
+			continue
+		case other != nil:
+			in.report(finding.Error, "listed-twice", s.place(), "is the pool of node %s, as %s is, and a node has one pool of a cluster; remove one of them", node, other.entry)
+			continue
+		}
+		in.listed.of[node] = s
+		in.listed.entries = append(in.listed.entries, s)
+	}
+	in.keepUnlisted()
+}
+
+// listedNode is the node of an entry, by its name in the plan; "" for none.
+func (in *input) listedNode(s *settings) string {
+	if s.node != "" {
+		if in.lock.known[s.node] {
+			return s.node
+		}
+		n := in.facts.Node(s.node)
+		if n == nil {
+			var names []string
+			for _, n := range in.facts.Nodes {
+				names = append(names, n.Name)
+			}
+			in.report(finding.Error, "no-such-node", s.place(), "%q is no node of the inventory%s; correct it, or take the inventory anew", s.node, schema.DidYouMean(s.node, names))
+			return ""
+		}
+		return in.plannedAs(n)
+	}
+	term := selector.Term{MatchLabels: s.labels}
+	nodes := slices.DeleteFunc(slices.Clone(in.facts.Nodes), func(n *inventory.Node) bool { return !selector.MatchesAny([]selector.Term{term}, n.Object) })
+	switch len(nodes) {
+	case 1:
+		return in.plannedAs(nodes[0])
+	case 0:
+		// A node that is missing from the snapshot is not gone.
+		for _, name := range in.lock.nodes {
+			if in.facts.Node(name) == nil && in.lock.listed[name] == s.listedBy {
+				return name
+			}
+		}
+		in.report(finding.Error, "listed-selector", s.place(), "matches no node of the inventory, wanted one; compare it with the labels of the nodes, or write node")
+		return ""
+	}
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Name
+	}
+	slices.Sort(names)
+	in.report(finding.Error, "listed-selector", s.place(), "matches %s (%s), wanted one; write more labels, or node", finding.Count(len(names), "node"), strings.Join(limit(names), ", "))
+	return ""
+}
+
+// plannedAs is what the plan calls a node: one whose name has changed stays under the old one.
+func (in *input) plannedAs(n *inventory.Node) string {
+	if in.lock.known[n.Name] {
+		return n.Name
+	}
+	for _, name := range in.lock.called[n.Hostname] {
+		if in.lock.known[name] && in.facts.Node(name) == nil {
+			return name
+		}
+	}
+	return n.Name
+}
+
+// allows reports whether a node may carry a pool: it is listed, or may be without that.
+func (in *input) allows(n *inventory.Node, name string) bool {
+	return in.listed.of[name] != nil || in.listed.kept[name] == nil && in.selects(n)
+}
+
+// selects reports whether a node may carry a pool that is not listed.
+func (in *input) selects(n *inventory.Node) bool {
+	return !in.cfg.Spec.OnlyListed && selector.MatchesAny(in.cfg.Spec.AllowedNodes.NodeSelectorTerms, n.Object)
+}
+
+// notAllowed says behind the name of a node why it may not carry a pool, and which field it is about.
+func (in *input) notAllowed(name string) (field, why string) {
+	switch {
+	case in.listed.kept[name] != nil:
+		return listedField, "has no entry in " + listedField + " any more"
+	case in.cfg.Spec.OnlyListed:
+		return listedField, "is not in " + listedField + ", and onlyListed allows no other"
+	}
+	return selectorField, "is no longer selected"
+}
+
+// keepUnlisted finds the pools whose entries were taken out: where the settings of all pools
+// do not fit one, or its node is not allowed by itself, it is kept as it was rendered.
+func (in *input) keepUnlisted() {
+	for _, p := range in.lock.pools {
+		if in.lock.listed[p.node] == "" || in.listed.of[p.node] != nil {
+			continue
+		}
+		if n := in.facts.Node(p.node); n != nil && in.selects(n) && in.fits(in.cfg.general, p) {
+			continue
+		}
+		in.listed.kept[p.node] = in.asRendered(p)
+	}
+}
+
+// fits reports whether a pool could have been made with some settings, or grown to them.
+func (in *input) fits(s *settings, p *nodePool) bool {
+	return p.RAIDType == s.raidType && s.minCount >= len(p.Data.Disks()) && s.external() == (pooledVolumes(in, p) > 0) &&
+		(s.raidType == pool.Stripe || !slices.ContainsFunc(p.Data, func(group pool.Group) bool { return len(group) != s.groupSize }))
+}
+
+// asRendered are the settings that a pool was rendered with, as far as the lock tells.
+func (in *input) asRendered(p *nodePool) *settings {
+	set, s := in.lock.sets[p.node], *in.cfg.general
+	s.entry, s.listedBy = listedField, in.lock.listed[p.node]
+	s.raidType, s.minCount, s.groupSize = p.RAIDType, len(p.Data.Disks()), len(p.Data.Disks())
+	if s.raidType != pool.Stripe && len(p.Data) > 0 {
+		s.groupSize = len(p.Data[0])
+	}
+	if size := quantity.Bytes(set.capacity); size > 0 {
+		s.capacity, s.minCapacity = set.capacity, size
+	}
+	s.provisioner, s.spare = set.provisioner, len(set.devices[spare])
+	for s.external() && in.lock.objects[in.storageID(in.storage(p.node, spare, s.spare))] != nil {
+		s.spare++
+	}
+	s.writeCache = nil
+	if n := len(p.Cache.Disks()); n > 0 {
+		s.writeCache = &writeCache{Local: &local{}, Count: n, RAIDType: p.CacheType}
+		if o := in.lock.objects[in.claimID(in.storage(p.node, cache, 0))]; o != nil {
+			s.writeCache.ExternalProvisioner = &provisioner{StorageClassName: o.Node.Str("spec", "storageClassName")}
+			s.writeCache.Capacity = o.Node.Str("spec", "resources", "requests", "storage")
+			s.writeCache.Local = nil
+			if a := in.lock.objects[in.lock.attachmentID(in.namespace, o.Name, p.node)]; a != nil {
+				s.writeCache.ExternalProvisioner.CSIAttacherName = a.Node.Str("spec", "attacher")
+			}
+		}
+	}
+	s.pool = p.Settings
+	return &s
+}
+
+// readListed makes settings of the entries of spec.pools: what an entry leaves out is that of
+// all pools.
+func (c *config) readListed(written func(i int) map[string]bool) error {
+	for i := range c.Spec.Pools {
+		l, s := &c.Spec.Pools[i], *c.general
+		s.entry, s.given, s.node, s.labels = fmt.Sprintf("%s[%d]", listedField, i), written(i), l.Node, l.NodeSelector.MatchLabels
+		s.listedBy = l.Node
+		if l.Node == "" {
+			s.listedBy = formatLabels(s.labels)
+		}
+		s.raidType, s.minCount, s.groupSize = l.RAIDType, l.MinCount, l.GroupSize
+		if l.MinCapacity != "" {
+			var err error
+			if s.capacity, s.minCapacity, err = readCapacity(s.field("minCapacity"), l.MinCapacity); err != nil {
+				return err
+			}
+		}
+		if l.BlockDeviceSelector != nil {
+			s.provisioner, s.selector = nil, l.BlockDeviceSelector.SelectorTerms
+		}
+		if l.ExternalProvisioner != nil {
+			s.provisioner, s.selector = l.ExternalProvisioner, nil
+		}
+		if l.WriteCache != nil {
+			s.writeCache = l.WriteCache
+		}
+		if l.Spare != nil {
+			s.spare = *l.Spare
+		}
+		if l.Compression != "" {
+			s.pool.Compression = l.Compression
+		}
+		if l.ThickProvision != nil {
+			s.pool.ThickProvision = l.ThickProvision
+		}
+		if l.ROThresholdLimit != nil {
+			s.pool.ROThresholdLimit = l.ROThresholdLimit
+		}
+		if err := s.readPodSettings(l); err != nil {
+			return err
+		}
+		c.listed = append(c.listed, &s)
+	}
+	return nil
+}
+
+// readPodSettings reads what the pod of a listed pool has in the place of what the pods of
+// all pools have.
+func (s *settings) readPodSettings(l *listedPool) (err error) {
+	if len(l.Tolerations) > 0 {
+		s.tolerations = l.Tolerations.list()
+		if s.pool.Tolerations, err = l.Tolerations.node(s.field("tolerations")); err != nil {
+			return err
+		}
+	}
+	s.pool.Resources, err = jsonNode(s.field("computeResources"), l.ComputeResources)
+	return err
+}
+
+// formatLabels writes labels as kubectl does: key=value, sorted.
+func formatLabels(labels map[string]string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, key+"="+labels[key])
+	}
+	return strings.Join(all, ",")
+}
