@@ -23,6 +23,7 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -50,6 +51,8 @@ type Result struct {
 	Findings []finding.Finding
 	Choices  []place.Choice
 	Facts    *inventory.Facts // what the inventory tells, for Assess
+	// Transitions are those that take more than one render, or are under way.
+	Transitions []transition.Transition
 }
 
 // MaxSpec is the size of the largest document that may be a spec, in bytes.
@@ -122,6 +125,7 @@ func (pkg *prepared) render() Result {
 		spec, out := o.spec, &o.Output
 		result.Findings = append(result.Findings, out.Findings...)
 		result.Choices = append(result.Choices, out.Choices...)
+		result.Transitions = append(result.Transitions, out.Transitions...)
 		if finding.Failed(out.Findings) {
 			continue
 		}

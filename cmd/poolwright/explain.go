@@ -12,12 +12,16 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 const explainLong = `Say why each node and each disk was chosen or refused, and what is awaited.
 Nothing is written. KIND/NAME or KIND/NAMESPACE/NAME limits the answer to one
 spec, block device or storage, or to a node and its disks.
+
+What takes several renders comes first, step by step: what is done, what is under
+way and until when, what comes next, and why in this order.
 
 Each spec ends with a count: how many nodes and disks were kept, chosen, held,
 awaited, are free or refused, and the refusals by reason. In a large cluster
@@ -116,10 +120,12 @@ func (r *ref) isAbout(c *place.Choice) bool {
 
 // explanation is what explain has to say about one spec.
 type explanation struct {
-	Spec    machineRef       `json:"spec"`
-	Choices []choice         `json:"choices,omitempty"`
-	Notes   []machineFinding `json:"notes,omitempty"`
-	Summary []place.Tally    `json:"summary,omitempty"`
+	Spec        machineRef          `json:"spec"`
+	Transitions []machineTransition `json:"transitions,omitempty"`
+	Choices     []choice            `json:"choices,omitempty"`
+	Notes       []machineFinding    `json:"notes,omitempty"`
+	Summary     []place.Tally       `json:"summary,omitempty"`
+
 	choices []place.Choice
 	notes   []finding.Finding
 	lines   []string
@@ -140,7 +146,7 @@ func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 		return err
 	}
 	result := l.render(s)
-	told := explain(result.Choices, result.Findings, subject)
+	told := explain(result.Choices, result.Findings, result.Transitions, subject)
 	for i := range told {
 		told[i].lines = s.lines(told[i].notes)
 		told[i].limit(f, result.Facts)
@@ -166,8 +172,8 @@ func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 	return nil
 }
 
-// explain sorts choices and findings by the spec that they are about.
-func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []explanation {
+// explain sorts choices, findings and transitions by the spec that they are about.
+func explain(choices []place.Choice, fs []finding.Finding, transitions []transition.Transition, subject *ref) []explanation {
 	told := []explanation{}
 	of := map[finding.Ref]int{}
 	about := func(spec finding.Ref) *explanation {
@@ -192,6 +198,12 @@ func explain(choices []place.Choice, fs []finding.Finding, subject *ref) []expla
 			e.notes = append(e.notes, f)
 		}
 	}
+	for _, t := range transitionsForMachines(transitions) {
+		if spec := finding.Ref(t.Spec); subject.matches(spec) || subject.matches(finding.Ref(t.Object)) {
+			e := about(spec)
+			e.Transitions = append(e.Transitions, t)
+		}
+	}
 	return told
 }
 
@@ -207,7 +219,7 @@ func (e *explanation) limit(f explainFlags, facts *inventory.Facts) {
 		})
 	}
 	if f.summary {
-		e.Notes, e.lines = nil, nil
+		e.Notes, e.lines, e.Transitions = nil, nil, nil
 		return
 	}
 	for _, c := range choices {
@@ -236,6 +248,12 @@ func printExplanations(w io.Writer, told []explanation) error {
 			terminal.Println(w)
 		}
 		terminal.Println(w, finding.Ref(e.Spec))
+		for i := range e.Transitions {
+			printTransition(w, &e.Transitions[i])
+		}
+		if len(e.Transitions) > 0 && len(e.Choices)+len(e.lines)+len(e.Summary) > 0 {
+			terminal.Println(w)
+		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		if len(e.Choices) > 0 {
 			terminal.Printf(t, "  VERDICT\tSUBJECT\tNODE\tROLE\tREASON\n")

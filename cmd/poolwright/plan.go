@@ -17,6 +17,7 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -158,8 +159,10 @@ type plan struct {
 	files    int // of the output that would be written although no object in them changes
 	findings []finding.Finding
 	facts    *inventory.Facts // for the risks
-	verbose  bool             // findings are not folded
-	picture  string           // the URL of one for a comment, or ""
+
+	transitions []transition.Transition
+	verbose     bool   // findings are not folded
+	picture     string // the URL of one for a comment, or ""
 }
 
 func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
@@ -173,7 +176,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	p := plan{function: s.function, pkg: l.pkg(), against: f.against, findings: result.Findings, facts: result.Facts, verbose: *s.verbose, picture: f.picture}
+	p := plan{function: s.function, pkg: l.pkg(), against: f.against, findings: result.Findings, facts: result.Facts, transitions: result.Transitions, verbose: *s.verbose, picture: f.picture}
 	if !finding.Failed(result.Findings) {
 		if err := p.compare(ctx, s, f, base, l, rendered(result)); err != nil {
 			return err

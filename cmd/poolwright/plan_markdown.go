@@ -41,7 +41,7 @@ func (p *plan) markdown() string {
 	}
 	b.WriteString("\n| risk | action | object | why |\n|---|---|---|---|\n")
 	for i, c := range p.changes {
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+gitOnly(c)), escape(reasons(c)))
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+p.mark(c)), escape(reasons(c)))
 		if b.Len()+len(row) > maxRows {
 			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", finding.Count(len(p.changes)-i, "change"))
 			break

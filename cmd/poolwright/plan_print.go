@@ -10,6 +10,7 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -40,7 +41,7 @@ func (p *plan) table(out io.Writer) error {
 			risk = coloredRisk(c.Risk) + risk + terminal.Plain
 		}
 		w.WriteString(risk)
-		terminal.Printf(w, "%-8s%s%s", c.Action, c.Ref, gitOnly(c))
+		terminal.Printf(w, "%-8s%s%s", c.Action, c.Ref, p.mark(c))
 		if len(c.Fields) == 0 && len(c.Reasons) == 1 {
 			terminal.Printf(w, ": %s\n", c.Reasons[0].Text)
 			continue
@@ -78,13 +79,6 @@ func coloredRisk(r change.Risk) string {
 		return terminal.Yellow
 	}
 	return terminal.Cyan
-}
-
-func gitOnly(c *change.Change) string {
-	if c.GitOnly() {
-		return " (in Git only)"
-	}
-	return ""
 }
 
 var mark = map[change.Action]string{change.Add: "+", change.Remove: "-", change.Modify: "~", change.Reorder: "~"}
@@ -196,7 +190,8 @@ type machineChange struct {
 	Risk    change.Risk     `json:"risk"`
 	Action  change.Action   `json:"action"` // create, change, remove
 	Object  machineRef      `json:"object"`
-	GitOnly bool            `json:"gitOnly"` // not for the cluster
+	GitOnly bool            `json:"gitOnly"`        // not for the cluster
+	Step    *machineStep    `json:"step,omitempty"` // of a transition
 	Fields  []machineField  `json:"fields"`
 	Reasons []machineReason `json:"reasons"`
 }
@@ -220,7 +215,7 @@ func (p *plan) machine() machinePlan {
 		if out.Risk == "" {
 			out.Risk = c.Risk // the riskiest comes first
 		}
-		m := machineChange{c.Risk, c.Action, machineRef(c.Ref), c.GitOnly(), []machineField{}, []machineReason{}}
+		m := machineChange{c.Risk, c.Action, machineRef(c.Ref), c.GitOnly(), stepForMachines(transition.Under(p.transitions, c.Ref)), []machineField{}, []machineReason{}}
 		for j := range c.Fields {
 			f := &c.Fields[j]
 			m.Fields = append(m.Fields, machineField{f.Path, f.Action, machineValue(f.Old), machineValue(f.New)})

@@ -153,6 +153,8 @@ type machineStatus struct {
 	Message string          `json:"message"`
 	Since   string          `json:"since,omitempty"`
 	Details []machineDetail `json:"details,omitempty"`
+
+	Transitions []machineTransition `json:"transitions,omitempty"`
 }
 
 type machineDetail struct {
@@ -173,7 +175,7 @@ func statusesForMachines(statuses []health.Status) []machineStatus {
 }
 
 func statusForMachines(st *health.Status) machineStatus {
-	m := machineStatus{machineRef(st.Spec), st.Phase, st.Reason, st.Message, stamp(st.Since), nil}
+	m := machineStatus{machineRef(st.Spec), st.Phase, st.Reason, st.Message, stamp(st.Since), nil, transitionsForMachines(st.Transitions)}
 	for _, d := range st.Details {
 		m.Details = append(m.Details, machineDetail{machineRef(d.Object), d.Node, d.Phase, d.Reason, d.Message, stamp(d.Since)})
 	}

@@ -53,7 +53,7 @@ func runPlanned(s program, f treeFlags) error {
 		return err
 	}
 	terminal.Println(s.out)
-	counts := explain(result.Choices, nil, nil)
+	counts := explain(result.Choices, nil, nil, nil)
 	for i := range counts {
 		counts[i].limit(explainFlags{summary: true}, result.Facts)
 	}

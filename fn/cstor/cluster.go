@@ -169,7 +169,6 @@ func (c *cluster) keep() {
 	c.nodes.warnOfUnknownDrains()
 	for _, of := range c.lock.clusters {
 		of.drain.run(c.nodes.members)
-		of.steps.ahead += len(of.drain.plan.Moves)
 	}
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
@@ -303,6 +302,11 @@ func (c *cluster) output() system.Output {
 		out.Objects = c.encode()
 	}
 	out.Findings, out.Choices = c.Findings, c.Choices
+	for _, of := range c.lock.clusters {
+		if t := of.steps.transition; t != nil && !c.failed() {
+			out.Transitions = append(out.Transitions, *t)
+		}
+	}
 	return out
 }
 

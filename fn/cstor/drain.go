@@ -31,6 +31,9 @@ type draining struct {
 	read  bool
 	state drain.State
 	plan  drain.Plan
+	at    map[string]*member // by pool instance
+
+	standings []string // how far each pool is
 }
 
 // annotationDrain is, on a spec, the nodes whose pools are to go: <node>[,...]
@@ -111,7 +114,7 @@ func (f *draining) run(members []*member) {
 	maps.DeleteFunc(before, func(name string, _ drain.Partial) bool { return f.isGone(name) })
 	state := f.volumes()
 	state.Limit, state.Before = f.limit, before
-	at := map[string]*member{} // by pool instance
+	f.at = map[string]*member{}
 	for _, m := range slices.Backward(members) {
 		if m.before == nil {
 			continue
@@ -120,7 +123,7 @@ func (f *draining) run(members []*member) {
 		if i == nil {
 			continue
 		}
-		at[i.Name] = m
+		f.at[i.Name] = m
 		if m.leaving != "" {
 			state.Leaving = append(state.Leaving, drain.Leaving{Pool: i.Name, Lost: m.lost()})
 		}
@@ -128,7 +131,7 @@ func (f *draining) run(members []*member) {
 	slices.SortStableFunc(state.Leaving, func(a, b drain.Leaving) int { return lostFirst(a.Lost, b.Lost) })
 	for i := range state.Pools {
 		p := &state.Pools[i]
-		switch m := at[p.Name]; {
+		switch m := f.at[p.Name]; {
 		case m == nil:
 			p.Refuses = cmp.Or(p.Refuses, "no node of the plan has it")
 		case m.held:
@@ -136,7 +139,7 @@ func (f *draining) run(members []*member) {
 		}
 	}
 	f.plan = state.Plan()
-	f.tell(at)
+	f.tell(f.at)
 }
 
 // isGone reports whether a volume was deleted, though its replicas may still go: a part of

@@ -1,7 +1,6 @@
 package cstor
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,23 +59,14 @@ func (f *draining) tellPool(s *drain.Standing, m *member) {
 		what = "is lost"
 	}
 	text := fmt.Sprintf("the pool on node %s (%s) %s: %s on it, %d of them on their way", m.name, s.Pool, what, finding.Count(s.Volumes, "volume"), s.Moving)
-	turn, held := 0, 0
-	why := ""
-	for _, h := range s.Held {
-		if h.Turn {
-			turn++
-			why = cmp.Or(why, h.Why)
-		} else {
-			held++
-		}
-	}
+	turn, held, why := s.Waiting()
 	if turn > 0 {
 		text += fmt.Sprintf("; %d wait (%s)", turn, why)
 	}
 	if held > 0 {
 		text += fmt.Sprintf("; %d cannot leave it now", held)
 	}
-	f.report(finding.Info, ruleDrain, "", "%s; apply what is rendered, and take the inventory anew", text)
+	f.standings = append(f.standings, text)
 	for _, h := range s.Held {
 		f.tellHeld(s, m, h)
 	}

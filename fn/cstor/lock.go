@@ -84,9 +84,7 @@ func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.F
 		}
 		switch o.Kind {
 		case clusterPlanKind:
-			if step, ok := o.Node.Get("spec", "step").Int(); ok && step > 0 {
-				l.clusters[0].step = int(step)
-			}
+			l.readBegun(o.Node.Seq("spec", "steps"))
 			l.short, _ = o.Node.Get("spec", "short").Bool()
 			for _, n := range o.Node.Seq("spec", "removing") {
 				l.removing[n.Str("name")] = n.Str("hostname")

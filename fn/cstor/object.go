@@ -57,7 +57,7 @@ func condition(o *krm.Object, kind string) *d.Node {
 	return nil
 }
 
-func transition(condition *d.Node) time.Time { return parseTime(condition.Str("lastTransitionTime")) }
+func changed(condition *d.Node) time.Time { return parseTime(condition.Str("lastTransitionTime")) }
 
 // parseTime is zero for what is no time.
 func parseTime(text string) time.Time {

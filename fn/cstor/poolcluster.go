@@ -14,7 +14,7 @@ type poolCluster struct {
 	name    string
 	before  *pool.Cluster // as it was rendered, or else lives; nil if there is none yet
 	current *pool.Cluster // that lives, or nil
-	step    int           // of its transition, that was rendered last; 0 for none
+	begun   []begun       // the steps of its transition, the one that was rendered last at the end
 
 	// Of a render:
 	steps *steps

@@ -20,6 +20,7 @@ func (s *steps) postpone() {
 	for _, p := range left.Added {
 		if known := s.lock.host(p.Hostname); known != nil && s.live.knownGone(p) {
 			s.lock.removePool(known)
+			s.of.takenBack()
 			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits while %s: the cStor webhook refuses every other edit until that is mended", known.node, why)
 		}
 	}
@@ -31,9 +32,11 @@ func (s *steps) postpone() {
 		}
 		known.Data = kept
 		s.lock.unpool(back)
+		s.of.takenBack()
 		s.report(finding.Warning, "step-postponed", "", "block devices %s are rendered as part of the pool on node %s and not applied, and wait while %s: the cStor webhook refuses every other edit until that is mended", finding.Names(back), known.node, why)
 	}
 	if left.Settings && !s.lock.adopted {
+		s.of.takenBack()
 		live, c := s.of.current, s.of.before
 		c.Resources, c.AuxResources, c.Tolerations, c.PriorityClassName = live.Resources, live.AuxResources, live.Tolerations, live.PriorityClassName
 		for _, p := range s.lock.poolsOf(s.of) {

@@ -38,7 +38,7 @@ func (f *manifests) addMembers(members []*member) {
 
 func (f *manifests) add(o gitops.Object) { f.all = append(f.all, o) }
 
-// addPlan adds what remembers the nodes, the step of a transition, the pools that are being
+// addPlan adds what remembers the nodes, the steps of a transition, the pools that are being
 // removed, and that fewer are left than minPoolCount.
 func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 	var nodes []d.Node
@@ -60,8 +60,8 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 		}
 		spec.Set("removing", list)
 	}
-	if step := f.lock.clusters[0].steps.remembered(); step > 0 {
-		spec.Set("step", d.Int(int64(step)))
+	if steps := begunNode(f.lock.clusters); len(steps.Items()) > 0 {
+		spec.Set("steps", steps)
 	}
 	if f.cfg.Spec.PoolConfig.DeletionPolicy == deleteDisks {
 		spec.Set("deletionPolicy", d.Text(string(deleteDisks)))

@@ -31,9 +31,12 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	}
 	s.checkPools()
 	s.detail()
+	s.checkMoves()
+	s.checkTransitions()
 	status := s.report.Status(spec.Object.Ref, s.pools()+" healthy"+s.full())
-	if step := s.transition(); step != "" && status.Phase == health.Progressing {
-		status.Message = step + ": " + status.Message
+	status.Transitions = out.Transitions
+	if len(out.Transitions) > 0 && status.Phase == health.Progressing {
+		status.Message = out.Transitions[0].String() + ": " + status.Message
 	}
 	return status
 }
@@ -82,17 +85,6 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		s.storages[joinName(s.namespace, claim.Name, nodeOfVolume(claim))] = claim.Name
 	}
 	return s
-}
-
-// transition says "step 2 of about 4" while the pools are on their way to what the spec says,
-// else "".
-func (s *standing) transition() string {
-	for _, f := range s.out.Findings {
-		if f.Rule == ruleStep {
-			return strings.TrimSuffix(strings.Join(strings.Fields(f.Message)[:5], " "), ":")
-		}
-	}
-	return ""
 }
 
 // full says how many pools are above the threshold of poolExpansion, where any is.
@@ -175,7 +167,7 @@ func (s *standing) checkNodes() {
 			p.Note = fmt.Sprintf("%q, not %q", n.Hostname, hostname)
 		default:
 			ready := condition(n.Object, "Ready")
-			switch since := transition(ready); ready.Str("status") {
+			switch since := changed(ready); ready.Str("status") {
 			case "", "True": // a snapshot need not hold it
 				s.report.Unchanged(since)
 				continue

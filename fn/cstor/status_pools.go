@@ -314,7 +314,7 @@ func poolProblem(o *krm.Object) health.Problem {
 		if c.Str("status") != "True" {
 			return false
 		}
-		p.Since, p.Note = transition(c), oneLine(c.Str("message"))
+		p.Since, p.Note = changed(c), oneLine(c.Str("message"))
 		return true
 	}
 	switch strings.ToUpper(phase) {

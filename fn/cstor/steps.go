@@ -2,11 +2,11 @@ package cstor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -67,8 +67,9 @@ type steps struct {
 	of    *poolCluster
 	asked []step // what the spec wants, in the order of its kinds by next
 	taken []step // of one kind
-	ahead int    // steps that come beside those that were asked for, such as volumes that move
 	wait  string // what of the last step is not done yet, or ""
+
+	transition *transition.Transition // what next has made of them, or nil
 
 	ailing func() string // see findAiling, once, of the pools that stay
 
@@ -237,18 +238,27 @@ func (s *steps) inTime(edited *pool.Cluster, a *step) bool {
 
 // tell says which step this is of how many, what it waits for, and what comes next.
 func (s *steps) tell() {
+	s.transition = s.plan()
 	waiting := s.waiting()
-	n, m := s.number(), s.number()+len(waiting)+s.ahead
 	refused := slices.IndexFunc(waiting, func(a step) bool { return a.refused })
-	switch {
-	case s.told() && len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
-		s.report(finding.Info, ruleStep, "", "step %d of about %d: %s; it is done when %s%s",
-			n, m, clauses(s.taken), s.taken[0].kind.doneWhen(), following(waiting))
-	case s.told() && s.wait != "" && (s.ailing() == "" || len(s.taken) > 0) && (len(waiting) > 0 || s.of.step > 0):
-		s.report(finding.Info, ruleStep, "", "step %d of about %d is under way until %s; apply what is rendered, and take the inventory anew%s",
-			n, m, s.wait, following(waiting))
-	case len(s.taken) == 0 && refused >= 0:
+	if len(s.taken) == 0 && refused >= 0 && (!s.told() || s.ailing() != "") {
 		s.report(finding.Warning, "step-waits", "", "%s %s; apply, refresh the inventory, render again", waitOf(waiting), waiting[refused].wait)
+	}
+	if s.transition == nil {
+		return
+	}
+	rest := following(s.transition)
+	for i, step := range s.transition.Steps {
+		switch {
+		case step.State != transition.Now || step.Kind == drainKind:
+		case len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
+			s.report(finding.Info, ruleStep, "", "step %d of about %d: %s; it is done when %s%s", i+1, s.transition.Of(), step.What, s.taken[0].kind.doneWhen(), rest)
+		default:
+			s.report(finding.Info, ruleStep, "", "step %d of about %d is under way %s; apply what is rendered, and take the inventory anew%s", i+1, s.transition.Of(), step.Wait, rest)
+		}
+	}
+	for _, standing := range s.of.drain.standings {
+		s.report(finding.Info, ruleDrain, "", "%s: %s; apply what is rendered, and take the inventory anew%s", s.transition, standing, rest)
 	}
 }
 
@@ -267,25 +277,8 @@ func waitOf(waiting []step) string {
 	return strings.Join(kinds, ", ") + " wait"
 }
 
-// ruleStep is the rule of the finding that tells of a transition, which status follows.
+// ruleStep is the rule of the finding that tells of a transition.
 const ruleStep = "step"
-
-// number is which step of the transition is rendered now, from 1. One that was rendered
-// before, and left nothing in the lock, is not counted twice.
-func (s *steps) number() int {
-	if len(s.taken) > 0 && s.wait == "" && !s.lock.adopted {
-		return s.of.step + 1
-	}
-	return max(s.of.step, 1)
-}
-
-// remembered is the step that the plan remembers, 0 where none comes after it.
-func (s *steps) remembered() int {
-	if !s.told() || len(s.waiting())+s.ahead == 0 && s.of.step == 0 || len(s.taken) == 0 && s.wait == "" {
-		return 0
-	}
-	return s.number()
-}
 
 // waiting lists the kinds of steps that are still to come, a removal for each.
 func (s *steps) waiting() []step {
@@ -307,9 +300,11 @@ func clauses(steps []step) string {
 }
 
 // following says what comes after a step.
-func following(waiting []step) string {
-	if len(waiting) == 0 {
-		return ""
+func following(t *transition.Transition) string {
+	for _, step := range t.Steps {
+		if step.State == transition.Next {
+			return "; next: " + step.What
+		}
 	}
-	return fmt.Sprintf("; next: %s", waiting[0].what)
+	return ""
 }

@@ -7,6 +7,7 @@ package health
 import (
 	"time"
 
+	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -55,6 +56,8 @@ type Status struct {
 	Details []Detail
 	// Problems are all of them, of which the status tells the worst.
 	Problems []Observation
+	// Transitions are those that are under way to what the spec says.
+	Transitions []transition.Transition
 }
 
 // Detail is the health of a part of it: what is on one node, or one disk.

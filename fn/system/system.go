@@ -15,6 +15,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -157,6 +158,8 @@ type Output struct {
 	Released map[krm.ID]bool // stateful objects of Before that may go
 	Findings []finding.Finding
 	Choices  []place.Choice
+	// Transitions are those of what the spec has rendered: none of what is as it is to be.
+	Transitions []transition.Transition
 }
 
 // Finding starts a finding on a field of the spec, such as

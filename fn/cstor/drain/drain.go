@@ -145,6 +145,20 @@ func (s *Standing) goesOn() bool {
 	return s.Moving > 0 || slices.ContainsFunc(s.Held, func(h Held) bool { return h.Turn })
 }
 
+// Waiting counts the volumes that wait for nothing but their turn, and those that cannot leave
+// the pool now; why is what the first of the former waits for.
+func (s *Standing) Waiting() (turn, held int, why string) {
+	for _, h := range s.Held {
+		if h.Turn {
+			turn++
+			why = cmp.Or(why, h.Why)
+		} else {
+			held++
+		}
+	}
+	return turn, held, why
+}
+
 // planner is one plan in the making.
 type planner struct {
 	*State
