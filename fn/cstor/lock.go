@@ -280,6 +280,16 @@ func (l *lock) host(hostname string) *nodePool {
 	return nil
 }
 
+// removesOn reports whether the pool on a host was let go in an earlier run.
+func (l *lock) removesOn(host string) bool {
+	for _, from := range l.removing {
+		if from == host {
+			return true
+		}
+	}
+	return false
+}
+
 // reserved returns the devices of a role that the storage set of a node holds.
 func (l *lock) reserved(node string, r role) []string { return l.sets[node].devices[r] }
 

@@ -144,7 +144,7 @@ func (r *recovery) judge(p *nodePool, d *disk.Disk, capacity int64) disk.Verdict
 }
 
 // restorePool takes back a live pool of a host for which the lock has none; unless its
-// removal is allowed, and waits for nothing. why says what is not known of it.
+// removal is under way, and waits for nothing. why says what is not known of it.
 func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
 	p.node = node
@@ -153,16 +153,19 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 		return // or it is that of another host, which has changed its label
 	}
 	allowed, waits := r.allowed(node, host), r.cannotGo(p)
-	if allowed && waits == "" {
+	if allowed && waits == "" && r.lock.removesOn(host) {
 		return
 	}
 	if why == "" {
 		why = r.keptOut(p)
 	}
+	if waits == "" {
+		waits = "it is not under way" // an old snapshot or output has lost it
+	}
 	switch {
 	case why != "" && allowed:
 		r.report(finding.Warning, "pool-going", "",
-			"the pool that lives on node %s is not rendered, as its removal is allowed, and should wait: %s; it cannot be taken back: %s", node, waits, why)
+			"the pool that lives on node %s is not rendered, as its removal is allowed, which should wait: %s; it cannot be taken back: %s", node, waits, why)
 	case why != "":
 		r.report(finding.Error, "pool-lost", "",
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))

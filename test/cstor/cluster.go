@@ -47,8 +47,8 @@ func New(seed uint64) *Cluster {
 		{PoolManagers, c.pools.act},
 		{VolumeOperator, c.volumes.act},
 	}
-	c.Watch = &Watch{api: api, pools: c.pools, floor: map[string]int{}}
-	c.Engine = &Engine{api: api, webhook: webhook{api}, watch: c.Watch, applied: map[string]header{}, Edits: map[string]int{}}
+	c.Watch = &Watch{api: api, pools: c.pools, floor: map[string]int{}, struck: map[string]int{}}
+	c.Engine = &Engine{api: api, webhook: webhook{api}, watch: c.Watch, applied: map[string]header{}, owned: map[string]header{}, Edits: map[string]int{}}
 	c.SetWebhookTimeout(5)
 	class := &StorageClass{
 		header: newHeader("storage.k8s.io/v1", "StorageClass", "", cloudClass), Provisioner: cloudDriver, AllowVolumeExpansion: true, VolumeBindingMode: "Immediate",
@@ -92,11 +92,7 @@ func (c *Cluster) Pause(name string, minutes int) error {
 }
 
 // Befall is something that fate does: what it takes from volumes is not our doing.
-func (c *Cluster) Befall(what func() error) error {
-	err := what()
-	c.Watch.accept()
-	return err
-}
+func (c *Cluster) Befall(what func() error) error { return c.Watch.befall(what) }
 
 // Crash stops a node; what is on it misses what is written from then on.
 func (c *Cluster) Crash(node string) error {

@@ -16,7 +16,8 @@ type Engine struct {
 	api     *API
 	webhook webhook
 	watch   *Watch
-	applied map[string]header // what was applied last, by kind and name
+	applied map[string]header // the manifests, by kind and name
+	owned   map[string]header // as which each object was applied last, also before it went
 	Edits   map[string]int    // how many of a kind were carried out
 }
 
@@ -86,16 +87,27 @@ func decoded[T any](text []byte, apply func(*T) error) error {
 	return apply(o)
 }
 
-// merge is what a server-side apply does to labels and annotations: those that the engine
-// applied before, and that are not there any more, go.
+// merge is what a server-side apply does to labels and annotations: those that were applied
+// last and are applied no more go, and those of others stay.
 func (e *Engine) merge(to, from *header) {
-	was := e.applied[from.Kind+"/"+from.Name]
-	for _, m := range []struct{ to, from, was map[string]string }{
-		{to.Labels, from.Labels, was.Labels}, {to.Annotations, from.Annotations, was.Annotations},
-	} {
-		maps.DeleteFunc(m.to, func(key, _ string) bool { return m.was[key] != "" && m.from[key] == "" })
-		maps.Copy(m.to, m.from)
+	last := e.owned[from.Kind+"/"+from.Name]
+	mergeKeys(to.Labels, last.Labels, from.Labels)
+	mergeKeys(to.Annotations, last.Annotations, from.Annotations)
+	e.own(from)
+}
+
+func mergeKeys(to, last, now map[string]string) {
+	for key := range last {
+		delete(to, key)
 	}
+	maps.Copy(to, now)
+}
+
+// own remembers what is applied of an object.
+func (e *Engine) own(applied *header) {
+	var h header
+	h.Labels, h.Annotations = maps.Clone(applied.Labels), maps.Clone(applied.Annotations)
+	e.owned[applied.Kind+"/"+applied.Name] = h
 }
 
 // create gives an object that was applied what the API server does.
@@ -105,6 +117,7 @@ func (e *Engine) create(h *header) {
 			*m = map[string]string{}
 		}
 	}
+	e.own(h)
 	e.api.born(h)
 }
 
@@ -151,7 +164,7 @@ func (e *Engine) applyVolume(wanted *VolumeConfig) error {
 	if len(wanted.Spec.Policy.ReplicaPoolInfo) == 0 {
 		e.watch.report("CStorVolumeConfig %s is applied without pools, which deletes its replicas", wanted.Name)
 	}
-	for _, name := range wanted.Spec.pools() {
+	for _, name := range minus(wanted.Spec.pools(), old.Spec.pools()) {
 		if i := e.api.Instances[name]; i == nil || i.cluster() != old.Labels[labelCluster] {
 			e.watch.report("CStorVolumeConfig %s names pool %s, which is none of its cluster", wanted.Name, name)
 		}

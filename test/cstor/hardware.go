@@ -29,12 +29,13 @@ type disk struct {
 }
 
 func (h *Hardware) hosting(host string) *machine {
-	for _, m := range sorted(h.machines) {
-		if m.host == host {
-			return m
+	var first *machine
+	for _, m := range h.machines {
+		if m.host == host && (first == nil || m.name < first.name) {
+			first = m
 		}
 	}
-	return nil
+	return first
 }
 
 // runs reports whether pods run on a host.

@@ -97,7 +97,7 @@ func snapshotTaken(h *history, _ event) (string, error) {
 }
 
 func renderedOnly(h *history, _ event) (string, error) {
-	if h.facts == nil {
+	if h.facts.objects == nil {
 		return "", nil
 	}
 	h.render()
@@ -112,7 +112,7 @@ func appliedOnly(h *history, _ event) (string, error) {
 func oldSnapshot(h *history, e event) (string, error) {
 	recent := h.past[max(0, len(h.past)-6):]
 	old, found := pick(recent, e.a)
-	if !found || old == nil {
+	if !found || old.objects == nil {
 		return "", nil
 	}
 	h.facts = old

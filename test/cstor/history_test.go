@@ -29,10 +29,8 @@ var (
 	histories = flag.Int("histories", 20, "how many random histories TestHistories lives through")
 	first     = flag.Uint64("first", 1, "the seed of the first of them")
 	length    = flag.Int("events", 200, "how much happens in each")
+	shortened = flag.Int("shortened", 2, "how many of those that fail are shortened, and told whole")
 )
-
-// shortened is how many of the histories that fail are told whole.
-const shortened = 2
 
 // TestHistories lives through random histories of clusters and of the packages that
 // describe them: nodes and disks fail, specs are edited, snapshots are old. At every step the
@@ -74,7 +72,7 @@ func TestHistories(t *testing.T) {
 	workers.Wait()
 	t.Logf("%+v, edits %v, errors %v", seen, edits, rules)
 	for i, seed := range slices.Sorted(maps.Keys(failed)) {
-		if i >= shortened {
+		if i >= *shortened {
 			t.Errorf("-first=%d -histories=1: %.200v", seed, failed[seed])
 			continue
 		}
@@ -162,15 +160,22 @@ type history struct {
 	told     []string
 
 	configs  []*config
-	facts    []*krm.Object // the snapshot
-	past     [][]*krm.Object
+	facts    snapshotted
+	past     []snapshotted
 	rendered []*krm.Object
+	view     View // of the facts that it was rendered from
 	commits  [][]*krm.Object
 	findings []finding.Finding
 	errors   map[string]int // how often each rule was an error
 	made     int            // names that were given
 	volumes  int
 	tally
+}
+
+// snapshotted is a snapshot, and what it tells.
+type snapshotted struct {
+	objects []*krm.Object
+	view    View
 }
 
 // config is a CStorClusterConfig.
@@ -311,12 +316,12 @@ func (h *history) snapshot() {
 		}
 	}
 	h.past = append(h.past, h.facts)
-	h.facts = parse(text.Bytes())
+	h.facts = snapshotted{parse(text.Bytes()), h.cluster.Watch.Look()}
 }
 
 // render renders the package; where that fails the old output stays.
 func (h *history) render() {
-	objects := slices.Clone(h.facts)
+	objects := slices.Clone(h.facts.objects)
 	for _, c := range h.configs {
 		objects = append(objects, c.object())
 	}
@@ -331,6 +336,7 @@ func (h *history) render() {
 		return
 	}
 	h.Rendered++
+	h.view = h.facts.view
 	h.rendered = reread(result)
 	h.commits = append(h.commits, h.rendered)
 }
@@ -358,6 +364,7 @@ func (h *history) apply() []Refusal {
 	for _, o := range h.rendered {
 		manifests = append(manifests, o.Raw)
 	}
+	h.cluster.Watch.Know(h.view)
 	refused, err := h.cluster.Engine.Apply(manifests)
 	if err != nil {
 		panic(err)

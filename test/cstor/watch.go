@@ -13,6 +13,16 @@ type Watch struct {
 	pools *poolManagers
 	floor map[string]int // healthy replicas, by volume
 	wrong []error
+
+	struck map[string]int // how often fate had struck when it last took of a volume
+	fates  int            // how often it has
+	known  View
+}
+
+// View is what facts that were taken at some time tell of the replicas.
+type View struct {
+	fates int             // that had struck
+	false map[string]bool // volumes of which a replica is not as the API says it is
 }
 
 // Err is everything that happened and must not.
@@ -33,7 +43,24 @@ func (w *Watch) Healthy(volume string) int {
 	return n
 }
 
-// check counts anew. A volume must not have less than it had, up to what was asked for.
+// Look is what facts tell that are taken now.
+func (w *Watch) Look() View {
+	v := View{w.fates, map[string]bool{}}
+	for _, r := range w.api.Replicas {
+		i := w.api.Instances[r.instance()]
+		if shown := r.Status.Phase == "Healthy" && i != nil && w.pools.hardware.runs(i.selects()); shown != w.pools.healthy(r) {
+			v.false[r.volume()] = true
+		}
+	}
+	return v
+}
+
+// Know says by which facts edits are made from now on. Where it is never called they are
+// always those of the moment.
+func (w *Watch) Know(v View) { w.known = v }
+
+// check counts anew. A volume must not have less than it had, up to what was asked for, as
+// far as the facts can tell.
 func (w *Watch) check(when string) {
 	for name := range w.floor {
 		if w.api.VolumeConfigs[name] == nil {
@@ -46,7 +73,9 @@ func (w *Watch) check(when string) {
 			w.report("%s: volume %s has %d healthy replicas, and had %d", when, c.Name, healthy, w.floor[c.Name])
 			w.floor[c.Name] = healthy
 		}
-		w.floor[c.Name] = max(w.floor[c.Name], min(healthy, c.Spec.Provision.ReplicaCount))
+		if blind := w.known.false != nil && (w.struck[c.Name] > w.known.fates || w.known.false[c.Name]); !blind {
+			w.floor[c.Name] = max(w.floor[c.Name], min(healthy, c.Spec.Provision.ReplicaCount))
+		}
 	}
 }
 
@@ -63,9 +92,20 @@ func (w *Watch) lets(volume, what string) {
 	}
 }
 
-// accept takes what is left after fate has struck.
-func (w *Watch) accept() {
+// befall is something that fate does. What it takes of a volume is not our doing; nor is it
+// that another replica goes before the facts show it.
+func (w *Watch) befall(what func() error) error {
+	before := map[string]int{}
 	for name := range w.floor {
-		w.floor[name] = min(w.floor[name], w.Healthy(name))
+		before[name] = w.Healthy(name)
 	}
+	err := what()
+	w.fates++
+	for name := range w.floor {
+		if taken := before[name] - w.Healthy(name); taken > 0 {
+			w.floor[name] = max(0, w.floor[name]-taken)
+			w.struck[name] = w.fates
+		}
+	}
+	return err
 }
