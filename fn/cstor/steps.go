@@ -46,16 +46,18 @@ func (k stepKind) doneWhen() string {
 // step is the least that one edit of the CStorPoolCluster may do: a pool comes, a RAID group
 // comes. Steps of one kind go together, as far as the webhook answers in time.
 type step struct {
-	kind stepKind
-	out  string // the disk that goes, of a replacement
-	what string // what it does, a clause: "the pool on node n1 gets bd-3, bd-4"
+	kind  stepKind
+	disks int    // so many come
+	out   string // the disk that goes, of a replacement
+	what  string // what it does, a clause: "the pool on node n1 gets bd-3, bd-4"
 
 	// edit does it to the pools as they were rendered last; nil for what the workflow has
 	// done in the lock itself, before anybody chose.
 	edit func(*pool.Cluster)
 	// wait is why it cannot go yet, whatever else goes: its disks are not there; or "".
 	wait    string
-	refused bool // it waits for other steps, not for what is its own
+	refused bool   // it waits for other steps, not for what is its own
+	advice  string // what lets the webhook answer it in time, where it is too much alone
 	// settle hears what became of the step: "" that it goes, or what it waits for. It may be nil.
 	settle func(wait string)
 }
@@ -68,6 +70,7 @@ type steps struct {
 	asked []step // what the spec wants, in the order of its kinds by next
 	taken []step // of one kind
 	wait  string // what of the last step is not done yet, or ""
+	late  []step // that the webhook would answer too late, the smallest of each kind last
 
 	transition *transition.Transition // what next has made of them, or nil
 
@@ -164,18 +167,13 @@ func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 			a.refused = a.wait != ""
 		}
 		if a.wait == "" {
-			edited := cluster
-			if s.told() { // what is too much is taken back
-				edited = cluster.Clone()
-			}
-			if a.edit(edited); !s.told() || s.inTime(edited, a) {
-				cluster, s.taken = edited, append(s.taken, *a)
-			}
+			cluster = s.take(cluster, a)
 		}
 		if a.settle != nil {
 			a.settle(a.wait)
 		}
 	}
+	s.tellLate()
 	s.tell()
 	return cluster
 }
@@ -220,20 +218,49 @@ func (s *steps) replaceAllOrNone() {
 	s.asked = append([]step{one}, s.asked[others:]...)
 }
 
-// inTime reports whether the webhook answers in time to an edit with one step more. A step
-// that is too much beside others waits for them; one that is too much alone is never taken.
-func (s *steps) inTime(edited *pool.Cluster, a *step) bool {
+// take carries out a step, unless the webhook would answer too late: one that is too much
+// beside others waits for them; one that is too much alone is never taken.
+func (s *steps) take(cluster *pool.Cluster, a *step) *pool.Cluster {
+	if !s.told() {
+		a.edit(cluster)
+		s.taken = append(s.taken, *a)
+		return cluster
+	}
+	// What is no smaller than a step that is late is late as well: of thousands of steps few
+	// are tried.
+	if i := slices.IndexFunc(s.late, func(l step) bool { return l.kind == a.kind && l.disks <= a.disks }); i >= 0 {
+		a.wait, a.advice = s.late[i].wait, s.late[i].advice
+		return cluster
+	}
+	edited := cluster.Clone()
+	a.edit(edited)
 	late, found := s.state.Late(baseline(s.input, s.of), edited)
 	switch {
 	case !found:
-		return true
+		s.taken = append(s.taken, *a)
+		return edited
 	case len(s.taken) > 0:
 		a.wait = "until " + s.taken[0].what + ": together they take the cStor webhook too long"
 	default:
-		a.wait = "since " + late.Advice()
-		s.report(finding.Warning, late.Rule, "", "not rendered: %s; %s", a.what, late.Advice())
+		a.advice = late.Advice()
+		a.wait = "since " + a.advice
 	}
-	return false
+	s.late = append(s.late, *a)
+	return cluster
+}
+
+// tellLate tells of the steps that are too much alone, those together for which the same
+// would do.
+func (s *steps) tellLate() {
+	var told []string
+	for _, a := range s.asked {
+		if a.advice == "" || slices.Contains(told, a.advice) {
+			continue
+		}
+		same := slices.DeleteFunc(slices.Clone(s.asked), func(b step) bool { return b.advice != a.advice })
+		told = append(told, a.advice)
+		s.report(finding.Warning, "webhook-timeout", "", "not rendered: %s; %s", clauses(same), a.advice)
+	}
 }
 
 // tell says which step this is of how many, what it waits for, and what comes next.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,4 +169,51 @@ func TestRenderGrowsLinearly(t *testing.T) {
 	if c-b > 2.5*(b-a) {
 		t.Errorf("50, 100 and 200 volumes take %.0f, %.0f and %.0f allocations", a, b, c)
 	}
+}
+
+// TestStepsGrowLinearly: a render that asks for a step of every pool, none of which the webhook
+// would answer in time, allocates twice as much for twice the pools, and no more.
+func TestStepsGrowLinearly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not short")
+	}
+	allocations := func(pools int) float64 {
+		h := bare(1)
+		h.cluster.SetWebhookTimeout(100 * pools)
+		for i := range pools {
+			node := fmt.Sprintf("n%d", i+1)
+			h.cluster.AddNode(node, "", nil)
+			for d := range 4 {
+				h.cluster.AddDisk(node, fmt.Sprintf("%s-%d", node, d), 1<<40)
+			}
+		}
+		h.cluster.Advance(1)
+		h.configs = []*config{{name: "prod", raid: "mirror", minimum: pools, groups: 1}}
+		for range 2 {
+			h.snapshot()
+			h.render()
+			h.apply()
+			h.cluster.Advance(3)
+		}
+		h.configs[0].groups = 2
+		h.snapshot()
+		allocated := testing.AllocsPerRun(1, h.render)
+		if late := fmt.Sprintf("and %d more", pools-8); !strings.Contains(h.said(), "not rendered: ") || !strings.Contains(whole(h.findings, "webhook-timeout"), late) {
+			t.Fatalf("no step is too much for the webhook: %s", h.said())
+		}
+		return allocated
+	}
+	a, b, c := allocations(100), allocations(200), allocations(400)
+	if c-b > 2.5*(b-a) {
+		t.Errorf("100, 200 and 400 pools take %.0f, %.0f and %.0f allocations", a, b, c)
+	}
+}
+
+// whole is what a rule says.
+func whole(findings []finding.Finding, rule string) string {
+	i := slices.IndexFunc(findings, func(f finding.Finding) bool { return f.Rule == rule })
+	if i < 0 {
+		return ""
+	}
+	return findings[i].Message
 }
