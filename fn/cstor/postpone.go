@@ -47,6 +47,18 @@ func (s *steps) postpone() {
 	}
 }
 
+// postponeMissing takes back pools that are rendered and known not to be applied, and whose
+// nodes are missing: the webhook refuses the whole edit. The nodes are held.
+func (s *steps) postponeMissing() {
+	for _, p := range s.lock.poolsOf(s.of) {
+		if s.host(p.Hostname) != nil || !s.live.knownGone(p.Pool) {
+			continue
+		}
+		s.lock.removePool(p)
+		s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node", p.node)
+	}
+}
+
 // brokenLive says which disk or node of the live pools is not there, or "".
 func (s *steps) brokenLive() string {
 	if !s.told() || s.lock.adopted {

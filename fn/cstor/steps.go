@@ -100,6 +100,7 @@ func (s *steps) told() bool { return s.of.current != nil }
 
 // begin looks at how far the last step is, before any pool of the lock is let go.
 func (s *steps) begin() {
+	s.postponeMissing()
 	if !s.free() {
 		s.postpone()
 		s.wait, s.pending = findUnfinished(s.input, s.of, noPool)
