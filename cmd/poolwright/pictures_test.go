@@ -25,11 +25,15 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	drained := drainInPictures(t)
 	for _, c := range []struct {
 		name, dir string
 		args      []string
 		code      int
 	}{
+		{"drain-before", drained[0], []string{"tree", "--from", "inventory", "-o", "svg"}, exitFine},
+		{"drain-added", drained[1], []string{"tree", "--from", "inventory", "-o", "svg"}, exitFine},
+		{"drain-gone", drained[2], []string{"tree", "--from", "inventory", "-o", "svg"}, exitFine},
 		{"preview", before, []string{"preview", "-o", "svg"}, exitFailed}, // one volume fails
 		{"tree", made, []string{"tree", "--from", "inventory", "-o", "svg"}, exitFine},
 		{"planned", planned, []string{"tree", "--planned", "-o", "svg"}, exitFine},
