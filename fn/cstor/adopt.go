@@ -3,6 +3,7 @@ package cstor
 import (
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -28,4 +29,22 @@ func hintAdoption(in *input, specs []*system.Spec, held []*krm.Object) {
 		in.report(finding.Info, "not-adopted", "metadata.name",
 			"no spec is for what lives already: %s %s in this namespace; a %s of the same name takes it over as it is", poolClusterKind, finding.Names(names), clusterConfigKind)
 	}
+}
+
+// takenBy says who has the name of a CStorPoolCluster that a spec would make: another spec, or
+// a cluster that lives, or has lived; or "".
+func takenBy(spec *system.Spec, name string, specs []*system.Spec, live *pool.Live) string {
+	for _, other := range specs {
+		if other != spec && other.Object.Namespace == spec.Object.Namespace && other.Object.Name == name {
+			return other.Object.Ref.String()
+		}
+	}
+	namespace := spec.Object.Namespace
+	switch {
+	case live.Cluster(namespace, name) != nil:
+		return "a live " + poolClusterKind + " that is not of this config"
+	case len(live.Instances(namespace, name))+len(live.ClaimedBy(namespace, name)) > 0:
+		return "live pools or claims of block devices that are not of this config"
+	}
+	return ""
 }

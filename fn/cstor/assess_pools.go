@@ -145,11 +145,15 @@ func (a assessment) renders(claim inventory.Key, hostname string) bool {
 	if live != nil && live.Owner() != "" && live.Owner() == a.Owner() {
 		return true
 	}
+	config := a.Ref.Name
+	if owner, ok := krm.ParseOwner(a.Owner()); ok {
+		config = owner.Name // of which this may be one of several pool clusters
+	}
 	const most = 100 // disks of a role on one node
 	for _, n := range a.facts.Host(hostname) {
 		for _, r := range []role{data, cache, spare} {
 			for i := range most {
-				if claim == (inventory.Key{Namespace: a.Ref.Namespace, Name: storageName(a.Ref.Name, n.Name, r, i)}) {
+				if claim == (inventory.Key{Namespace: a.Ref.Namespace, Name: storageName(config, n.Name, r, i)}) {
 					return true
 				}
 			}

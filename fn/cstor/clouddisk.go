@@ -69,7 +69,8 @@ type cloudDisks struct {
 func (c *cloudDisks) place(m *member) {
 	s := c.settings(m.name)
 	if s.external() {
-		m.addCloudDisks(c.input, data, c.dataCount(m), s.capacity, s.provisioner)
+		c.setWants(m)
+		m.addCloudDisks(c.input, data, m.wants, s.capacity, s.provisioner)
 		m.addCloudDisks(c.input, spare, s.spare, s.capacity, s.provisioner)
 	}
 	if w := s.writeCache; s.cacheExternal() {

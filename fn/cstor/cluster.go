@@ -27,6 +27,7 @@ func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := make(rendering, len(specs))
 	for i, spec := range specs {
 		r[i] = newCluster(spec, in.Facts, live, in.Disks, in.DrainVolumes)
+		r[i].nodes.clusters.taken = func(name string) string { return takenBy(spec, name, specs, live) }
 		checkClasses(r[i].input, in.Held)
 		hintAdoption(r[i].input, specs, in.Held)
 	}
@@ -93,6 +94,7 @@ type member struct {
 	grown   grown  // how its pool grew by itself
 	full    string // the CStorPoolInstance that is too full, "" where the pool need not grow
 	grows   grown  // as which it then does
+	wants   int    // data disks that it is to have, of cloud disks
 	leaving string // why it goes, which is allowed; "" for one that stays
 	held    bool   // it is not wanted, and stays as long as its removal is not allowed
 }
@@ -105,7 +107,7 @@ type disks struct {
 
 func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger, drains int) *cluster {
 	n := names{spec.Object.Namespace, spec.Object.Name}
-	owner, clusters := spec.Object.OwnerKey(), findPoolClusters(n, live)
+	owner, clusters := spec.Object.OwnerKey(), findPoolClusters(n, spec.Object.OwnerKey(), spec.Before, live)
 	in := &input{
 		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: owner,
 		facts: facts, ledger: ledger, live: newLivePools(live, facts, clusters, n, owner), state: admission.NewState(facts, live),
@@ -116,10 +118,14 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in)
 	c.local.replace = c.replace
 	c.nodes = &nodeChoice{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
-	for _, of := range clusters {
+	ready := func(of *poolCluster) {
 		ailing := sync.OnceValue(func() string { return in.findAiling(of, c.nodes.letsGo) })
 		of.steps, of.drain = &steps{input: in, of: of, ailing: ailing}, &draining{input: in, of: of, limit: drains}
 	}
+	for _, of := range clusters {
+		ready(of)
+	}
+	c.nodes.clusters = &clusterChoice{input: in, ready: ready}
 	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
@@ -128,7 +134,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	in.lock = readLock(spec.Before, clusters, facts)
 	in.lock.forgetGivenUp(in)
 	in.readListing()
-	in.consent = consent{n, spec.Consent, in.lock.rendered() || len(in.lock.objects) > 0, in.lock.removing}
+	in.consent = consent{n, spec.Consent, in.lock.rendered() || len(in.lock.objects) > 0, in.lock}
 	if in.failed() || in.lock.rendered() {
 		return c
 	}
@@ -232,6 +238,7 @@ func (c *cluster) alias(name string, among map[string]bool) string {
 func (c *cluster) check() {
 	checkUnchanged(c.input)
 	for _, s := range c.cfg.all() {
+		checkLimit(c.input, s)
 		if !s.external() {
 			checkFields(c.input, s.field("blockDeviceSelector"), s.selector)
 		}
@@ -246,10 +253,14 @@ func (c *cluster) choose() {
 	if c.failed() {
 		return
 	}
+	warnOfCeiling(c.input)
+	c.nodes.clusters.count(c.nodes.members)
 	for _, m := range c.nodes.members {
 		c.full.judge(m)
 	}
-	c.nodes.fill()
+	if c.nodes.fill(); c.failed() {
+		return
+	}
 	for _, of := range c.lock.clusters {
 		compareLive(c.input, of)
 	}
@@ -278,6 +289,7 @@ func (c *cluster) takeDisks(members ...*member) {
 func (c *cluster) takeSteps(of *poolCluster) {
 	theirs := slices.DeleteFunc(c.members(), func(m *member) bool { return m.of != of })
 	pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
+	pools.othersStay = slices.ContainsFunc(c.nodes.members, func(m *member) bool { return m.of != of && m.before != nil && m.leaving == "" })
 	c.edits[of] = pools.edit()
 }
 

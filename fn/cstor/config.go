@@ -44,6 +44,8 @@ type config struct {
 			AutoReplace       bool            `json:"autoReplace"`
 			DeletionPolicy    deletionPolicy  `json:"deletionPolicy"`
 			PoolExpansion     *expansion      `json:"poolExpansion"`
+
+			MaxDisksPerCluster int `json:"maxDisksPerCluster"` // 0 for any number
 		} `json:"poolConfig"`
 	} `json:"spec"`
 	general     *settings   // of a pool that is not listed

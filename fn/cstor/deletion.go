@@ -20,7 +20,7 @@ import (
 // to a person, or go (poolConfig.deletionPolicy, which the plan remembers).
 func (System) Remove(facts *inventory.Facts, gone *system.Spec) system.Output {
 	n, live := names{gone.Object.Namespace, gone.Object.Name}, pool.LiveOf(facts)
-	clusters := findPoolClusters(n, live)
+	clusters := findPoolClusters(n, gone.Object.OwnerKey(), gone.Before, live)
 	del := &deletion{
 		names: n, collector: newCollector(gone, 0), facts: facts, clusters: clusters,
 		live: newLivePools(live, facts, clusters, n, gone.Object.OwnerKey()), objects: &manifests{}, released: map[krm.ID]bool{},
@@ -91,7 +91,7 @@ func (x *deletion) run() {
 	case !slices.ContainsFunc(disks, (*krm.Object).Retained) && x.mayLive():
 		x.objects.all = remade(x.spec.Before, false)
 		x.report(finding.Warning, "volumes-wait", "",
-			"its CStorPoolCluster is no longer rendered; the claims and attachments of its disks are let go once it and its CStorPoolInstances are gone from the live cluster: where the engine has kept it, delete it (kubectl delete cspc -n %s %s); refresh the inventory then, and render again", x.namespace, x.name)
+			"its CStorPoolCluster is no longer rendered; the claims and attachments of its disks are let go once it and its CStorPoolInstances are gone from the live cluster: where the engine has kept it, delete it (kubectl delete cspc -n %s %s); refresh the inventory then, and render again", x.namespace, x.clusterNames())
 	case deletionPolicy(plan.Node.Str("spec", "deletionPolicy")) == deleteDisks:
 		x.tellDeleted(disks)
 	default:
@@ -102,6 +102,15 @@ func (x *deletion) run() {
 		plan.SetAnnotation(krm.AnnotationAllowRemoval, poolClusterKind+"/"+x.name) // wherever it was given
 		x.objects.add(gitops.Object{File: planFile, Object: plan})
 	}
+}
+
+// clusterNames are the names of its CStorPoolClusters, as kubectl takes them.
+func (x *deletion) clusterNames() string {
+	var names []string
+	for _, of := range x.clusters {
+		names = append(names, of.name)
+	}
+	return strings.Join(names, " ")
 }
 
 // mayLive reports whether anything of the cluster lives, or may live.

@@ -98,7 +98,7 @@ const noFinalizers = `--type merge -p '{"metadata":{"finalizers":null}}'`
 func (f *draining) tellFinalizers(at map[string]*member) {
 	for _, i := range f.live.all {
 		m := at[i.Name]
-		if len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !m.lost() {
+		if i.Cluster().Name != f.of.name || len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !m.lost() {
 			continue
 		}
 		text := fmt.Sprintf("nothing runs on host %s any more that would take the finalizers from what is deleted there, and the cStor operators change nothing of the cluster meanwhile: let go of it yourself, once it is being deleted: kubectl patch cspi -n %s %s %s",

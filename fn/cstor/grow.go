@@ -26,6 +26,10 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 	case missing <= 0:
 		missing = wanted.expansionDisks()
 	}
+	if !l.hasRoom(m.of, missing) {
+		l.tellNoRoom(m)
+		return
+	}
 	added := l.pickGrowth(m.name, *s, missing)
 	if m.node == nil {
 		added = nil
@@ -40,6 +44,7 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 			finding.Count(missing, "disk"), quantity.Size(wanted.minCapacity), m.name, len(s.data))
 		return
 	}
+	m.of.disks += missing
 	for group := range slices.Chunk(added, wanted.growthSize(missing)) {
 		g := growth(m, deviceNames(group), func(wait string) { l.grow(m, left, group, wait) })
 		if want <= have {
@@ -47,6 +52,20 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 		}
 		m.of.steps.ask(g)
 	}
+}
+
+// tellNoRoom says of a pool that is to grow that its CStorPoolCluster has as many disks as it
+// may have.
+func (in *input) tellNoRoom(m *member) {
+	if m.full == "" {
+		in.report(finding.Warning, "cluster-full", in.settings(m.name).field("minCount"),
+			"is %d, and the pool on node %s keeps its %s: %s; raise that as far as the time of the webhook allows, or move what is on it to pools of another CStorPoolCluster",
+			in.settings(m.name).minCount, m.name, finding.Count(len(m.before.Data.Disks()), "disk"), in.full(m.of))
+		return
+	}
+	in.report(finding.Warning, rulePoolFull, "spec.poolConfig.poolExpansion",
+		"the pool on node %s (CStorPoolInstance %s) is %d percent full, which is not below the threshold of %.0f percent, and cannot grow: %s; pools of a further CStorPoolCluster can take what comes",
+		m.name, m.full, m.grows.level, in.cfg.Spec.PoolConfig.PoolExpansion.Threshold.Used*100, in.full(m.of))
 }
 
 // whyFull says why a pool grows by itself.
@@ -83,25 +102,35 @@ func (l *localDisks) grow(m *member, left *leftover, group []*inventory.BlockDev
 	left.remove(group)
 }
 
-// dataCount is how many cloud disks a member has for data: claims come before their disks.
+// setWants decides how many cloud disks a member has for data: claims come before their disks.
 // Of a pool that is too full those of one RAID group more.
-func (c *cloudDisks) dataCount(m *member) int {
+func (c *cloudDisks) setWants(m *member) {
 	count := c.settings(m.name).minCount
-	if m.before == nil {
-		return count
+	if m.wants = count; m.before == nil {
+		return
 	}
 	have := len(m.before.Data.Disks())
-	if m.full != "" && count <= have && m.of.steps.refusal(stepGrow, false) == "" {
+	known := max(have, m.grown.disks) // which its CStorPoolCluster has room for
+	if m.full != "" && count <= have && m.of.steps.refusal(stepGrow, false) == "" && c.hasRoom(m.of, m.grows.disks-known) {
 		m.grown = m.grows
 	}
-	return max(count, m.grown.disks)
+	m.wants = max(count, m.grown.disks)
+	switch more := m.wants - known; {
+	case more > 0 && c.hasRoom(m.of, more):
+		m.of.disks += more
+	case more > 0:
+		m.wants = known
+		c.tellNoRoom(m)
+	case m.full != "" && !c.hasRoom(m.of, m.grows.disks-known):
+		c.tellNoRoom(m)
+	}
 }
 
 // growPool asks for the volumes that follow the pool's own, by which minCount was raised, or
 // which it gets since it is too full.
 func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
 	have, wanted := len(m.before.Data.Disks()), c.settings(m.name)
-	missing := max(wanted.minCount, m.grown.disks) - have
+	missing := m.wants - have
 	if missing <= 0 {
 		return
 	}

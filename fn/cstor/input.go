@@ -3,6 +3,7 @@ package cstor
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -179,29 +180,34 @@ func (in *input) lingers(node string) bool {
 type consent struct {
 	names
 	given *system.Consent
-	whole bool // there is something that consent for the whole cluster can name
-
-	removing map[string]string // what was allowed, and is under way (see removal.go)
+	whole bool // there is something that consent for a whole cluster can name
+	lock  *lock
 }
 
 // allows reports whether the pool of a node may be removed.
 func (c consent) allows(node string) bool {
 	set := c.allowsSet(node)
-	_, removing := c.removing[node]
-	return c.allowsWhole() || set || removing
+	_, removing := c.lock.removing[node] // what was allowed, and is under way (see removal.go)
+	return c.allowsWhole(c.lock.clusterOf(node)) || set || removing
 }
 
-// allowsWhole reports whether the whole cluster may be removed.
-func (c consent) allowsWhole() bool { return c.whole && c.given.Covers(poolClusterKind, c.name) }
+// allowsWhole reports whether all of a CStorPoolCluster may be removed.
+func (c consent) allowsWhole(of *poolCluster) bool {
+	return c.whole && c.given.Covers(poolClusterKind, of.name)
+}
 
 // allowsSet reports whether the node itself is named.
 func (c consent) allowsSet(node string) bool {
 	return c.given.Covers(storageSetKind, c.storageSet(node))
 }
 
-// wholeAnnotation is what allows the whole cluster to be removed.
-func (c consent) wholeAnnotation() string {
-	return krm.AnnotationAllowRemoval + ": " + poolClusterKind + "/" + c.name
+// wholeAnnotation is what allows all of some CStorPoolClusters to be removed.
+func (c consent) wholeAnnotation(clusters ...*poolCluster) string {
+	entries := make([]string, len(clusters))
+	for i, of := range clusters {
+		entries[i] = poolClusterKind + "/" + of.name
+	}
+	return krm.AnnotationAllowRemoval + ": " + strings.Join(entries, ",")
 }
 
 // annotation is what allows the pool of a node to be removed.

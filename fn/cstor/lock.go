@@ -26,7 +26,8 @@ type lock struct {
 	short    bool                // pools went, and fewer nodes than minPoolCount may hold one
 	removing map[string]string   // hostname labels of nodes whose pools were let go, with consent
 	sets     map[string]storageSet
-	pools    []*nodePool // of all clusters, in order
+	planned  map[string]*poolCluster // by node, of pools that are in a further one, or are to be
+	pools    []*nodePool             // of all clusters, in order
 	poolOf   map[string]*nodePool
 	pooled   map[string]bool // block devices of the pools
 	objects  map[krm.ID]*krm.Object
@@ -67,6 +68,7 @@ func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.F
 		listed:   map[string]string{},
 		cameFrom: map[string]string{},
 		removing: map[string]string{},
+		planned:  map[string]*poolCluster{},
 		sets:     map[string]storageSet{},
 		poolOf:   map[string]*nodePool{},
 		pooled:   map[string]bool{},
@@ -95,6 +97,9 @@ func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.F
 				l.reasons[n.Str("name")] = n.Str("reason")
 				if listed := n.Str("listed"); listed != "" {
 					l.listed[n.Str("name")] = listed
+				}
+				if c := l.clusterNamed(n.Str("cluster")); c != nil {
+					l.planned[n.Str("name")] = c
 				}
 			}
 		case storageSetKind:

@@ -69,14 +69,17 @@ func (n names) deviceRef(device string) finding.Ref {
 
 // joinName derives a name. One that would be too long is cut and ends in a hash
 // of the whole.
-func joinName(parts ...string) string {
+func joinName(parts ...string) string { return joinWithin(maxName, parts...) }
+
+// joinWithin is joinName for names of at most so many characters.
+func joinWithin(most int, parts ...string) string {
 	name := strings.Join(parts, "-")
-	if len(name) <= maxName {
+	if len(name) <= most {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
 	hash := hex.EncodeToString(sum[:4])
-	return strings.TrimRight(name[:maxName-len(hash)-1], "-.") + "-" + hash
+	return strings.TrimRight(name[:most-len(hash)-1], "-.") + "-" + hash
 }
 
 func storageSetName(config, node string) string { return joinName(config, node) }

@@ -23,7 +23,8 @@ func nodeRef(name string) finding.Ref {
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
 	*input
-	drains       map[string]bool              // nodes that a person wants to be drained
+	drains       map[string]bool // nodes that a person wants to be drained
+	clusters     *clusterChoice
 	back         map[string]string            // what was taken back, by node
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
@@ -176,6 +177,7 @@ func (c *nodeChoice) keepNode(name string, dropped map[string]bool) {
 		if c.lock.adopted && m.before != nil {
 			why = "its pool lives"
 		}
+		why += m.inFurther()
 		if from := c.lock.cameFrom[m.name]; from != "" {
 			why = "its pool follows its disks from node " + from
 		}
@@ -277,6 +279,15 @@ func (c *nodeChoice) removalWaits(m *member) string {
 // letsGo reports whether the pool of a node is let go, once keep has decided.
 func (c *nodeChoice) letsGo(p *nodePool) bool {
 	return !slices.ContainsFunc(c.members, func(m *member) bool { return m.before == p })
+}
+
+// inFurther says in which CStorPoolCluster the pool of a member is, where that is not the
+// first.
+func (m *member) inFurther() string {
+	if m.of.number == 1 {
+		return ""
+	}
+	return ", in CStorPoolCluster " + m.of.name
 }
 
 // holding says what would be lost with a member.

@@ -41,7 +41,7 @@ func (c *nodeChoice) everyMissing(missing []string) bool {
 func (c *nodeChoice) refuseMissing(missing []string) {
 	c.report(finding.Error, "all-nodes-missing", "",
 		"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the config with %s",
-		finding.Names(missing), c.consent.wholeAnnotation())
+		finding.Names(missing), c.consent.wholeAnnotation(c.lock.clusters...))
 }
 
 // checkSomePresent refuses to let the last node go that is in the snapshot, where others

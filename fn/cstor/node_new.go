@@ -208,8 +208,11 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 		if c.isListed(m) > 0 {
 			m.reason = reasonListed
 		}
-		c.choose(nodeRef(m.name), m.name, "", place.Chosen, p.Reason+c.settings(m.name).says())
 		added[i] = m
+	}
+	c.clusters.place(added)
+	for i, m := range added {
+		c.choose(nodeRef(m.name), m.name, "", place.Chosen, spots[i].Reason+c.settings(m.name).says()+m.inFurther())
 	}
 	c.members = append(c.members, added...)
 	c.able = slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool {

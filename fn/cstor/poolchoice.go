@@ -20,6 +20,7 @@ type poolChoice struct {
 	lacking bool      // fewer nodes than wanted can supply their disks
 
 	everyMissing bool            // no node of the cluster is in the snapshot, and all may go
+	othersStay   bool            // pools of other CStorPoolClusters of the config stay
 	released     map[krm.ID]bool // what may go
 }
 
@@ -89,7 +90,7 @@ func (c *poolChoice) removeAll() {
 	}
 	instances := c.state.Live.Instances(c.namespace, c.of.name)
 	gone := c.live.knows && c.of.current == nil && len(instances) == 0
-	if !gone && !c.consent.allowsWhole() && !c.everyMissing {
+	if !gone && !c.consent.allowsWhole(c.of) && !c.everyMissing && !c.othersStay {
 		if len(c.lock.poolsOf(c.of)) > 0 {
 			c.report(finding.Error, "no-pools", "", "the last pool would go before a new one has its disks, and a CStorPoolCluster cannot be empty; keep one node until then")
 		}

@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -12,6 +13,7 @@ import (
 // are the config's.
 type poolCluster struct {
 	name    string
+	number  int           // from 1, for the one that is called like the config
 	before  *pool.Cluster // as it was rendered, or else lives; nil if there is none yet
 	current *pool.Cluster // that lives, or nil
 	begun   []begun       // the steps of its transition, the one that was rendered last at the end
@@ -19,6 +21,7 @@ type poolCluster struct {
 	// Of a render:
 	steps *steps
 	drain *draining
+	disks int // that its pools have, but for those that go, and are to get in this run
 }
 
 // live is the object that lives, or nil.
@@ -29,9 +32,57 @@ func (c *poolCluster) live() *krm.Object {
 	return c.current.Object
 }
 
-// findPoolClusters finds the CStorPoolClusters of a config.
-func findPoolClusters(n names, live *pool.Live) []*poolCluster {
-	return []*poolCluster{{name: n.name, current: live.Cluster(n.namespace, n.name)}}
+// maxLabel is the longest value of a label, as which the operators use the name of a
+// CStorPoolCluster.
+const maxLabel = 63
+
+// poolCluster is the name of the CStorPoolCluster of a number.
+func (n names) poolCluster(number int) string {
+	if number == 1 {
+		return n.name
+	}
+	return joinWithin(maxLabel, n.name, strconv.Itoa(number))
+}
+
+// findPoolClusters finds the CStorPoolClusters of a config: the first, which is there in any
+// case, and those that were rendered, that the plan remembers, or that live and are its own.
+func findPoolClusters(n names, owner string, before []*krm.Object, live *pool.Live) []*poolCluster {
+	known := map[string]bool{}
+	for _, o := range before {
+		switch o.Kind {
+		case poolClusterKind:
+			known[o.Name] = true
+		case clusterPlanKind:
+			for _, c := range o.Node.Seq("spec", "clusters") {
+				known[c.Str("name")] = true
+			}
+		}
+	}
+	for _, c := range live.Clusters {
+		known[c.Name] = known[c.Name] || c.Namespace == n.namespace && c.Object.Owner() == owner
+	}
+	clusters := []*poolCluster{newPoolCluster(n, 1, live)}
+	found := 0
+	for name := range known {
+		if known[name] && name != n.name {
+			found++
+		}
+	}
+	for number := 2; found > 0 && number <= maxPoolClusters; number++ {
+		if known[n.poolCluster(number)] {
+			clusters = append(clusters, newPoolCluster(n, number, live))
+			found--
+		}
+	}
+	return clusters
+}
+
+// maxPoolClusters is more than any config can have: as many as it may have pools.
+const maxPoolClusters = 10000
+
+func newPoolCluster(n names, number int, live *pool.Live) *poolCluster {
+	name := n.poolCluster(number)
+	return &poolCluster{name: name, number: number, current: live.Cluster(n.namespace, name)}
 }
 
 // clusterNamed is the CStorPoolCluster of a name, or nil.
@@ -47,6 +98,9 @@ func (l *lock) clusterNamed(name string) *poolCluster {
 func (l *lock) clusterOf(node string) *poolCluster {
 	if p := l.pool(node); p != nil {
 		return p.of
+	}
+	if c := l.planned[node]; c != nil {
+		return c
 	}
 	return l.clusters[0]
 }
@@ -69,4 +123,9 @@ func (l *lock) lives() bool {
 // busy reports whether a step of any CStorPoolCluster is under way, taken or asked for.
 func (l *lock) busy() bool {
 	return slices.ContainsFunc(l.clusters, func(c *poolCluster) bool { return c.steps.busy() })
+}
+
+// isSplit reports whether there are, or may be, several CStorPoolClusters.
+func (in *input) isSplit() bool {
+	return len(in.lock.clusters) > 1 || in.cfg.Spec.PoolConfig.MaxDisksPerCluster > 0
 }

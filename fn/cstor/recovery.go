@@ -37,6 +37,9 @@ func (r *recovery) restorePools() {
 		p, why := r.live.evidence(host, r.settingsOn(host))
 		known := r.lock.host(host)
 		switch {
+		case known != nil && r.livesIn(host) != known.of:
+			r.report(finding.Error, "cluster-changed", "",
+				"the pool on node %s lives in CStorPoolCluster %s and is rendered in %s, and a pool cannot go from one to another; restore it in rendered/ from Git", known.node, r.live.clusterOn(host), known.of.name)
 		case known == nil:
 			r.restorePool(host, &nodePool{of: r.livesIn(host), Pool: p}, why)
 		case r.live.pool(host) == nil && !r.live.claimsAll(known.Pool):
@@ -61,7 +64,8 @@ func (r *recovery) restoreInstance(i *pool.Instance) {
 	if r.allowed(node, i.Hostname) {
 		return
 	}
-	p := &nodePool{node, r.livesIn(i.Hostname), i.Pool}
+	p := &nodePool{of: r.livesIn(i.Hostname), Pool: i.Pool}
+	r.remember(node, p)
 	if why := r.keptOut(p); why != "" {
 		r.report(finding.Warning, "instance-lost", "",
 			"CStorPoolInstance %s lives on node %s, and both the rendered and the live CStorPoolCluster have lost its pool, which cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", i.Name, node, why, r.consent.annotation(node))
@@ -147,7 +151,7 @@ func (r *recovery) judge(p *nodePool, d *disk.Disk, capacity int64) disk.Verdict
 // removal is under way, and waits for nothing. why says what is not known of it.
 func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
-	p.node = node
+	r.remember(node, p)
 	lost := func(name string) bool { return !r.lock.pooled[name] }
 	if node == "" || !slices.ContainsFunc(p.Disks(), lost) {
 		return // or it is that of another host, which has changed its label
@@ -192,6 +196,13 @@ func (r *recovery) takeBack(p *nodePool) {
 	r.lock.addNode(p.node)
 	r.lock.reasons[p.node] = reasonAdopted
 	r.lock.addPool(p)
+}
+
+// remember makes a live pool that of a node, in the CStorPoolCluster in which it lives.
+func (r *recovery) remember(node string, p *nodePool) {
+	if p.node = node; p.of.number > 1 {
+		r.lock.planned[node] = p.of
+	}
 }
 
 // livesIn is the CStorPoolCluster of which a pool lives on a host.

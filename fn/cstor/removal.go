@@ -166,10 +166,17 @@ func compareIDs(a, b krm.ID) int {
 // warnOfIdleConsent tells of consent to remove what stays: it would do its work later,
 // when nobody thinks of it.
 func (r *removal) warnOfIdleConsent() {
-	pooled := func(m *member) bool { return m.before != nil }
-	if r.consent.allowsWhole() && slices.ContainsFunc(r.members, pooled) {
+	for _, of := range r.lock.clusters {
+		pooled := func(m *member) bool { return m.before != nil && m.of == of }
+		if !r.consent.allowsWhole(of) || !slices.ContainsFunc(r.members, pooled) {
+			continue
+		}
+		what := "the whole cluster"
+		if len(r.lock.clusters) > 1 {
+			what = "CStorPoolCluster " + of.name
+		}
 		r.report(finding.Warning, "consent-standing", "",
-			"the removal of the whole cluster is allowed: any pool whose node is no longer wanted would go; until that is wanted, take out %s", r.consent.wholeAnnotation())
+			"the removal of %s is allowed: any pool whose node is no longer wanted would go; until that is wanted, take out %s", what, r.consent.wholeAnnotation(of))
 	}
 	for _, m := range r.members {
 		released := func(o *krm.Object) bool { return r.released[o.ID()] }

@@ -50,6 +50,9 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 		if listed := f.settings(m.name).listedBy; listed != "" {
 			n.Set("listed", d.Text(listed))
 		}
+		if m.of.number > 1 {
+			n.Set("cluster", d.Text(m.of.name))
+		}
 		nodes = append(nodes, n)
 	}
 	spec := d.Object(d.F("nodes", d.List(nodes...)))
@@ -69,10 +72,27 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 	if short {
 		spec.Set("short", d.Bool(true))
 	}
+	if clusters := f.furtherClusters(members); len(clusters) > 0 {
+		spec.Set("clusters", d.List(clusters...))
+	}
 	f.add(gitops.Object{
 		File:   planFile,
 		Object: krm.Make(daoVersion, clusterPlanKind, f.namespace, f.name, d.F("spec", spec)),
 	})
+}
+
+// furtherClusters lists the CStorPoolClusters beside the first of which there is anything, or
+// is to be.
+func (f *manifests) furtherClusters(members []*member) []d.Node {
+	var list []d.Node
+	for _, of := range f.lock.clusters {
+		seen := of.current != nil || len(f.state.Live.Instances(f.namespace, of.name)) > 0 || len(f.state.Live.ClaimedBy(f.namespace, of.name)) > 0
+		if of.number == 1 || !seen && !slices.ContainsFunc(members, func(m *member) bool { return m.of == of }) {
+			continue
+		}
+		list = append(list, d.Object(d.F("name", d.Text(of.name))))
+	}
+	return list
 }
 
 // nodeNode writes a node with its uid, if it is known.

@@ -19,13 +19,17 @@ func (c *cluster) makeRoom() bool {
 	if why == "" {
 		return false
 	}
-	m := c.nodes.addForRoom(why)
-	if m == nil {
+	added := c.nodes.addForRoom(why)
+	if len(added) == 0 || c.failed() {
 		return false
 	}
-	c.takeDisks(m)
-	c.takeSteps(m.of)
-	c.finish(m)
+	c.takeDisks(added...)
+	for _, of := range c.lock.clusters {
+		if slices.ContainsFunc(added, func(m *member) bool { return m.of == of }) {
+			c.takeSteps(of)
+		}
+	}
+	c.finish(added...)
 	return true
 }
 
@@ -41,7 +45,7 @@ func (f *fullPools) room(members []*member) string {
 	var full *member
 	for _, m := range members {
 		switch {
-		case f.settings(m.name).external(), m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
+		case m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
 			return ""
 		case m.full != "" && full == nil:
 			full = m
@@ -53,22 +57,28 @@ func (f *fullPools) room(members []*member) string {
 	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.level)
 }
 
-// canGrow reports whether the node of a pool has the disks by which it could grow once.
+// canGrow reports whether a pool could grow once: its CStorPoolCluster has room, and its node
+// the disks, if a cloud does not make them.
 func (f *fullPools) canGrow(m *member) bool {
+	wanted := f.settings(m.name)
+	if fits := f.hasRoom(m.of, wanted.expansionDisks()); !fits || wanted.external() {
+		return fits
+	}
 	s := f.offer(m.name, m.hostname, m.node)
 	s.remove(named(s.data, m.spare))
-	return f.pickGrowth(m.name, s, f.settings(m.name).expansionDisks()) != nil
+	return f.pickGrowth(m.name, s, wanted.expansionDisks()) != nil
 }
 
-// addForRoom adds one member more than are wanted, nil where there is none to add.
-func (c *nodeChoice) addForRoom(why string) *member {
+// addForRoom adds one member more than are wanted, or those by which a further
+// CStorPoolCluster begins; none where there is none to add.
+func (c *nodeChoice) addForRoom(why string) []*member {
 	if c.missing > 0 || c.staying() >= c.maximum {
 		return nil
 	}
-	for _, m := range c.pick(c.suppliers(c.able), 1) {
+	added := c.pick(c.suppliers(c.able), min(c.maximum-c.staying(), c.clusters.atOnce()))
+	for _, m := range added {
 		m.reason = reasonRoom
 		c.report(finding.Info, "pool-for-room", "spec.poolConfig.poolExpansion", "a pool comes on node %s: %s", m.name, why)
-		return m
 	}
-	return nil
+	return added
 }

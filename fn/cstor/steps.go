@@ -280,14 +280,22 @@ func (s *steps) tell() {
 		switch {
 		case step.State != transition.Now || step.Kind == drainKind:
 		case len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
-			s.report(finding.Info, ruleStep, "", "step %d of about %d: %s; it is done when %s%s", i+1, s.transition.Of(), step.What, s.taken[0].kind.doneWhen(), rest)
+			s.report(finding.Info, ruleStep, "", "step %d of about %d%s: %s; it is done when %s%s", i+1, s.transition.Of(), s.ofWhich(), step.What, s.taken[0].kind.doneWhen(), rest)
 		default:
-			s.report(finding.Info, ruleStep, "", "step %d of about %d is under way %s; apply what is rendered, and take the inventory anew%s", i+1, s.transition.Of(), step.Wait, rest)
+			s.report(finding.Info, ruleStep, "", "step %d of about %d%s is under way %s; apply what is rendered, and take the inventory anew%s", i+1, s.transition.Of(), s.ofWhich(), step.Wait, rest)
 		}
 	}
 	for _, standing := range s.of.drain.standings {
 		s.report(finding.Info, ruleDrain, "", "%s: %s; apply what is rendered, and take the inventory anew%s", s.transition, standing, rest)
 	}
+}
+
+// ofWhich says of which CStorPoolCluster the steps are, where there are several.
+func (s *steps) ofWhich() string {
+	if len(s.lock.clusters) == 1 {
+		return ""
+	}
+	return " of " + s.of.name
 }
 
 // waitOf says which kinds of steps wait.

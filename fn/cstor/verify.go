@@ -20,9 +20,12 @@ func (System) Verify(facts *inventory.Facts, specs []system.Followed) []conforma
 	seen := map[inventory.Key]bool{}
 	for _, spec := range specs {
 		cluster := key(spec.Object)
-		seen[cluster] = true
 		c := system.Conformance(System{}, facts, spec)
-		(&proof{c, facts, live, cluster}).cluster()
+		for _, of := range findPoolClusters(names{cluster.Namespace, cluster.Name}, spec.Object.OwnerKey(), spec.Before, live) {
+			cluster.Name = of.name
+			seen[cluster] = true
+			(&proof{c, facts, live, cluster}).cluster()
+		}
 		checks = append(checks, *c)
 	}
 	for _, cluster := range live.Named() {

@@ -1,9 +1,12 @@
 package cstorvolume
 
 import (
+	"slices"
+
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -13,6 +16,22 @@ type cluster struct {
 	inventory.Key
 	pools  int  // that there are or will be
 	broken bool // its config has errors, so that nothing is known
+}
+
+// clustersOf lists the CStorPoolClusters of a config, as it is rendered.
+func clustersOf(config system.Followed) []string {
+	plan := krm.GroupKind{Group: pool.ConfigGroup, Kind: pool.PlanKind}
+	for _, o := range config.Objects {
+		if o.GroupKind() == plan {
+			return pool.Planned(o.Object)
+		}
+	}
+	for _, o := range config.Before {
+		if o.GroupKind() == plan {
+			return pool.Planned(o)
+		}
+	}
+	return []string{config.Spec.Object.Name}
 }
 
 // findCluster finds the cluster of a class and counts its pools: those that are rendered,
@@ -33,10 +52,18 @@ func (r *rendering) findCluster(v *volumeClass) {
 		if spec.GroupKind() != (krm.GroupKind{Group: pool.ConfigGroup, Kind: pool.ConfigKind}) || spec.Namespace != c.Namespace {
 			continue
 		}
-		if names = append(names, spec.Name); spec.Name != c.Name {
+		all := clustersOf(other)
+		names = append(names, all...)
+		if !slices.Contains(all, c.Name) {
 			continue
 		}
-		count(pool.Promised(other.Completed))
+		if len(all) == 1 {
+			count(pool.Promised(other.Completed))
+		} else {
+			v.Report(finding.Info, "one-of-clusters", "spec.cluster",
+				"is one of the CStorPoolClusters of %s %s, which has %s: volumes of this class are on the pools of %s alone; make a class for each of the others",
+				pool.ConfigKind, spec.Name, finding.Names(all), c.Name)
+		}
 		c.broken = finding.Failed(other.Findings)
 		for _, o := range other.Objects {
 			look(o.Object)

@@ -160,11 +160,11 @@ func (r *review) smaller() string {
 				k, groups = min(k, len(group)), groups+1
 			}
 		}
-		if groups > 1 && fits(2*n+k+k*(1+n)) {
+		if groups > 1 && fits(growthRequests(n, k)) {
 			return "add one RAID group at a time"
 		}
 	case len(r.Replaced) > 1:
-		if g := len(r.Replaced[0].Group); fits(3*n + g + 5) {
+		if g := len(r.Replaced[0].Group); fits(replacementRequests(n, g)) {
 			return "replace one disk at a time"
 		}
 	case len(r.Added) > 1 && len(r.Replaced) == 0:
@@ -172,7 +172,7 @@ func (r *review) smaller() string {
 		for _, p := range r.Added {
 			k = min(k, len(p.Disks()))
 		}
-		if fits(2*n + k) {
+		if fits(additionRequests(n, k)) {
 			return "add one pool at a time"
 		}
 	}

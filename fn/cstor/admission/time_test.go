@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,44 @@ func TestClaims(t *testing.T) {
 	} {
 		if got := strings.Join(Claims(cluster(c.old), cluster(c.wanted)), " "); got != c.want {
 			t.Errorf("%s to %s: %q", c.old, c.wanted, got)
+		}
+	}
+}
+
+// How large a cluster may get at a timeout, by the formula that Cost counts by.
+func TestCeiling(t *testing.T) {
+	for _, c := range []struct {
+		seconds int
+		kind    Kind
+		want    Ceiling
+	}{
+		{5, Kind{Disks: 2, Growth: 2, Group: 2, Replaces: true}, Ceiling{7, 9}},
+		{30, Kind{Disks: 2, Growth: 2, Group: 2, Replaces: true}, Ceiling{38, 40}},
+		{5, Kind{Disks: 2, Growth: 0, Group: 2, Replaces: true}, Ceiling{17, 9}},
+		{5, Kind{Disks: 2, Growth: 0, Group: 2}, Ceiling{17, 17}},
+		{5, Kind{Disks: 3, Growth: 3, Group: 3, Replaces: true}, Ceiling{5, 8}},
+		{1, Kind{Disks: 6, Growth: 6, Group: 6, Replaces: true}, Ceiling{0, 1}},
+	} {
+		if got := (Timeout{Seconds: c.seconds}).Ceiling(c.kind); got != c.want {
+			t.Errorf("%d s, %+v: %+v, want %+v", c.seconds, c.kind, got, c.want)
+		}
+	}
+	for n := range 40 {
+		for _, k := range []int{2, 3, 4} {
+			for kind, requests := range map[string]int{"growth": growthRequests(n, k), "pool": additionRequests(n, k), "replacement": replacementRequests(n, k), "settings": additionRequests(n, 0)} {
+				if n%k > 0 || n == 0 {
+					continue
+				}
+				disks := k
+				if kind == "replacement" {
+					disks = 1
+				}
+				old, wanted := edited(kind, n, disks, k)
+				claimed := func(name string) bool { return slices.Contains(old.Disks(), name) }
+				if cost := NewStep(old, wanted).Cost(old, wanted, claimed); cost.Most != requests {
+					t.Errorf("%s of %d among %d: %d requests, Cost has %d", kind, k, n, requests, cost.Most)
+				}
+			}
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package pool
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -34,12 +36,27 @@ func Promised(completed []byte) int {
 // that is not about the cluster.
 func Expected(o *krm.Object, cluster inventory.Key) (pools int, known bool) {
 	switch {
-	case o.Namespace != cluster.Namespace || o.Name != cluster.Name:
+	case o.Namespace != cluster.Namespace:
 		return 0, false
-	case o.GroupKind() == krm.GroupKind{Group: APIGroup, Kind: ClusterKind}:
+	case o.GroupKind() == krm.GroupKind{Group: APIGroup, Kind: ClusterKind} && o.Name == cluster.Name:
 		return len(o.Node.Seq("spec", "pools")), true
-	case o.GroupKind() == krm.GroupKind{Group: ConfigGroup, Kind: PlanKind}:
-		return len(o.Node.Seq("spec", "nodes")), true
+	case o.GroupKind() == krm.GroupKind{Group: ConfigGroup, Kind: PlanKind} && slices.Contains(Planned(o), cluster.Name):
+		for _, n := range o.Node.Seq("spec", "nodes") {
+			if cmp.Or(n.Str("cluster"), o.Name) == cluster.Name {
+				pools++
+			}
+		}
+		return pools, true
 	}
 	return 0, false
+}
+
+// Planned lists the CStorPoolClusters of the config of a plan: the first is called like the
+// config.
+func Planned(plan *krm.Object) []string {
+	names := []string{plan.Name}
+	for _, c := range plan.Node.Seq("spec", "clusters") {
+		names = append(names, c.Str("name"))
+	}
+	return names
 }

@@ -1,0 +1,270 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const (
+	maxDisksField = "spec.poolConfig.maxDisksPerCluster"
+	fewestPools   = 3 // that a CStorPoolCluster is to have, so that volumes can have three replicas
+)
+
+// clusterChoice decides in which CStorPoolCluster a new pool comes: in one that has room, by
+// poolConfig.maxDisksPerCluster, or in a further one. There it stays for good.
+type clusterChoice struct {
+	*input
+	ready func(*poolCluster)       // makes a further one ready for a render
+	taken func(name string) string // who else has such a name, or ""
+
+	members []*member // that have their places
+}
+
+// limit is how many disks a CStorPoolCluster may have, 0 for any number.
+func (in *input) limit() int { return in.cfg.Spec.PoolConfig.MaxDisksPerCluster }
+
+// hasRoom reports whether so many disks more can come into a CStorPoolCluster.
+func (in *input) hasRoom(of *poolCluster, disks int) bool {
+	return in.limit() == 0 || of.disks+disks <= in.limit()
+}
+
+// full says that a CStorPoolCluster takes no more disks.
+func (in *input) full(of *poolCluster) string {
+	return fmt.Sprintf("CStorPoolCluster %s has %s, and maxDisksPerCluster is %d", of.name, finding.Count(of.disks, "disk"), in.limit())
+}
+
+// checkLimit refuses pools for which no CStorPoolCluster has room.
+func checkLimit(in *input, s *settings) {
+	if limit := in.limit(); limit > 0 && s.disks() > limit {
+		in.report(finding.Error, "cluster-too-small", maxDisksField, "is %d, and a pool by %s has %s, with its write cache; write at least %d, for three pools, or remove it",
+			limit, s.field("minCount"), finding.Count(s.disks(), "disk"), fewestPools*s.disks())
+	}
+}
+
+// disks is how many disks a new pool has.
+func (s *settings) disks() int {
+	if s.writeCache == nil {
+		return s.minCount
+	}
+	return s.minCount + s.writeCache.Count
+}
+
+// count counts the disks of each CStorPoolCluster. Pools that go do not count, and those that
+// were chosen earlier do.
+func (c *clusterChoice) count(members []*member) {
+	c.members = slices.Clone(members)
+	for _, of := range c.lock.clusters {
+		of.disks = 0
+	}
+	for _, m := range c.members {
+		if m.leaving == "" {
+			m.of.disks += c.disksOf(m)
+		}
+	}
+	for _, of := range c.lock.clusters {
+		if c.limit() > 0 && of.disks > c.limit() {
+			c.report(finding.Info, "cluster-over-limit", maxDisksField, "is %d, and CStorPoolCluster %s has %s: its pools stay in it, and no more come", c.limit(), of.name, finding.Count(of.disks, "disk"))
+		}
+	}
+}
+
+// disksOf is how many disks a member has, with those by which it is known to grow.
+func (c *clusterChoice) disksOf(m *member) int {
+	if m.before == nil {
+		return c.settings(m.name).disks()
+	}
+	return max(len(m.before.Data.Disks()), c.lock.sets[m.name].grown.disks) + len(m.before.Cache.Disks())
+}
+
+// pools counts the pools of a CStorPoolCluster that stay.
+func (c *clusterChoice) pools(of *poolCluster) int {
+	n := 0
+	for _, m := range c.members {
+		if m.of == of && m.leaving == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// open lists the CStorPoolClusters that take pools: one that is on its way out takes none,
+// unless there is no other.
+func (c *clusterChoice) open() []*poolCluster {
+	return slices.DeleteFunc(slices.Clone(c.lock.clusters), func(of *poolCluster) bool {
+		gone := of.current == nil && len(c.state.Live.Instances(c.namespace, of.name)) == 0
+		return len(c.lock.clusters) > 1 && !gone && c.pools(of) == 0
+	})
+}
+
+// place says for each of the new members, the oldest node first, in which CStorPoolCluster its
+// pool comes. They get three pools each before any gets a fourth, and then as many as the
+// others, in zones as even as can be.
+func (c *clusterChoice) place(added []*member) {
+	if !c.isSplit() {
+		return
+	}
+	before := len(c.lock.clusters)
+	rest := slices.Clone(added)
+	quota := c.quotas(rest)
+	for len(rest) > 0 && !c.failed() {
+		left := len(rest)
+		for _, of := range slices.Clone(c.lock.clusters) {
+			if m := c.next(of, rest); m != nil && quota[of] > 0 {
+				quota[of]--
+				c.put(m, of)
+				rest = slices.DeleteFunc(rest, func(other *member) bool { return other == m })
+			}
+		}
+		if left == len(rest) { // pools are not all of one size
+			quota = c.quotas(rest)
+			if !slices.ContainsFunc(rest, func(m *member) bool { return c.roomFor(m) }) {
+				quota = map[*poolCluster]int{c.further(): len(rest)}
+			}
+		}
+	}
+	c.tellFurther(before, added)
+}
+
+// roomFor reports whether the pool of a new member fits into a CStorPoolCluster that is there.
+func (c *clusterChoice) roomFor(m *member) bool {
+	return slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.hasRoom(of, c.disksOf(m)) })
+}
+
+// atOnce is how many pools come where one is to: a further CStorPoolCluster begins with three.
+func (c *clusterChoice) atOnce() int {
+	if c.limit() == 0 || slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.hasRoom(of, c.cfg.general.disks()) }) {
+		return 1
+	}
+	return fewestPools
+}
+
+// quotas says how many of the new pools come into each CStorPoolCluster, and opens as many
+// further ones as are needed.
+func (c *clusterChoice) quotas(added []*member) map[*poolCluster]int {
+	open, quota := c.open(), map[*poolCluster]int{}
+	if len(added) == 0 {
+		return quota
+	}
+	size := c.disksOf(added[0])
+	room := func(of *poolCluster) bool { return c.hasRoom(of, size*(quota[of]+1)) }
+	for range added {
+		fitting := slices.DeleteFunc(slices.Clone(open), func(of *poolCluster) bool { return !room(of) })
+		if len(fitting) == 0 {
+			if c.failed() {
+				break
+			}
+			further := c.further()
+			open, fitting = append(open, further), []*poolCluster{further}
+		}
+		quota[fitting[0]]++ // which it keeps: as many are opened as are needed, and no more
+	}
+	pools := func(of *poolCluster) int { return c.pools(of) + quota[of] }
+	clear(quota)
+	for range added {
+		best := slices.MinFunc(open, func(a, b *poolCluster) int {
+			return cmp.Or(
+				compareBools(!room(a), !room(b)),
+				compareBools(pools(a) >= fewestPools, pools(b) >= fewestPools),
+				compareBools(!c.loses(a), !c.loses(b)),
+				c.compareFilled(a, b, pools),
+				cmp.Compare(a.number, b.number),
+			)
+		})
+		quota[best]++
+	}
+	return quota
+}
+
+// compareFilled puts the one with fewest pools first, of those that have enough.
+func (c *clusterChoice) compareFilled(a, b *poolCluster, pools func(*poolCluster) int) int {
+	if pools(a) < fewestPools {
+		return 0
+	}
+	return cmp.Compare(pools(a), pools(b))
+}
+
+// loses reports whether a pool of a CStorPoolCluster goes, whose volumes need another.
+func (c *clusterChoice) loses(of *poolCluster) bool {
+	return slices.ContainsFunc(c.members, func(m *member) bool { return m.of == of && m.leaving != "" })
+}
+
+// next is the one of the new members whose zone has fewest pools of a CStorPoolCluster, of
+// those that fit, or nil.
+func (c *clusterChoice) next(of *poolCluster, added []*member) *member {
+	var kept, able []*inventory.Node
+	for _, m := range c.members {
+		if m.of == of && m.node != nil && m.leaving == "" {
+			kept = append(kept, m.node)
+		}
+	}
+	for _, m := range added {
+		if c.hasRoom(of, c.disksOf(m)) {
+			able = append(able, m.node)
+		}
+	}
+	for _, p := range place.SpreadNodes(kept, able, 1) {
+		return added[slices.IndexFunc(added, func(m *member) bool { return m.node == p.Node })]
+	}
+	return nil
+}
+
+// put gives a new member its CStorPoolCluster.
+func (c *clusterChoice) put(m *member, of *poolCluster) {
+	m.of, c.lock.planned[m.name] = of, of
+	of.disks += c.disksOf(m)
+	c.members = append(c.members, m)
+}
+
+// further opens another CStorPoolCluster, of the first number that is free.
+func (c *clusterChoice) further() *poolCluster {
+	number := 2
+	for c.lock.clusterNamed(c.poolCluster(number)) != nil {
+		number++
+	}
+	of := newPoolCluster(c.names, number, c.state.Live)
+	if other := c.taken(of.name); other != "" {
+		c.report(finding.Error, "names-meet", maxDisksField, "is %d, so that a further CStorPoolCluster is needed, and its name %s is taken by %s; rename either, or raise maxDisksPerCluster", c.limit(), of.name, other)
+	}
+	c.ready(of)
+	c.lock.clusters = append(c.lock.clusters, of)
+	slices.SortFunc(c.lock.clusters, func(a, b *poolCluster) int { return cmp.Compare(a.number, b.number) })
+	return of
+}
+
+// tellFurther says which pools come into CStorPoolClusters that are new, beside others.
+func (c *clusterChoice) tellFurther(before int, added []*member) {
+	if len(c.lock.clusters) == before {
+		return
+	}
+	for _, of := range c.lock.clusters {
+		var nodes []string
+		for _, m := range added {
+			if m.of == of {
+				nodes = append(nodes, m.name)
+			}
+		}
+		if of.number == 1 || of.before != nil || len(nodes) == 0 {
+			continue
+		}
+		few := ""
+		if len(nodes) < fewestPools {
+			few = fmt.Sprintf("; a volume in it has at most %s, as many as there are pools: raise minPoolCount for more", finding.Count(len(nodes), "replica"))
+		}
+		c.report(finding.Info, "cluster-split", maxDisksField, "is %d, so that %s into a further CStorPoolCluster, %s%s",
+			c.limit(), come(nodes), of.name, few)
+	}
+}
+
+func come(nodes []string) string {
+	if len(nodes) == 1 {
+		return "the pool on node " + nodes[0] + " comes"
+	}
+	return "the pools on nodes " + finding.Names(nodes) + " come"
+}
+
+func compareBools(a, b bool) int { return lostFirst(b, a) }
