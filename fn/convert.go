@@ -101,29 +101,75 @@ func (f *Function) convertible(pkg *classified) []*krm.Object {
 
 // shorten leaves out of a spec what is the default, and returns its text.
 func (f *Function) shorten(spec *krm.Object) ([]byte, []finding.Finding) {
-	s := shortening{notes: map[string]string{}, complete: func() (*document.Node, []finding.Finding) {
-		completed, findings := f.schemas.Complete(nil, spec.Ref, spec.Node)
+	complete := func(n document.Node) (*document.Node, []finding.Finding) {
+		root := spec.Node.Copy()
+		root.Set("spec", n)
+		completed, findings := f.schemas.Complete(nil, spec.Ref, &root)
 		docs, err := document.Parse(&document.Source{Data: completed})
 		if finding.Failed(findings) || err != nil || len(docs) != 1 {
 			return nil, findings
 		}
 		return &docs[0].Node, findings
-	}}
-	wanted, findings := s.complete()
-	if n := spec.Node.Get("spec"); wanted != nil && n != nil {
-		s.wanted = wanted
-		s.fields(n, []string{"spec"}, "spec")
 	}
+	long := spec.Node.Get("spec")
+	wanted, findings := complete(*long)
+	if wanted == nil {
+		return document.Append(nil, spec.Node, 0), findings
+	}
+	s := shortening{spec: distinct(*long), left: map[string][]document.Field{}, notes: map[string]string{}}
+	s.complete = func() *document.Node {
+		completed, _ := complete(s.spec)
+		return completed
+	}
+	s.wanted = s.complete()
+	s.fields(&s.spec, "spec")
+	short := s.whole(s.spec, *long, "spec")
+	if completed, _ := complete(short); completed == nil || !document.Equal(completed, wanted) {
+		return document.Append(nil, spec.Node, 0), findings // a default depends on what was left out
+	}
+	spec.Node.Set("spec", short)
 	return document.AppendNoted(nil, spec.Node, s.notes), findings
 }
 
-// shortening asks the schemas of each field what becomes of the spec without it. What a
+// shortening asks the schemas of each field what becomes of a spec without it. What a
 // default depends on stands before what has the default. The first field of an item of a
 // list names it: items that are alike but for that are asked about once.
 type shortening struct {
-	complete func() (*document.Node, []finding.Finding) // the completed spec, nil for one that is not valid
-	wanted   *document.Node
+	spec     document.Node // with one of the items that are alike
+	complete func() *document.Node
+	wanted   *document.Node              // what it is, completed
+	left     map[string][]document.Field // of items, by the path of their list and what they were
 	notes    map[string]string
+}
+
+// likeness is what an item of a list has in common with others, "" for one that is not asked
+// about.
+func likeness(item *document.Node) string {
+	if len(item.Fields()) < 2 {
+		return ""
+	}
+	rest := document.Object(item.Fields()[1:]...)
+	return string(document.AppendJSON(nil, &rest))
+}
+
+// distinct copies a tree, with the first of the items of a list that are alike.
+func distinct(n document.Node) document.Node {
+	n = n.Copy()
+	for i := range n.Fields() {
+		n.Fields()[i].Value = distinct(n.Fields()[i].Value)
+	}
+	seen := map[string]bool{}
+	var items []document.Node
+	for _, item := range n.Items() {
+		if text := likeness(&item); text == "" || !seen[text] {
+			seen[text] = true
+			items = append(items, distinct(item))
+		}
+	}
+	if n.Kind() == document.Seq {
+		n.SetItems(items)
+	}
+	return n
 }
 
 // drops takes out a field without which the spec is the same. If not, it returns the spec
@@ -131,7 +177,7 @@ type shortening struct {
 func (s *shortening) drops(n *document.Node, key string) (done bool, without *document.Node) {
 	all := slices.Clone(n.Fields())
 	n.Delete(key)
-	without, _ = s.complete()
+	without = s.complete()
 	if without != nil && document.Equal(without, s.wanted) {
 		return true, without
 	}
@@ -139,45 +185,57 @@ func (s *shortening) drops(n *document.Node, key string) (done bool, without *do
 	return false, without
 }
 
-func (s *shortening) fields(n *document.Node, keys []string, path string) {
+func (s *shortening) fields(n *document.Node, path string) {
 	for _, field := range slices.Clone(n.Fields()) {
-		below, at := append(slices.Clone(keys), field.Key), path+"."+field.Key
+		at := path + "." + field.Key
 		done, without := s.drops(n, field.Key)
 		if done {
 			continue
 		}
 		switch value := n.Get(field.Key); value.Kind() {
 		case document.Map:
-			s.fields(value, below, at)
+			s.fields(value, at)
 		case document.Seq:
-			s.items(value.Items())
+			for i := range value.Items() {
+				s.item(&value.Items()[i], at)
+			}
 		default:
-			if standard := without.Str(below...); standard != "" {
+			if standard := without.Str(strings.Split(at, ".")...); standard != "" {
 				s.notes[at] = "default " + standard
 			}
 		}
 	}
 }
 
-// items shortens the items of a list.
-func (s *shortening) items(items []document.Node) {
-	known := map[string][]document.Field{} // what is left of items, by what they were
-	for i := range items {
-		item := &items[i]
-		if len(item.Fields()) < 2 {
-			continue
-		}
-		rest := document.Object(item.Fields()[1:]...)
-		text := string(document.AppendJSON(nil, &rest))
-		if left, asked := known[text]; asked {
-			item.SetFields(append(item.Fields()[:1:1], left...))
-			continue
-		}
-		for _, field := range slices.Clone(item.Fields()[1:]) {
-			s.drops(item, field.Key)
-		}
-		known[text] = slices.Clone(item.Fields()[1:])
+// item shortens an item of a list.
+func (s *shortening) item(n *document.Node, path string) {
+	text := likeness(n)
+	if text == "" {
+		return
 	}
+	for _, field := range slices.Clone(n.Fields()[1:]) {
+		s.drops(n, field.Key)
+	}
+	s.left[path+text] = slices.Clone(n.Fields()[1:])
+}
+
+// whole is what is left of a tree, with all items of its lists.
+func (s *shortening) whole(left, all document.Node, path string) document.Node {
+	for i := range left.Fields() {
+		f := &left.Fields()[i]
+		f.Value = s.whole(f.Value, *all.Get(f.Key), path+"."+f.Key)
+	}
+	if left.Kind() != document.Seq {
+		return left
+	}
+	items := slices.Clone(all.Items())
+	for i := range items {
+		if fields, asked := s.left[path+likeness(&items[i])]; asked {
+			items[i] = document.Object(append(items[i].Fields()[:1:1], fields...)...)
+		}
+	}
+	left.SetItems(items)
+	return left
 }
 
 // try renders specs with what they stand for as what was rendered before, and reports what

@@ -58,12 +58,8 @@ func (c *conversion) run() system.Conversion {
 	c.RestIs(clusterConfigKind)
 	done := system.Conversion{From: []*krm.Object{c.Object}}
 	disk, config, alike := c.common()
-	switch {
-	case len(c.pools) < len(items) || len(items) == 0:
-	case !alike:
-		c.Report(finding.Error, "not-sayable", c.Node.Get("spec", "pools"), "spec.pools", "has pools that differ in their disks or settings, and a %s has one form for all of them", clusterConfigKind)
-	default:
-		done.Spec = krm.Make(daoVersion, clusterConfigKind, c.Namespace, c.Name, d.F("spec", c.spec(disk, config, shared)))
+	if len(items) > 0 && len(c.pools) == len(items) {
+		done.Spec = krm.Make(daoVersion, clusterConfigKind, c.Namespace, c.Name, d.F("spec", c.spec(disk, config, shared, alike)))
 		if tags.Str() != "" {
 			done.Spec.SetAnnotation(pool.AnnotationAllowedTags, tags.Value())
 		}
@@ -180,8 +176,15 @@ func (c *conversion) selectorOf(selector *d.Node) string {
 }
 
 // spec is what renders the pools.
-func (c *conversion) spec(disk, config, shared []d.Field) d.Node {
-	spec := d.Object(d.F("minPoolCount", d.Int(int64(len(c.pools)))), d.F("allowedNodes", c.allowedNodes()))
+func (c *conversion) spec(disk, config, shared []d.Field, alike bool) d.Node {
+	spec := d.Object()
+	if alike {
+		spec.Set("minPoolCount", d.Int(int64(len(c.pools))))
+		spec.Set("allowedNodes", c.allowedNodes())
+	} else {
+		spec.Set("onlyListed", d.Bool(true))
+		spec.Set("pools", c.listed(disk, config))
+	}
 	raidType := disk[0]
 	diskConfig := d.Object(disk[1:]...)
 	if least := c.leastCapacity(); least != "" {
@@ -245,6 +248,34 @@ func textOf(fields []d.Field) string {
 }
 
 func sameFields(a, b []d.Field) bool { return textOf(a) == textOf(b) }
+
+// listed are the pools one by one, with what they have otherwise than most.
+func (c *conversion) listed(disk, config []d.Field) d.Node {
+	list := d.List()
+	for _, p := range c.pools {
+		entry := d.Object(d.F("node", d.Text(c.nodeOf(p.Hostname))))
+		if !sameFields(p.disk, disk) {
+			for _, f := range p.disk {
+				entry.Set(f.Key, f.Value)
+			}
+		}
+		for _, f := range slices.Concat(p.config, p.own) {
+			if !slices.ContainsFunc(config, func(common d.Field) bool { return sameFields([]d.Field{common}, []d.Field{f}) }) {
+				entry.Set(f.Key, f.Value)
+			}
+		}
+		list.Add(entry)
+	}
+	return list
+}
+
+// nodeOf is the node of a host, which is called like it where the facts do not say.
+func (c *conversion) nodeOf(hostname string) string {
+	if nodes := c.facts.Host(hostname); len(nodes) == 1 {
+		return nodes[0].Name
+	}
+	return hostname
+}
 
 // allowedNodes are the nodes that have the pools, in the order of these.
 func (c *conversion) allowedNodes() d.Node {
