@@ -1,9 +1,12 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/raid"
@@ -41,6 +44,52 @@ spec: {diskConfig: {local: {}, minCount: %s, groupSize: %s}, poolConfig: {raidTy
 			}
 		}
 	}
+}
+
+// An entry of spec.pools takes the groups of diskConfig where these fit it, and else has its
+// own, whatever of it is given.
+func TestListedGroups(tb *testing.T) {
+	s := Load()
+	types := []string{"stripe", "mirror", "raidz", "raidz2"}
+	rapid.Check(tb, func(t *rapid.T) {
+		all, own := rapid.SampledFrom(types).Draw(t, "all"), rapid.SampledFrom(append(types, "")).Draw(t, "own")
+		count, group := rapid.IntRange(0, 12).Draw(t, "count"), rapid.IntRange(0, 6).Draw(t, "group")
+		listedCount, listedGroup := rapid.IntRange(0, 12).Draw(t, "listed count"), rapid.IntRange(0, 6).Draw(t, "listed group")
+		text := fmt.Sprintf(`{apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterConfig, metadata: {name: a, namespace: b},
+spec: {diskConfig: {local: {}, minCount: %s, groupSize: %s}, poolConfig: {raidType: %s}, pools: [{node: n, minCount: %s, groupSize: %s, raidType: %s}]}}`,
+			given(count), given(group), all, given(listedCount), given(listedGroup), own)
+		src, ref, n := parsed(tb, text)
+		completed, findings := s.Complete(src.Position, ref, n)
+		wantCount, wantGroup, ok := groups(all, count, group)
+		raidType := cmp.Or(own, all)
+		if listedCount == 0 && raidType == all {
+			listedCount = wantCount
+		}
+		if listedGroup == 0 && ok && raidType == all && raidType != "stripe" && listedCount%wantGroup == 0 {
+			listedGroup = wantGroup
+		}
+		wantCount, wantGroup, listedOK := groups(raidType, listedCount, listedGroup)
+		if ok = ok && listedOK; ok == finding.Failed(findings) {
+			t.Fatalf("%s: want ok %v, got %v", text, ok, findings)
+		}
+		if !ok {
+			return
+		}
+		var got struct {
+			Spec struct {
+				Pools []struct {
+					RAIDType            string
+					MinCount, GroupSize int
+				}
+			}
+		}
+		if err := json.Unmarshal(completed, &got); err != nil {
+			t.Fatal(err)
+		}
+		if p := got.Spec.Pools[0]; p.RAIDType != raidType || p.MinCount != wantCount || p.GroupSize != wantGroup {
+			t.Fatalf("%s: want %s, %d in groups of %d, got %+v", text, raidType, wantCount, wantGroup, p)
+		}
+	})
 }
 
 func given(n int) string {
