@@ -61,8 +61,22 @@ const MaxSpec = 1 << 20
 // Render turns the specs of a package into everything that they need.
 func (f *Function) Render(p Package) Result { return f.prepare(p).render() }
 
-// Vet checks the documents of a package without rendering them.
-func (f *Function) Vet(p Package) []finding.Finding { return finding.Sort(f.prepare(p).findings) }
+// Vet checks the documents of a package without rendering them. What is applied as it stands
+// becomes nothing else: of that all is said that there is to say.
+func (f *Function) Vet(p Package) []finding.Finding {
+	pkg := f.prepare(p)
+	applied := func(o *krm.Object) bool { return f.kinds.IsApplied(o.GroupKind()) }
+	if finding.Failed(pkg.findings) || !slices.ContainsFunc(pkg.classified.specs, applied) {
+		return finding.Sort(pkg.findings)
+	}
+	found := pkg.findings
+	for _, f := range pkg.render().Findings {
+		if pkg.kinds.IsApplied(f.Object.GroupKind()) && !slices.Contains(found, f) {
+			found = append(found, f)
+		}
+	}
+	return finding.Sort(found)
+}
 
 // prepared is a package whose documents are known to be well formed, unless
 // there are findings.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // Disk is one report of a physical disk: a BlockDevice, an entry of a NodeInventory, or
@@ -91,6 +92,28 @@ type Entry struct {
 	Owner      string   // <Kind>/<name> of the object whose mark is on it
 	Usable     bool
 	Reason     string // why not
+	RAID       *RAID  // nil where no controller has it
+}
+
+// RAID is where a RAID controller has a disk.
+type RAID struct {
+	Controller      int64
+	Enclosure, Slot *int64 // nil where that is not told
+}
+
+func readRAID(n *document.Node) *RAID {
+	if n == nil {
+		return nil
+	}
+	r := &RAID{}
+	r.Controller, _ = n.Get("controller").Int()
+	if number, told := n.Get("enclosure").Int(); told {
+		r.Enclosure = &number
+	}
+	if number, told := n.Get("slot").Int(); told {
+		r.Slot = &number
+	}
+	return r
 }
 
 // readEntries reads the disks of a NodeInventory.
@@ -116,7 +139,7 @@ func readEntries(o *krm.Object) []*Disk {
 				Content: list("content"), Partitions: list("partitions"), Mounts: list("mounts"), Reason: n.Str("reason"),
 			},
 		}
-		d.Entry.Identity = d.Identity
+		d.Entry.Identity, d.Entry.RAID = d.Identity, readRAID(n.Get("raid"))
 		d.Entry.Size, _ = n.Get("size").Int()
 		d.Entry.Rotational, _ = n.Get("rotational").Bool()
 		d.Entry.Usable, _ = n.Get("usable").Bool() // what cannot be read is not usable

@@ -19,6 +19,8 @@ type Want struct {
 	AllowedTags []string                     // values of the block device tag that do not exclude it
 	PoolCluster string                       // the cStor cluster whose claim makes a BlockDevice the asker's own
 	Volumes     func(*inventory.Volume) bool // which PersistentVolumes it may be; nil for none
+	Owner       string                       // <Kind>/<name> of the asker, as a mark on a disk calls it; "" for none
+	Own         bool                         // what is on the disk, and what uses it, is the asker's, also without a mark
 }
 
 // Rule is a reason why a disk may not be used.
@@ -104,11 +106,12 @@ func (l *Ledger) Verdict(d *Disk, want Want) Verdict {
 	if d.Device != nil && want.Namespace != "" && d.Device.Namespace != want.Namespace {
 		object(WrongNamespace, "it is in namespace %s", d.Device.Namespace)
 	}
-	if twin := d.Twin(); twin != nil {
+	if twin := d.Twin(); twin != nil && !want.marked(d) {
 		object(Ambiguous, "it has the same serial number or by-id link as %s", twin.called())
 	}
+	own := want.owns(d)
 	if d.Device != nil {
-		l.judgeDevice(d.Device, want, object)
+		l.judgeDevice(d.Device, want, own, object)
 	}
 	if size := d.Size(); size <= 0 {
 		object(NoCapacity, "its capacity cannot be read")
@@ -122,10 +125,30 @@ func (l *Ledger) Verdict(d *Disk, want Want) Verdict {
 	if d.Device != nil {
 		l.judgeClaim(d.Device, want, object)
 	}
-	if d.Entry != nil {
+	if d.Entry != nil && !own {
 		judgeEntry(d.Entry, l.ours(d.Device, want), object)
 	}
 	return v
+}
+
+// owns reports whether what is on a disk, and what uses it, is the asker's.
+func (w *Want) owns(d *Disk) bool {
+	if e := d.Entry; e != nil && w.Owner != "" {
+		if e.Owner != "" && e.Owner != w.Owner {
+			return false // whatever the asker was once
+		}
+		if e.Owner == w.Owner || e.Holder == w.Owner {
+			return true
+		}
+	}
+	return w.Own
+}
+
+// marked reports whether of several disks of one identity this one alone has the mark of the
+// asker.
+func (w *Want) marked(d *Disk) bool {
+	has := func(d *Disk) bool { return d.Entry != nil && w.Owner != "" && d.Entry.Owner == w.Owner }
+	return has(d) && !slices.ContainsFunc(d.Others(), has)
 }
 
 type objector func(rule Rule, format string, args ...any)
@@ -193,23 +216,23 @@ func (l *Ledger) volumesOn(d *Disk) []*inventory.Volume {
 }
 
 // judgeDevice asks what the node disk manager says of the disk.
-func (l *Ledger) judgeDevice(b *inventory.BlockDevice, want Want, object objector) {
+func (l *Ledger) judgeDevice(b *inventory.BlockDevice, want Want, own bool, object objector) {
 	if b.Fault != "" {
 		object(Faulty, "%s", b.Fault)
 	}
 	if !b.Whole() {
 		object(Part, "it is a part of %s", cmp.Or(b.Parent, "another disk"))
 	}
-	if b.Partitioned {
+	if b.Partitioned && !own {
 		object(Partitioned, "it has partitions")
 	}
 	if b.State != "Active" {
 		object(NotActive, "it is %s, not Active", cmp.Or(b.State, "in an unknown state"))
 	}
-	if b.Filesystem != "" && !(b.Filesystem == zfs && l.ours(b, want)) {
+	if b.Filesystem != "" && !own && !(b.Filesystem == zfs && l.ours(b, want)) {
 		object(ForeignData, "it has a filesystem: %s", b.Filesystem)
 	}
-	if b.MountPoint != "" {
+	if b.MountPoint != "" && !own {
 		object(Mounted, "it is mounted at %s", b.MountPoint)
 	}
 	if b.Tagged && !slices.Contains(want.AllowedTags, b.Tag) {
@@ -248,6 +271,9 @@ func (l *Ledger) ours(b *inventory.BlockDevice, want Want) bool {
 // judgeEntry asks what the node agent says of the disk. What is on a disk of the asker's
 // own pool is the asker's.
 func judgeEntry(e *Entry, ours bool, object objector) {
+	if e.Owner != "" && !ours {
+		object(ForeignData, "node %s reports the mark of %s on it", e.Object.Name, e.Owner)
+	}
 	foreign := slices.DeleteFunc(slices.Clone(e.Content), func(c string) bool {
 		return ours && slices.Contains([]string{"zfs", zfs, "gpt"}, c)
 	})

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"github.com/poolwright/poolwright/schema/quantity"
 
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -18,7 +18,7 @@ type amount struct {
 // readAmount reads a Kubernetes quantity. What is too large for bytes is as large as can be.
 func readAmount(n *document.Node, path ...string) amount {
 	text := n.Str(path...)
-	q, err := resource.ParseQuantity(text)
+	q, err := quantity.Parse(text)
 	if err != nil {
 		return amount{text: text}
 	}
@@ -29,10 +29,11 @@ func readAmount(n *document.Node, path ...string) amount {
 // that is in bytes, else rounded to the unit that is written.
 func (a amount) is(bytes int64) bool {
 	suffix := strings.TrimLeft(a.text, "+0123456789.")
-	if suffix == "" || a.bytes == bytes {
+	exponent := len(suffix) > 1 && strings.ContainsAny(suffix[:1], "eE")
+	if suffix == "" || exponent || a.bytes == bytes {
 		return a.bytes == bytes
 	}
-	unit, err := resource.ParseQuantity("1" + suffix)
+	unit, err := quantity.Parse("1" + suffix)
 	if err != nil || unit.Value() <= 0 {
 		return false
 	}

@@ -2,19 +2,23 @@ package localvolume
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Start implements system.Renderer.
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := &rendering{Input: in}
 	for _, spec := range specs {
-		r.entries = append(r.entries, newEntry(in, spec))
+		e := newEntry(in, spec)
+		e.all = r
+		r.entries = append(r.entries, e)
 	}
 	return r
 }
@@ -34,6 +38,12 @@ type entry struct {
 	before *lock        // of the last render; nil for none
 	live   *krm.Object  // nil for none
 	disks  []*disk.Disk // that it names, a nil for one that is not found
+	// What it was: as the lock has it, else as it lives. Of the kind of the object one is
+	// set, if it was anything.
+	wasVolume *volume
+	wasGroup  *volumeGroup
+
+	all *rendering
 }
 
 func newEntry(in system.Input, spec *system.Spec) *entry {
@@ -41,9 +51,20 @@ func newEntry(in system.Input, spec *system.Spec) *entry {
 	if spec.Object.Kind == groupKind {
 		g := readGroup(spec.Object)
 		e.group = &g
+		if e.live != nil {
+			lives := readGroup(e.live)
+			e.wasGroup = &lives
+		}
 	} else {
 		v := readVolume(spec.Object)
 		e.volume = &v
+		if e.live != nil {
+			lives := readVolume(e.live)
+			e.wasVolume = &lives
+		}
+	}
+	if e.before != nil {
+		e.wasVolume, e.wasGroup = e.before.volume, e.before.group
 	}
 	return e
 }
@@ -60,14 +81,25 @@ func (e *entry) node() string {
 // chosen, so that the ledger has them already.
 func (r *rendering) Keep() {}
 
-// Choose implements system.Rendering.
+// Choose implements system.Rendering: what a person wrote is checked.
 func (r *rendering) Choose() []system.Output {
-	byName := slices.SortedFunc(slices.Values(r.entries), func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name))
-	})
-	for _, e := range byName {
+	sorted := r.sorted()
+	for _, e := range sorted {
+		e.checkNode()
 		e.checkDisks()
 	}
+	for _, e := range sorted {
+		e.checkNames()
+		e.checkChange()
+		if e.group != nil {
+			e.checkGroup()
+		} else {
+			e.checkClass()
+			e.checkClaimRef()
+		}
+	}
+	r.checkGroups()
+	r.checkPartitions()
 	outputs := make([]system.Output, len(r.entries))
 	for i, e := range r.entries {
 		outputs[i] = e.output()
@@ -75,8 +107,21 @@ func (r *rendering) Choose() []system.Output {
 	return outputs
 }
 
+// sorted lists the objects by kind and name.
+func (r *rendering) sorted() []*entry {
+	return slices.SortedFunc(slices.Values(r.entries), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name))
+	})
+}
+
 // output is the lock.
 func (e *entry) output() system.Output {
 	now := lock{volume: e.volume, group: e.group}
 	return e.Output([]gitops.Object{{File: "volumelock.yaml", Object: makeLock(now, e.disks, e.before)}}, nil)
+}
+
+// withMessage sets the message of a finding.
+func withMessage(f finding.Finding, format string, args ...any) finding.Finding {
+	f.Message = fmt.Sprintf(format, args...)
+	return f
 }

@@ -6,15 +6,39 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 )
 
-// named are the disks that the object names, in its order.
-func (e *entry) named() []device {
-	if e.group != nil {
-		return e.group.disks
+// named are the disks that a Volume or a VolumeGroup names, in its order: one of the two is
+// set.
+func named(v *volume, g *volumeGroup) []device {
+	switch {
+	case g != nil:
+		return g.disks
+	case v == nil:
+		return nil
 	}
-	if d := e.volume.source.device(); !d.empty() {
+	if d := v.source.device(); !d.empty() {
 		return []device{d}
 	}
 	return nil
+}
+
+// former are the disks that the object named before: by what the lock knew them, and as the
+// lock or the live object has them.
+func (e *entry) former() []device {
+	if e.before != nil {
+		return slices.Concat(named(e.before.volume, e.before.group), e.before.disks)
+	}
+	if e.wasVolume == nil && e.wasGroup == nil {
+		return nil
+	}
+	return named(e.wasVolume, e.wasGroup)
+}
+
+// had reports whether the object was on a disk before.
+func (e *entry) had(there *disk.Disk) bool {
+	return slices.ContainsFunc(e.former(), func(was device) bool {
+		here, _ := e.resolve(was)
+		return slices.Contains(here, there)
+	})
 }
 
 // remembered is what the lock knows of a disk that the object names as it did before; of a
@@ -23,13 +47,7 @@ func (e *entry) remembered(of device) (device, bool) {
 	if e.before == nil {
 		return device{}, false
 	}
-	var before []device
-	if e.group != nil && e.before.group != nil {
-		before = e.before.group.disks
-	} else if e.volume != nil && e.before.volume != nil {
-		before = []device{e.before.volume.source.device()}
-	}
-	i := slices.IndexFunc(before, func(was device) bool {
+	i := slices.IndexFunc(named(e.before.volume, e.before.group), func(was device) bool {
 		return was.path == of.path && was.wwn == of.wwn && was.serial == of.serial
 	})
 	if i < 0 || i >= len(e.before.disks) {
@@ -39,7 +57,8 @@ func (e *entry) remembered(of device) (device, bool) {
 	return known, known.wwn != "" || known.serial != "" || len(known.links) > 0
 }
 
-// resolve lists the disks that are reported under a description, those of the node first.
+// resolve lists the disks that are reported under a description: those of the node, and
+// those of others.
 func (e *entry) resolve(of device) (here, elsewhere []*disk.Disk) {
 	for _, there := range e.Disks.Named(of.hold(e.node(), "")) {
 		switch {
@@ -54,24 +73,10 @@ func (e *entry) resolve(of device) (here, elsewhere []*disk.Disk) {
 }
 
 func (e *entry) isHere(there *disk.Disk) bool {
-	node := e.Disks.NodeOf(there)
-	if node == e.node() {
+	node := e.node()
+	if e.Disks.NodeOf(there) == node || there.Node == node {
 		return true
 	}
-	n := e.Facts.Node(e.node())
-	return n != nil && (there.Node == n.Hostname || there.Node == n.Name)
-}
-
-// checkDisks looks for the disks that the object names.
-func (e *entry) checkDisks() {
-	for _, of := range e.named() {
-		if known, found := e.remembered(of); found {
-			of = known
-		}
-		var there *disk.Disk
-		if here, _ := e.resolve(of); len(here) > 0 {
-			there = here[0]
-		}
-		e.disks = append(e.disks, there)
-	}
+	n := e.Facts.Node(node)
+	return n != nil && n.Hostname != "" && there.Node == n.Hostname
 }

@@ -126,6 +126,3 @@ func (s *source) device() device {
 	}
 	return s.disk
 }
-
-// id is the identity of the Volume.
-func (v *volume) id() krm.ID { return volumeID(v.name) }

@@ -213,6 +213,12 @@ func (k *Kinds) IsSpec(kind krm.GroupKind) bool {
 	return known && found.Role == RoleSpec
 }
 
+// IsApplied reports whether a kind is one of spec that is applied as it stands.
+func (k *Kinds) IsApplied(kind krm.GroupKind) bool {
+	found, known := k.Find(kind)
+	return known && found.Role == RoleSpec && found.Applied
+}
+
 // Roots lists the kinds that a tree may start at, from the top of a tree to its bottom.
 func (k *Kinds) Roots() []Kind {
 	var roots []Kind

@@ -1,0 +1,207 @@
+package localvolume
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// checkChange holds the object against what it was, by the lock, or by what lives where there
+// is none: only sizes grow, groups get disks, and tags and templates change.
+func (e *entry) checkChange() {
+	switch {
+	case e.volume != nil && e.wasVolume != nil:
+		e.checkVolumeChange(e.volume, e.wasVolume)
+	case e.group != nil && e.wasGroup != nil:
+		e.checkGroupChange(e.group, e.wasGroup)
+	}
+}
+
+// never reports that a field has changed that cannot.
+func (e *entry) never(field, was, is string) {
+	if was == is {
+		return
+	}
+	e.Report(finding.Error, "immutable", field, "was %s, and can never be %s: the data would be left behind; set it back, or write another %s, move the data, and take this one out then",
+		quoted(was), quoted(is), e.Object.Kind)
+}
+
+func quoted(text string) string {
+	if text == "" {
+		return "not set"
+	}
+	return text
+}
+
+// grows reports that a size has shrunk.
+func (e *entry) grows(field string, was, is amount) {
+	if is.bytes < was.bytes {
+		e.Report(finding.Error, "shrinks", field, "was %s, and can never be less, %s: a size only grows; set it back", was.text, is.text)
+	}
+}
+
+func (e *entry) checkVolumeChange(v, was *volume) {
+	e.never("spec.nodeName", was.node, v.node)
+	e.never("spec.storageClassName", was.class, v.class)
+	e.never("spec.mode", was.mode, v.mode)
+	s, before := &v.source, &was.source
+	if s.kind != before.kind {
+		e.never("spec", before.kind, s.kind)
+		return
+	}
+	field := "spec." + s.kind
+	switch s.kind {
+	case lvm:
+		e.never(field+".vgName", before.vg, s.vg)
+	case raw, partition:
+		e.sameDisk(s.disk, before.disk)
+	case raid:
+		e.never(field+".controller", fmt.Sprint(before.drive.controller), fmt.Sprint(s.drive.controller))
+		e.never(field+".level", before.drive.level, s.drive.level)
+		e.sameDisk(s.drive.device, before.drive.device)
+	}
+	if s.kind != raw && s.kind != raid {
+		e.grows(field+".size", before.size, s.size)
+	}
+	e.checkTemplate(v, was)
+}
+
+// sameDisk reports that another disk is named than before. The same one in other words is no
+// change, if the facts or the lock say that it is the same.
+func (e *entry) sameDisk(is, was device) {
+	if e.isSame(is, was) {
+		return
+	}
+	e.reportDevice(finding.Error, "immutable", is, "is another disk than %s, as far as the lock and the facts tell: the data would be left behind; set it back, or write another %s, move the data, and take this one out then",
+		e.calledBefore(was), e.Object.Kind)
+}
+
+// calledBefore is how a disk was named, with what the lock knows of it.
+func (e *entry) calledBefore(was device) string {
+	for i, d := range e.lockedNames() {
+		if d.path == was.path && d.wwn == was.wwn && d.serial == was.serial && i < len(e.before.disks) {
+			if known := e.before.disks[i].identity(e.node()).String(); known != was.String() && known != "" {
+				return was.String() + " (" + known + ")"
+			}
+		}
+	}
+	return was.String()
+}
+
+// lockedNames are the disks as the lock has them named.
+func (e *entry) lockedNames() []device {
+	if e.before == nil {
+		return nil
+	}
+	return named(e.before.volume, e.before.group)
+}
+
+// isSame reports whether two descriptions are known to be of one disk.
+func (e *entry) isSame(is, was device) bool {
+	if is.path == was.path && is.wwn == was.wwn && is.serial == was.serial {
+		return true
+	}
+	if _, a := disk.Partition(is.path); true {
+		if _, b := disk.Partition(was.path); a != b {
+			return false // another part of the disk
+		}
+	}
+	known := []device{was}
+	for i, d := range e.lockedNames() {
+		if d.path == was.path && d.wwn == was.wwn && d.serial == was.serial && i < len(e.before.disks) {
+			known = append(known, e.before.disks[i])
+		}
+	}
+	now := is
+	now.links = append(now.links, now.identity("").Links...)
+	if now.wwn == "" {
+		now.wwn = now.identity("").WWN
+	}
+	for _, one := range known {
+		if one.wwn != "" && now.wwn != "" && one.wwn != now.wwn || one.serial != "" && now.serial != "" && one.serial != now.serial {
+			continue
+		}
+		one.path = "" // a kernel name may be that of another one now
+		if now.shares(one) {
+			return true
+		}
+		if here, _ := e.resolve(is); len(here) > 0 {
+			if before, _ := e.resolve(one); slices.ContainsFunc(before, func(d *disk.Disk) bool { return slices.Contains(here, d) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkTemplate warns of settings of a PersistentVolume that is there already.
+func (e *entry) checkTemplate(v, was *volume) {
+	is, before := v.template.Get("spec"), was.template.Get("spec")
+	if document.Equal(present(is), present(before)) || persistentOf(e.Facts, v.name).object == nil {
+		return
+	}
+	e.Report(finding.Warning, "template-changed", "spec.template", "its spec is other than it was, and PersistentVolume %s is there: the API server takes few changes of one; labels and annotations are followed", v.name)
+}
+
+// present is a map, or an empty one in the place of none.
+func present(n *document.Node) *document.Node {
+	if n == nil {
+		empty := document.Object()
+		return &empty
+	}
+	return n
+}
+
+func (e *entry) checkGroupChange(g, was *volumeGroup) {
+	e.never("spec.nodeName", was.node, g.node)
+	e.never("spec.name", was.vg, g.vg)
+	if was.extent.bytes != g.extent.bytes {
+		e.never("spec.physicalExtentSize", was.extent.text, g.extent.text)
+	}
+	if g.kind != was.kind {
+		e.never("spec", was.kind, g.kind)
+		return
+	}
+	switch g.kind {
+	case sparseGroup:
+		e.grows("spec.sparse.size", was.size, g.size)
+	case volumeRef:
+		e.never("spec.volumeRef.name", was.volume, g.volume)
+	case devices:
+		for _, before := range was.disks {
+			if !slices.ContainsFunc(g.disks, func(is device) bool { return e.isSame(is, before) }) {
+				e.Report(finding.Error, "disk-taken-out", "spec.devices", "%s was taken out; a group gets disks, and gives none back: put it in again", e.calledBefore(before))
+			}
+		}
+	}
+}
+
+// checkClaimRef holds the claim that a PersistentVolume is kept for against who has it.
+func (e *entry) checkClaimRef() {
+	ref := e.volume.template.Get("spec", "claimRef")
+	if ref == nil {
+		return
+	}
+	const field = "spec.template.spec.claimRef"
+	claim := ref.Str("namespace") + "/" + ref.Str("name")
+	if has := boundTo(e.Facts, e.volume.name); has != "" && has != claim {
+		e.Report(finding.Error, "claim-of-another", field, "is %s, and the PersistentVolume is bound to %s; remove it", claim, has)
+	}
+	if c := e.Facts.VolumeClaim(ref.Str("namespace"), ref.Str("name")); c != nil && c.VolumeName != "" && c.VolumeName != e.volume.name {
+		e.Report(finding.Error, "claim-of-another", field, "is %s, which has PersistentVolume %s already; remove it", claim, c.VolumeName)
+	}
+	for _, o := range e.all.sorted() {
+		if o == e {
+			break
+		}
+		if o.volume == nil {
+			continue
+		}
+		if other := o.volume.template.Get("spec", "claimRef"); other != nil && other.Str("namespace")+"/"+other.Str("name") == claim {
+			e.Report(finding.Error, "claim-of-another", field, "is %s, which Volume %s is kept for already; remove one of them", claim, o.volume.name)
+		}
+	}
+}

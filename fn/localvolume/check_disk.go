@@ -1,0 +1,297 @@
+package localvolume
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// checkNode looks for the node among the facts.
+func (e *entry) checkNode() {
+	if len(e.Facts.Nodes) == 0 || e.Facts.Node(e.node()) != nil {
+		return
+	}
+	var names []string
+	for _, n := range e.Facts.Nodes {
+		names = append(names, n.Name)
+	}
+	if e.exists() {
+		e.Report(finding.Warning, "node-missing", "spec.nodeName", "node %s is missing from the inventory; what is on it is held", e.node())
+		return
+	}
+	e.Report(finding.Error, "node-unknown", "spec.nodeName", "%q is not among the nodes of the inventory, which are %s%s; write one of them, or take the snapshot anew",
+		e.node(), finding.Names(names), schema.DidYouMean(e.node(), names))
+}
+
+// exists reports whether the object was rendered before, or lives.
+func (e *entry) exists() bool { return e.before != nil || e.live != nil }
+
+// checkDisks looks for the disks that the object names, and asks whether they may be used.
+func (e *entry) checkDisks() {
+	for _, of := range named(e.volume, e.group) {
+		e.disks = append(e.disks, e.checkDisk(of))
+	}
+}
+
+// checkDisk finds a disk; nil if nobody reports it.
+func (e *entry) checkDisk(of device) *disk.Disk {
+	meant, failed := of, len(e.Findings)
+	known, remembered := e.remembered(of)
+	if remembered {
+		meant = known
+	}
+	here, elsewhere := e.resolve(meant)
+	if len(here) == 0 {
+		e.checkNamedTwice(of)
+		e.reportMissing(of, elsewhere)
+		return nil
+	}
+	there := here[0]
+	if now, _ := e.resolve(of); remembered && of.path != "" && len(now) > 0 && !slices.Contains(now, there) {
+		e.reportDevice(finding.Warning, "path-moved", of, "leads to another disk now, %s; the object is on %s%s, and stays there", now[0].Identity, there.Identity, writeLink(of, there))
+	}
+	switch difference := of.differs(there); {
+	case difference != "":
+		e.reportDevice(finding.Error, "identity", of, "is not the disk %s of node %s: %s; write what the disk says of itself, or name another one", there.Path, e.node(), difference)
+	case e.volume != nil && e.volume.source.kind == raid:
+		e.checkDrive(of, there)
+	default:
+		e.checkPath(of, there)
+		e.checkUse(of, there)
+	}
+	e.explain(there, failed)
+	return there
+}
+
+// checkNamedTwice refuses a disk that nobody reports and that another object of the package
+// names, too.
+func (e *entry) checkNamedTwice(of device) {
+	_, number := disk.Partition(of.path)
+	for _, o := range e.all.sorted() {
+		for _, other := range named(o.volume, o.group) {
+			_, n := disk.Partition(other.path)
+			together := e.volume != nil && o.volume != nil && (e.volume.source.kind == partition && o.volume.source.kind == partition || n != number && n != "" && number != "")
+			if o != e && o.node() == e.node() && of.shares(other) && !together {
+				e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", o.Object.Ref)
+				return
+			}
+		}
+	}
+}
+
+// explain says what became of a disk that the object names: failed is how many findings there
+// were before.
+func (e *entry) explain(there *disk.Disk, before int) {
+	verdict, reason := place.Chosen, "the "+e.Object.Kind+" names it"
+	if e.exists() {
+		verdict = place.Kept
+	}
+	for _, f := range e.Findings[before:] {
+		if f.Severity == finding.Error {
+			verdict, reason = place.Refused, f.Message
+			break
+		}
+	}
+	subject := finding.Ref{Kind: "Disk", Namespace: there.Node, Name: there.Path}
+	if there.Device != nil {
+		subject = there.Device.Object.Ref
+	}
+	e.Decide(subject, e.node(), "", verdict, reason)
+}
+
+// reportDevice reports on a disk as it is named.
+func (e *entry) reportDevice(severity finding.Severity, rule string, of device, format string, args ...any) {
+	f := e.Finding(severity, rule, of.field, "")
+	if items, rest, found := strings.Cut(of.field, "["); found { // an item of a list
+		list := e.Object.Node.Get(strings.Split(items, ".")...)
+		for i := range e.group.disks {
+			if e.group.disks[i].field == of.field && list != nil && i < len(list.Items()) {
+				at := &list.Items()[i]
+				if _, key, found := strings.Cut(rest, "."); found && at.Get(key) != nil {
+					at = at.Get(key)
+				}
+				f.Pos = e.Object.Position(at.Off)
+			}
+		}
+	}
+	e.Collect(withMessage(f, of.String()+" "+format, args...))
+}
+
+// reportMissing reports that nobody reports a disk on the node: an error where the node has
+// told which disks it has, unless the object is there already.
+func (e *entry) reportMissing(of device, elsewhere []*disk.Disk) {
+	if len(e.Facts.Nodes) > 0 && e.Facts.Node(e.node()) == nil {
+		return // the node is said to be missing
+	}
+	if e.volume != nil && e.volume.source.kind == raid && len(elsewhere) == 0 {
+		return // a drive without a block device is what is wanted
+	}
+	severity := finding.Error
+	if e.exists() {
+		severity = finding.Warning
+	}
+	told := reportsOf(e.Facts)[e.node()] != nil
+	switch {
+	case len(elsewhere) > 0:
+		e.reportDevice(severity, "other-node", of, "is on node %s, and not on %s; write that node, or a disk of %s", e.Disks.NodeOf(elsewhere[0]), e.node(), e.node())
+	case told:
+		e.reportDevice(severity, "disk-missing", of, "is not among the disks that node %s reports; its NodeInventory lists them", e.node())
+	default:
+		e.reportDevice(finding.Warning, "disk-unknown", of, "is not checked: there is no NodeInventory of node %s; run the node agent there, or nodeagent inspect -o yaml, and put that into the inventory", e.node())
+	}
+	e.checkPath(of, nil)
+}
+
+// checkPath refuses a new name that the kernel may give to another disk tomorrow.
+func (e *entry) checkPath(of device, there *disk.Disk) {
+	if !of.kernelName() {
+		return
+	}
+	link := ""
+	if there != nil {
+		link = linkOf(of, there)
+	}
+	lives := slices.ContainsFunc(e.former(), func(was device) bool { return was.path == of.path })
+	switch {
+	case link == "":
+		e.reportDevice(finding.Warning, "kernel-name", of, "is what the kernel calls a disk now, and tomorrow that may be another one; no link below /dev/disk/by-id is known, write one if there is any")
+	case lives:
+		e.reportDevice(finding.Warning, "kernel-name", of, "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s, which is the same disk", link)
+	default:
+		e.reportDevice(finding.Error, "kernel-name", of, "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s", link)
+	}
+}
+
+// linkOf is the link for a path: that of the partition, if it is of one.
+func linkOf(of device, there *disk.Disk) string {
+	link := there.ByID()
+	if _, number := disk.Partition(of.path); number != "" && link != "" {
+		link += "-part" + number
+	}
+	return link
+}
+
+func writeLink(of device, there *disk.Disk) string {
+	if link := linkOf(of, there); link != "" {
+		return " (write devicePath: " + link + ")"
+	}
+	return ""
+}
+
+// checkUse asks the ledger whether a disk may be used.
+func (e *entry) checkUse(of device, there *disk.Disk) {
+	if _, number := disk.Partition(of.path); number != "" {
+		e.checkPartitionPath(of, there, number)
+		return
+	}
+	held := func(o disk.Objection) bool {
+		return e.exists() && (o.Rule == disk.NotActive || o.Rule == disk.NoCapacity)
+	}
+	verdict := e.Disks.Verdict(there, e.want(of, there))
+	if i := slices.IndexFunc(verdict, func(o disk.Objection) bool { return !held(o) }); i >= 0 {
+		e.reportDevice(finding.Error, string(verdict[i].Rule), of, "may not be used: %s", verdict[i].Reason)
+	} else if len(verdict) > 0 {
+		e.reportDevice(finding.Warning, string(verdict[0].Rule), of, "is held: %s", verdict[0].Reason)
+	}
+}
+
+// want is what the object asks of a disk.
+func (e *entry) want(of device, there *disk.Disk) disk.Want {
+	want := disk.Want{
+		Node: e.Facts.Node(e.node()), Owner: ownerOf(e.Object.Kind, e.Object.Name), Own: e.owns(there),
+		Mine:    func(h disk.Holder) bool { return e.isMine(h, of) },
+		Volumes: func(v *inventory.Volume) bool { return e.volume != nil && v.Name == e.volume.name },
+	}
+	if there.Device != nil { // a tag keeps a disk from being chosen, and this one is named
+		want.AllowedTags = []string{there.Device.Tag}
+	}
+	if e.volume == nil || e.volume.source.kind != partition {
+		return want
+	}
+	// The disk is that of all who share it.
+	sharing := e.sharing(there)
+	want.Volumes = func(v *inventory.Volume) bool { return slices.Contains(sharing, v.Name) }
+	if entry := there.Entry; entry != nil && slices.Contains(sharing, owned(entry.Owner, volumeKind)) {
+		want.Owner = entry.Owner
+	}
+	want.Own = want.Own || slices.ContainsFunc(sharing, func(name string) bool { return wasMade(e.Facts, e.Facts.Object(volumeID(name))) })
+	return want
+}
+
+// isMine reports whether a holder is the object itself, or shares the disk with it.
+func (e *entry) isMine(h disk.Holder, of device) bool {
+	switch {
+	case h.Owner == e.Object.OwnerKey():
+		return true
+	case h.Source == disk.Live && h.Object.GroupKind() == e.Object.GroupKind() && h.Object.Name == e.Object.Name:
+		return true
+	case e.volume == nil:
+		return false
+	case e.volume.source.kind == partition:
+		return h.Role == rolePartition
+	}
+	_, number := disk.Partition(of.path)
+	return number != "" && strings.HasPrefix(h.Role, rolePart) && h.Role != rolePart+number
+}
+
+// owns reports whether what is on a disk is the object's own, whatever mark it has: of one
+// that is or was Ready, and of data that a person lets it take over.
+func (e *entry) owns(there *disk.Disk) bool {
+	adopt := e.Object.Annotation(annotationAdopt)
+	if r := reportsOf(e.Facts)[e.node()]; adopt != "" && r != nil && r.leftovers[adopt] {
+		return true
+	}
+	return wasMade(e.Facts, e.live) && e.had(there)
+}
+
+// checkPartitionPath judges a partition that somebody else made: the facts tell of the whole
+// disk, so that it is the agent that sees what is on it.
+func (e *entry) checkPartitionPath(of device, there *disk.Disk, number string) {
+	for _, h := range there.Holders() {
+		if !e.isMine(h, of) {
+			e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: its disk is taken by %s", h)
+			return
+		}
+	}
+	if there.Entry == nil {
+		return
+	}
+	if !slices.ContainsFunc(there.Entry.Partitions, func(path string) bool {
+		_, n := disk.Partition(path)
+		return n == number
+	}) {
+		e.reportDevice(finding.Error, "disk-missing", of, "may not be used: node %s reports no partition %s of %s", e.node(), number, there.Path)
+		return
+	}
+	if len(there.Entry.Mounts) > 0 && !e.owns(there) {
+		e.reportDevice(finding.Warning, string(disk.Mounted), of, "is on a disk of which something is mounted (%s), and the facts do not tell of which partition; the node agent refuses it if it is this one", strings.Join(there.Entry.Mounts, ", "))
+	}
+}
+
+// checkDrive judges a drive behind a RAID controller that has a block device already.
+func (e *entry) checkDrive(of device, there *disk.Disk) {
+	if reported, hint := there.Entry, e.volume.source.drive; reported != nil && reported.RAID != nil {
+		for _, c := range []struct {
+			key       string
+			want, has *int64
+		}{{"controller", &hint.controller, &reported.RAID.Controller}, {"enclosure", hint.enclosure, reported.RAID.Enclosure}, {"slot", hint.slot, reported.RAID.Slot}} {
+			if c.want != nil && c.has != nil && *c.want != *c.has {
+				e.reportDevice(finding.Warning, "drive-moved", of, "has %s %d, and node %s reports it at %d; what counts is its identity", c.key, *c.want, e.node(), *c.has)
+			}
+		}
+	}
+	for _, h := range there.Holders() {
+		if !e.isMine(h, of) {
+			e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", h)
+			return
+		}
+	}
+	if !e.owns(there) && (there.Entry == nil || there.Entry.Owner != ownerOf(volumeKind, e.volume.name)) {
+		e.reportDevice(finding.Error, string(disk.Held), of, "is a drive that has a block device already, %s on node %s; write rawBlockDevice for that, or take it from the controller", there.Path, e.node())
+	}
+}

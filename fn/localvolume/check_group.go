@@ -1,0 +1,95 @@
+package localvolume
+
+import (
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// checkGroup holds a VolumeGroup against other groups, and against the Volume whose device
+// it takes.
+func (e *entry) checkGroup() {
+	g := e.group
+	for _, o := range e.all.sorted() {
+		if o == e {
+			break
+		}
+		if o.group != nil && o.group.node == g.node && o.group.vg == g.vg {
+			e.Report(finding.Error, "group-twice", "spec.name", "node %s gets a group %s from VolumeGroup %s already; write another name", g.node, g.vg, o.group.name)
+		}
+	}
+	for _, o := range e.Facts.Objects(group, groupKind) {
+		if lives := readGroup(o); lives.name != g.name && lives.node == g.node && lives.vg == g.vg {
+			e.Report(finding.Error, "group-twice", "spec.name", "node %s has a group %s of the live VolumeGroup %s already; write another name", g.node, g.vg, lives.name)
+		}
+	}
+	for _, reported := range reportsOf(e.Facts)[g.node].named(g.vg) {
+		if reported.owner == ownerOf(groupKind, g.name) || reported.owner == "" && (wasMade(e.Facts, e.live) || e.adopts()) {
+			continue
+		}
+		whose := "which is not ours"
+		if reported.owner != "" {
+			whose = "which is that of " + reported.owner
+		}
+		e.Report(finding.Error, "group-foreign", "spec.name", "node %s has a volume group %s already, %s; Volumes can be in it without a VolumeGroup: remove this one, or write another name", g.node, g.vg, whose)
+	}
+	if g.kind == volumeRef {
+		e.checkVolumeRef()
+	}
+}
+
+// adopts reports whether a person lets the object take over data that the node has.
+func (e *entry) adopts() bool {
+	uuid := e.Object.Annotation(annotationAdopt)
+	r := reportsOf(e.Facts)[e.node()]
+	return uuid != "" && r != nil && r.leftovers[uuid]
+}
+
+// checkVolumeRef looks at the Volume whose device a group takes: LVM goes on the bare device,
+// so that no pod may ever have it.
+func (e *entry) checkVolumeRef() {
+	const field = "spec.volumeRef.name"
+	name := e.group.volume
+	v := e.volumeNamed(name)
+	if v == nil {
+		if e.Facts.Tells(group, volumeKind, "") || len(e.all.entries) > 1 {
+			e.Report(finding.Error, "no-volume", field, "there is no Volume %s in the package, nor among the facts; write one of mode Block", name)
+		} else {
+			e.Report(finding.Warning, "no-volume", field, "Volume %s is not in the package, and the facts do not tell of Volumes; it has to be there, and of mode Block", name)
+		}
+		return
+	}
+	switch {
+	case v.mode != block:
+		e.Report(finding.Error, "volume-mode", field, "Volume %s is of mode %s; a group takes a bare device: write mode: Block there", name, v.mode)
+	case v.node != e.group.node:
+		e.Report(finding.Error, "volume-elsewhere", field, "Volume %s is on node %s, and the group on %s; both have to be on one node", name, v.node, e.group.node)
+	}
+	for _, o := range e.all.sorted() {
+		if o == e {
+			break
+		}
+		if o.group != nil && o.group.volume == name {
+			e.Report(finding.Error, "volume-twice", field, "Volume %s is taken by VolumeGroup %s already; a Volume is of one group", name, o.group.name)
+		}
+	}
+	pv := persistentOf(e.Facts, name)
+	switch claim := boundTo(e.Facts, name); {
+	case claim != "":
+		e.Report(finding.Error, "volume-bound", field, "the PersistentVolume of Volume %s is bound to %s; a group takes a device that nobody has: write another Volume", name, claim)
+	case pv.phase == "Available" || pv.object != nil && pv.phase == "":
+		e.Report(finding.Error, "volume-available", field, "Volume %s has a PersistentVolume that any claim may get; delete the PersistentVolume first, or write another Volume", name)
+	}
+}
+
+// volumeNamed finds a Volume in the package, or else among the facts; nil for none.
+func (e *entry) volumeNamed(name string) *volume {
+	for _, o := range e.all.entries {
+		if o.volume != nil && o.volume.name == name {
+			return o.volume
+		}
+	}
+	if live := e.Facts.Object(volumeID(name)); live != nil {
+		v := readVolume(live)
+		return &v
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package localvolume
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// What LVM takes: lvm(8), VALID NAMES. The device mapper has 127 bytes for a name (DM_NAME_LEN):
+// that of the group, a hyphen and that of the volume, in both of which each hyphen is doubled.
+const (
+	maxMapped = 126
+	maxTag    = 1024
+)
+
+// underDev are names that every machine has below /dev, where LVM makes a folder for the
+// group.
+var underDev = regexp.MustCompile(`^(autofs|block|bsg|btrfs-control|bus|char|console|core|cpu|cpu_dma_latency|cuse|disk|dm-[0-9]+|dma_heap|dri|fb[0-9]*|fd|fd[0-9]+|full|fuse|hpet|hugepages|hwrng|initctl|input|kmsg|log|loop-control|loop[0-9]+|mapper|mcelog|md|md[0-9]+|mem|mqueue|nbd[0-9]+|net|ng[0-9]+n[0-9]+|null|nvme[0-9].*|nvram|port|ppp|ptmx|pts|ram[0-9]+|random|raw|rfkill|rtc[0-9]*|shm|sg[0-9]+|snapshot|snd|sr[0-9]+|stderr|stdin|stdout|(sd|hd|vd|xvd)[a-z]+[0-9]*|tty[A-Za-z0-9]*|uhid|uinput|urandom|userio|vcs[a-z0-9]*|vfio|vga_arbiter|vhci|vhost-.*|watchdog[0-9]*|zero)$`)
+
+// checkNames holds the names of a group and of its logical volumes, its extents and its tags
+// against the limits of LVM.
+func (e *entry) checkNames() {
+	if v := e.volume; v != nil {
+		if v.source.kind != lvm {
+			return
+		}
+		if length := mapped(v.source.vg, logicalName(v.name)); length > maxMapped {
+			e.Report(finding.Error, "lvm-name", "spec.lvmLogicalVolume.vgName", "%s/%s is too long for the device mapper: %d bytes with each - twice, and at most %d; shorten the name of the group or of the Volume",
+				v.source.vg, logicalName(v.name), length, maxMapped)
+		}
+		return
+	}
+	g, field := e.group, "spec.name"
+	if e.Object.Node.Str("spec", "name") == "" {
+		field = "metadata.name"
+	}
+	why := ""
+	switch {
+	case g.vg == "." || g.vg == ".." || strings.HasPrefix(g.vg, "-"):
+		why = "is no name that LVM takes"
+	case underDev.MatchString(g.vg) || e.namesDisk(g.vg):
+		why = fmt.Sprintf("cannot be the name of a group: there is a /dev/%s", g.vg)
+	case mapped(g.vg, "x") > maxMapped:
+		why = fmt.Sprintf("is too long for the device mapper: %d bytes with each - twice, and at most %d with the name of a volume", mapped(g.vg, ""), maxMapped)
+	}
+	if why != "" {
+		e.Report(finding.Error, "lvm-name", field, "%q %s; write another spec.name", g.vg, why)
+	}
+	if extent := g.extent.bytes; extent < 1<<10 || extent&(extent-1) != 0 && extent%(128<<10) != 0 {
+		e.Report(finding.Error, "extent-size", "spec.physicalExtentSize", "is neither a power of two nor a multiple of 128Ki, as LVM wants it, but %s; write 4Mi", g.extent.text)
+	}
+	for _, key := range slices.Sorted(maps.Keys(g.tags)) {
+		switch tag := key + "=" + g.tags[key]; {
+		case len(tag) > maxTag:
+			e.Report(finding.Error, "lvm-tag", "spec.tags", "%s is too long: %d characters as LVM has it, key=value, and at most %d", key, len(tag), maxTag)
+		case strings.HasPrefix(key, "poolwright.io_"):
+			e.Report(finding.Error, "lvm-tag", "spec.tags", "%s begins with poolwright.io_, as the marks of the node agent do; write another key", key)
+		}
+	}
+}
+
+// mapped is how long the device mapper's name of a logical volume is, without the hyphen
+// between the group and the volume.
+func mapped(vg, lv string) int {
+	double := func(name string) int { return len(name) + strings.Count(name, "-") }
+	return double(vg) + double(lv)
+}
+
+// logicalName is the name of the logical volume of a Volume: its own, but for what LVM keeps
+// for itself.
+func logicalName(volume string) string {
+	if strings.HasPrefix(volume, "snapshot") || strings.HasPrefix(volume, "pvmove") {
+		return "pw-" + volume
+	}
+	return volume
+}
+
+// namesDisk reports whether a disk of the node is called so.
+func (e *entry) namesDisk(name string) bool {
+	n := e.Facts.Node(e.node())
+	if n == nil {
+		return false
+	}
+	for _, there := range e.Disks.On(n) {
+		if there.Path == "/dev/"+name || there.Entry != nil && slices.Contains(there.Entry.Partitions, "/dev/"+name) {
+			return true
+		}
+	}
+	return false
+}

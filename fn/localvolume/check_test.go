@@ -1,0 +1,93 @@
+package localvolume
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// TestMkfsOptions holds which options a class may hand to mkfs.
+func TestMkfsOptions(t *testing.T) {
+	for _, c := range []struct{ fs, options, want string }{
+		{"ext4", ``, ""},
+		{"ext4", `[]`, ""},
+		{"ext4", `["-m", "0"]`, ""},
+		{"ext4", `["-m 0", "-T", "largefile4"]`, ""},
+		{"ext4", `["-O", "^has_journal"]`, ""},
+		{"ext4", `["-E", "lazy_itable_init=0,discard"]`, ""},
+		{"ext4", `["-b4096", "-q"]`, ""},
+		{"xfs", `["-m", "reflink=1,crc=1"]`, ""},
+		{"xfs", `["-n", "ftype=1"]`, ""},
+		{"xfs", `["-K", "-i", "size=512"]`, ""},
+		{"ext4", `-m 0`, "no JSON list"},
+		{"ext4", `{"-m": 0}`, "no JSON list"},
+		{"ext4", `[0]`, "no JSON list"},
+		{"ext4", `["-U", "random"]`, "-U"},
+		{"ext4", `["-Urandom"]`, "-U"},
+		{"ext4", `["-qF"]`, "-F"},
+		{"ext4", `["-L data"]`, "-L"},
+		{"ext4", `["-f", "1024"]`, "-f"},
+		{"ext4", `["-n"]`, "-n"},
+		{"ext4", `["-E", "discard,offset=1048576"]`, "-E offset="},
+		{"ext4", `["-J", "device=UUID=1"]`, "-J device="},
+		{"ext4", `["-m", "0", "10G"]`, "10G"},
+		{"ext4", `["/dev/sda"]`, "/dev/sda"},
+		{"ext4", `["-E", "root=/tmp"]`, "/tmp"},
+		{"xfs", `["-m", "uuid=1b4e28ba-2fa1-11d2-883f-0016d3cca427"]`, "-m uuid="},
+		{"xfs", `["-m uuid=x"]`, "-m uuid="},
+		{"xfs", `["-L", "data"]`, "-L"},
+		{"xfs", `["-f"]`, "-f"},
+		{"xfs", `["-N"]`, "-N"},
+		{"xfs", `["-d", "size=1g"]`, "-d size="},
+		{"xfs", `["-l", "logdev=sdb"]`, "-l logdev="},
+		{"xfs", `["sdb"]`, "sdb"},
+		{"xfs", `["-"]`, "no option"},
+	} {
+		if got := refuseOptions(c.fs, c.options); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.fs, c.options, got, c.want)
+		}
+	}
+}
+
+// TestAmountIs holds when a disk is as large as its identity says: exactly in bytes, else
+// rounded to the unit that is written.
+func TestAmountIs(t *testing.T) {
+	for _, c := range []struct {
+		size  string
+		bytes int64
+		want  bool
+	}{
+		{"214748364800", 214748364800, true},
+		{"214748364800", 214748364801, false},
+		{"200Gi", 214748364800, true},
+		{"200Gi", 214748364800 + 100<<20, true},
+		{"200Gi", 214748364800 + 600<<20, false},
+		{"4T", 4000787030016, true},
+		{"4Ti", 4000787030016, true},
+		{"3Ti", 4000787030016, false},
+		{"960G", 960197124096, true},
+		{"961G", 960197124096, false},
+		{"1.8T", 1800360124416, true},
+		{"1.9T", 1800360124416, false},
+		{"1e12", 1000000000000, true},
+		{"1e12", 1000000000001, false},
+	} {
+		n := document.Object(document.F("size", document.Text(c.size)))
+		if got := readAmount(&n, "size").is(c.bytes); got != c.want {
+			t.Errorf("%s is %d: %v", c.size, c.bytes, got)
+		}
+	}
+}
+
+// TestMapped holds how long the device mapper's names are.
+func TestMapped(t *testing.T) {
+	for _, c := range []struct {
+		vg, lv string
+		want   int
+	}{{"fast", "logs", 8}, {"fast-1", "logs-1", 14}, {"a-b", "", 4}} {
+		if got := mapped(c.vg, c.lv); got != c.want {
+			t.Errorf("%s/%s: %d, want %d", c.vg, c.lv, got, c.want)
+		}
+	}
+}
