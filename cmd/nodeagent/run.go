@@ -46,6 +46,8 @@ func (c *clusterFlags) client() (dynamic.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A node with a hundred Volumes that starts anew would else write its statuses for minutes.
+	config.QPS, config.Burst = 20, 40
 	config.UserAgent = "poolwright-node-agent/" + version
 	return dynamic.NewForConfig(config)
 }

@@ -35,14 +35,10 @@ type Controller struct {
 	// Changed is sent to when something of the node has changed.
 	Changed <-chan struct{}
 
+	writer
+	seen
 	queue     *queue
-	volumes   *store[api.Volume]
-	groups    *store[api.VolumeGroup]
-	persisted *store[persistentVolume]
-	classes   *store[storageClass]
-	nodes     *store[plain]
-	operators *store[plain]
-	inventory *inventoryWriter
+	inventory inventoryWriter
 	// synced says that the stores are there. Before, what they call knows one object alone;
 	// after, everything is added once.
 	synced atomic.Bool
@@ -50,8 +46,7 @@ type Controller struct {
 
 // Run works until ctx ends.
 func (c *Controller) Run(ctx context.Context) error {
-	c.queue = newQueue()
-	c.inventory = &inventoryWriter{}
+	c.begin()
 	if err := c.watch(ctx); err != nil {
 		return err
 	}
@@ -65,6 +60,14 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 		c.handle(ctx, key)
 	}
+}
+
+// begin puts together what a Controller is made of.
+func (c *Controller) begin() {
+	c.queue = newQueue()
+	c.writer = writer{client: c.Client, node: c.Node, log: c.Log}
+	c.seen = seen{client: c.Client, node: c.Node, marks: c.Engine.Cluster}
+	c.inventory = inventoryWriter{client: c.Client, engine: c.Engine, node: c.Node, log: c.Log, metrics: c.Metrics, dryRun: c.DryRun, owner: c.owner}
 }
 
 func (c *Controller) watch(ctx context.Context) error {
@@ -82,17 +85,6 @@ func (c *Controller) watch(ctx context.Context) error {
 	}
 	c.synced.Store(true)
 	return nil
-}
-
-// metalK8sOperator acts on the same Volumes, with the same finalizer.
-const metalK8sOperator = "storage-operator-controller-manager"
-
-// inspectOnly says why nothing may be written, or "".
-func (c *Controller) inspectOnly() string {
-	if c.operators.Get("kube-system/"+metalK8sOperator) != nil {
-		return "the storage operator of MetalK8s runs in this cluster and acts on the same Volumes: remove it first"
-	}
-	return ""
 }
 
 // volumeChanged adds a Volume, and the group that it is in or that takes its device.
@@ -188,7 +180,7 @@ func (c *Controller) handle(ctx context.Context, key string) {
 	case api.KindVolumeGroup:
 		err = c.group(ctx, name)
 	default:
-		err = c.writeInventory(ctx)
+		err = c.inventory.write(ctx)
 	}
 	c.Metrics.reconciled(kind, err)
 	if err == nil || ctx.Err() != nil {
@@ -199,15 +191,6 @@ func (c *Controller) handle(ctx context.Context, key string) {
 	if !errors.Is(err, step.ErrBusy) {
 		c.Log.Warn("it is tried again", "object", key, "error", err)
 	}
-}
-
-// hostname is what kubernetes.io/hostname says of this node, or "".
-func (c *Controller) hostname() string {
-	n := c.nodes.Get(c.Node)
-	if n == nil {
-		return ""
-	}
-	return n.Labels["kubernetes.io/hostname"]
 }
 
 // LogSteps is what a runner calls at each point of a step.
@@ -226,7 +209,7 @@ func LogSteps(log *slog.Logger, metrics *Metrics) func(step.Step, string) {
 // Plans are the steps that remain for every object of the node, for people: nothing is
 // written.
 func (c *Controller) Plans(ctx context.Context) ([]string, error) {
-	c.queue, c.inventory = newQueue(), &inventoryWriter{}
+	c.begin()
 	if err := c.watch(ctx); err != nil {
 		return nil, err
 	}

@@ -83,17 +83,6 @@ func (c *Controller) endVolume(ctx context.Context, v *api.Volume) error {
 	return ignoreGone(c.dropFinalizer(ctx, volumes, &v.ObjectMeta))
 }
 
-func (c *Controller) freshPV(ctx context.Context, name string) (*persistentVolume, error) {
-	u, err := c.Client.Resource(persistent).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return typedPV(u)
-}
-
 // endStorage removes what a Volume is made of, or keeps it. A Volume that never was whole has
 // nothing that anybody could want to keep.
 func (c *Controller) endStorage(ctx context.Context, v *api.Volume, pv *persistentVolume) error {
@@ -159,16 +148,6 @@ func (c *Controller) group(ctx context.Context, name string) error {
 		return errors.Join(c.groupStatus(ctx, g, failed(err), &result), retryable(err))
 	}
 	return c.groupStatus(ctx, g, verdict{status: metav1.ConditionTrue}, &result)
-}
-
-func (c *Controller) groupRequest(g *api.VolumeGroup) source.GroupRequest {
-	r := source.GroupRequest{Group: g}
-	if g.Spec.VolumeRef != nil {
-		if v := c.volumes.Get(g.Spec.VolumeRef.Name); v != nil && v.Spec.NodeName == c.Node && v.DeletionTimestamp == nil {
-			r.Ref = v
-		}
-	}
-	return r
 }
 
 // endGroup carries out the deletion of a VolumeGroup. Its Volumes block it; with the

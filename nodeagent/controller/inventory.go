@@ -3,58 +3,71 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"path/filepath"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/inventory"
+	"github.com/poolwright/poolwright/nodeagent/source"
 )
 
 // inventoryWriter remembers what was last written, so that an unchanged node writes nothing.
-type inventoryWriter struct{ last string }
+type inventoryWriter struct {
+	client  dynamic.Interface
+	engine  *source.Engine
+	node    string
+	log     *slog.Logger
+	metrics *Metrics
+	dryRun  bool
+	owner   inventory.Owners
 
-// writeInventory writes the NodeInventory where it differs from what was written.
-func (c *Controller) writeInventory(ctx context.Context) error {
-	f, err := facts.Read(c.Engine.Host)
+	last string
+}
+
+// write writes the NodeInventory where it differs from what was written.
+func (w *inventoryWriter) write(ctx context.Context) error {
+	f, err := facts.Read(w.engine.Host)
 	if err != nil {
 		return err
 	}
 	inventory.Complete(ctx, f)
-	left, err := c.leftovers()
+	left, err := w.leftovers()
 	if err != nil {
 		return err
 	}
-	inv := inventory.Compose(ctx, f, c.owner, left)
-	c.Metrics.disks(inv)
+	inv := inventory.Compose(ctx, f, w.owner, left)
+	w.metrics.disks(inv)
 	data, err := json.Marshal(inv)
 	if err != nil {
 		return err
 	}
-	if string(data) == c.inventory.last || c.DryRun {
+	if string(data) == w.last || w.dryRun {
 		return nil
 	}
-	if err := c.sendInventory(ctx, data); err != nil {
+	if err := w.send(ctx, data); err != nil {
 		return err
 	}
-	c.inventory.last = string(data)
-	c.Log.Info("NodeInventory written", "disks", len(inv.Disks), "groups", len(inv.Groups))
+	w.last = string(data)
+	w.log.Info("NodeInventory written", "disks", len(inv.Disks), "groups", len(inv.Groups))
 	return nil
 }
 
-func (c *Controller) sendInventory(ctx context.Context, data []byte) error {
+func (w *inventoryWriter) send(ctx context.Context, data []byte) error {
 	var status map[string]any
 	if err := json.Unmarshal(data, &status); err != nil {
 		return err
 	}
-	resource := c.Client.Resource(inventories)
-	live, err := resource.Get(ctx, c.Node, metav1.GetOptions{})
+	resource := w.client.Resource(inventories)
+	live, err := resource.Get(ctx, w.node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		live, err = resource.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "poolwright.io/v1alpha1", "kind": "NodeInventory", "metadata": map[string]any{"name": c.Node},
+			"apiVersion": "poolwright.io/v1alpha1", "kind": "NodeInventory", "metadata": map[string]any{"name": w.node},
 		}}, metav1.CreateOptions{FieldManager: manager})
 	}
 	if err != nil {
@@ -79,27 +92,9 @@ func sameJSON(a, b []byte) bool {
 	return string(first) == string(second)
 }
 
-// owner is the object whose mark a UUID is, or "".
-func (c *Controller) owner(uuid string) string {
-	if uuid == "" {
-		return ""
-	}
-	for _, v := range c.volumes.All() {
-		if v.Spec.NodeName == c.Node && (c.Engine.Cluster.Of(api.KindVolume, v.Name, c.Node) == uuid || string(v.UID) == uuid) {
-			return api.KindVolume + "/" + v.Name
-		}
-	}
-	for _, g := range c.groups.All() {
-		if g.Spec.NodeName == c.Node && c.Engine.Cluster.Of(api.KindVolumeGroup, g.Name, c.Node) == uuid {
-			return api.KindVolumeGroup + "/" + g.Name
-		}
-	}
-	return ""
-}
-
 // leftovers are what was kept of Volumes that were deleted.
-func (c *Controller) leftovers() ([]api.Leftover, error) {
-	entries, err := c.Engine.Runner.Journal.All()
+func (w *inventoryWriter) leftovers() ([]api.Leftover, error) {
+	entries, err := w.engine.Runner.Journal.All()
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -98,22 +97,6 @@ func ownedPV(pv *persistentVolume, v *api.Volume) bool {
 		}
 	}
 	return false
-}
-
-// getPV is the PersistentVolume of a name, or nil. One without our label, as MetalK8s makes,
-// is not among those watched.
-func (c *Controller) getPV(ctx context.Context, name string) (*persistentVolume, error) {
-	if pv := c.persisted.Get(name); pv != nil {
-		return pv, nil
-	}
-	u, err := c.Client.Resource(persistent).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return typedPV(u)
 }
 
 func typedPV(u *unstructured.Unstructured) (*persistentVolume, error) {

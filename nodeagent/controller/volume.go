@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,53 +72,6 @@ func (c *Controller) volume(ctx context.Context, name string) error {
 	}
 	v.Status.Claim = pv.claim()
 	return c.volumeStatus(ctx, v, verdict{status: metav1.ConditionTrue, message: strings.Join(result.Notes, "; ")}, &result)
-}
-
-// request is a Volume with its class and its group.
-func (c *Controller) request(v *api.Volume) (source.Request, error) {
-	r := source.Request{Volume: v}
-	for _, g := range c.groups.All() {
-		switch {
-		case g.Spec.NodeName != c.Node:
-		case g.Spec.VolumeRef != nil && g.Spec.VolumeRef.Name == v.Name:
-			r.Bare = true
-		case v.Spec.LVM != nil && g.GroupName() == v.Spec.LVM.VGName:
-			r.Group = g
-		}
-	}
-	for _, o := range c.volumes.All() {
-		if o.Spec.NodeName == c.Node && o.Spec.Partition != nil && o.Name != v.Name {
-			r.Peers = append(r.Peers, o.Name)
-		}
-	}
-	if c.hostname() == "" {
-		return r, refused{api.ReasonNodeUnknown, fmt.Sprintf("the Node %s is not there, or has no label kubernetes.io/hostname", c.Node)}
-	}
-	class := c.classes.Get(v.Spec.StorageClassName)
-	switch {
-	case r.Bare:
-		return r, nil
-	case class == nil:
-		return r, refused{api.ReasonCreationError, fmt.Sprintf("spec.storageClassName: the StorageClass %q is not in the cluster", v.Spec.StorageClassName)}
-	case class.Provisioner != "kubernetes.io/no-provisioner":
-		return r, refused{api.ReasonCreationError, fmt.Sprintf("spec.storageClassName: the StorageClass %s has the provisioner %s, and not kubernetes.io/no-provisioner", class.Name, class.Provisioner)}
-	}
-	if v.Spec.Mode == api.Block {
-		return r, nil
-	}
-	r.Filesystem.Type = class.Parameters["fsType"]
-	if r.Filesystem.Type != "ext4" && r.Filesystem.Type != "xfs" {
-		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has fsType %q, which is not one of ext4, xfs", class.Name, r.Filesystem.Type)}
-	}
-	if text := class.Parameters["mkfsOptions"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &r.Filesystem.Options); err != nil {
-			return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has mkfsOptions that are no JSON list of text: %v", class.Name, err)}
-		}
-	}
-	if bad := badOption(r.Filesystem); bad != "" {
-		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has the mkfsOption %q, which the agent does not allow: UUID, label, force, dry run, offset and size are its own", class.Name, bad)}
-	}
-	return r, nil
 }
 
 // badOption finds an option that would set what the agent sets, force, or write elsewhere.

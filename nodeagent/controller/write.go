@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -11,43 +12,51 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 )
 
 const manager = "poolwright-node-agent"
 
+// writer is what writes to the API server, but for what is made or deleted.
+type writer struct {
+	client dynamic.Interface
+	node   string
+	log    *slog.Logger
+}
+
 // patch sends a merge patch of an object, or of its status.
-func (c *Controller) patch(ctx context.Context, r schema.GroupVersionResource, name string, change map[string]any, sub ...string) (*unstructured.Unstructured, error) {
+func (w writer) patch(ctx context.Context, r schema.GroupVersionResource, name string, change map[string]any, sub ...string) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(change)
 	if err != nil {
 		return nil, err
 	}
-	return c.Client.Resource(r).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager}, sub...)
+	return w.client.Resource(r).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager}, sub...)
 }
 
 // finalizers writes the finalizers of an object. The resourceVersion makes it fail where
 // somebody else has changed them meanwhile.
-func (c *Controller) finalizers(ctx context.Context, r schema.GroupVersionResource, o *metav1.ObjectMeta, keep []string) error {
+func (w writer) finalizers(ctx context.Context, r schema.GroupVersionResource, o *metav1.ObjectMeta, keep []string) error {
 	if keep == nil {
 		keep = []string{}
 	}
-	_, err := c.patch(ctx, r, o.Name, map[string]any{"metadata": map[string]any{"finalizers": keep, "resourceVersion": o.ResourceVersion}})
+	_, err := w.patch(ctx, r, o.Name, map[string]any{"metadata": map[string]any{"finalizers": keep, "resourceVersion": o.ResourceVersion}})
 	return err
 }
 
-func (c *Controller) addFinalizer(ctx context.Context, r schema.GroupVersionResource, o *metav1.ObjectMeta) error {
+func (w writer) addFinalizer(ctx context.Context, r schema.GroupVersionResource, o *metav1.ObjectMeta) error {
 	if slices.Contains(o.Finalizers, api.Finalizer) {
 		return nil
 	}
-	return c.finalizers(ctx, r, o, append(slices.Clone(o.Finalizers), api.Finalizer))
+	return w.finalizers(ctx, r, o, append(slices.Clone(o.Finalizers), api.Finalizer))
 }
 
-func (c *Controller) dropFinalizer(ctx context.Context, r schema.GroupVersionResource, o *metav1.ObjectMeta) error {
+func (w writer) dropFinalizer(ctx context.Context, r schema.GroupVersionResource, o *metav1.ObjectMeta) error {
 	if !slices.Contains(o.Finalizers, api.Finalizer) {
 		return nil
 	}
-	return c.finalizers(ctx, r, o, slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool { return f == api.Finalizer }))
+	return w.finalizers(ctx, r, o, slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool { return f == api.Finalizer }))
 }
 
 // verdict is how an object is.
@@ -93,7 +102,7 @@ func condition(old []api.Condition, v verdict, generation int64) ([]api.Conditio
 
 // statusPatch sends a status where it differs from what is there, and returns what was kept
 // of it, or nil.
-func (c *Controller) statusPatch(ctx context.Context, r schema.GroupVersionResource, name string, old, next any) (*unstructured.Unstructured, error) {
+func (w writer) statusPatch(ctx context.Context, r schema.GroupVersionResource, name string, old, next any) (*unstructured.Unstructured, error) {
 	before, err := json.Marshal(old)
 	if err != nil {
 		return nil, err
@@ -117,25 +126,25 @@ func (c *Controller) statusPatch(ctx context.Context, r schema.GroupVersionResou
 			is[key] = nil // a merge patch keeps what it does not name
 		}
 	}
-	return c.patch(ctx, r, name, map[string]any{"status": is}, "status")
+	return w.patch(ctx, r, name, map[string]any{"status": is}, "status")
 }
 
 // event tells of a change of an object, once.
-func (c *Controller) event(ctx context.Context, kind, name, uid string, v verdict) {
+func (w writer) event(ctx context.Context, kind, name, uid string, v verdict) {
 	kindOf := "Normal"
 	if v.status == metav1.ConditionFalse {
 		kindOf = "Warning"
 	}
 	now := metav1.NewTime(time.Now())
-	_, err := c.Client.Resource(events).Namespace("default").Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+	_, err := w.client.Resource(events).Namespace("default").Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Event",
 		"metadata":       map[string]any{"name": fmt.Sprintf("%s.%x", name, now.UnixNano()), "namespace": "default"},
 		"involvedObject": map[string]any{"apiVersion": api.Group + "/" + api.Version, "kind": kind, "name": name, "uid": uid},
 		"reason":         string(v.reason), "message": v.message, "type": kindOf, "count": int64(1),
-		"source":         map[string]any{"component": manager, "host": c.Node},
+		"source":         map[string]any{"component": manager, "host": w.node},
 		"firstTimestamp": now.UTC().Format(time.RFC3339), "lastTimestamp": now.UTC().Format(time.RFC3339),
 	}}, metav1.CreateOptions{FieldManager: manager})
 	if err != nil {
-		c.Log.Warn("an event was not written", "object", kind+"/"+name, "error", err)
+		w.log.Warn("an event was not written", "object", kind+"/"+name, "error", err)
 	}
 }
