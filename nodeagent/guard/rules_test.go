@@ -103,3 +103,31 @@ func write(t *testing.T, h host.Host, path string, at int64, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestMultipath: of the paths to one disk and the map over them it is the map that is found and taken;
+// the paths are held, and are no twins of it.
+func TestMultipath(t *testing.T) {
+	const wwn = "naa.5000c500a1b2c3d4"
+	path := func(name, number string) string {
+		dir := "sys/devices/pci0000:00/host0/target0:0:0/0:0:0:0/block/" + name
+		return fixture.Disk(name, number, wwn, "S1") + "-- " + dir + "/holders/dm-0 --\n"
+	}
+	const dm = "sys/devices/virtual/block/dm-0"
+	h := fixture.Machine(t, path("sda", "8:0")+path("sdb", "8:16")+
+		"-- sys/class/block/dm-0 --\n-> ../../devices/virtual/block/dm-0\n-- "+dm+"/dev --\n254:0\n-- "+dm+"/size --\n8192\n-- "+dm+"/ro --\n0\n-- "+
+		dm+"/dm/uuid --\nmpath-35000c500a1b2c3d4\n-- "+dm+"/dm/name --\nmpatha\n-- "+dm+"/slaves/sda --\n-- "+dm+"/slaves/sdb --\n-- dev/dm-0 --\n\n"+none)
+	f, err := facts.Read(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := f.Devices.Candidates(device.Identity{WWN: wwn})
+	if len(found) != 1 || found[0].Name != "dm-0" {
+		t.Fatalf("found %v", found)
+	}
+	if refusals := guard.Fresh(f, found[0]); len(refusals) > 0 {
+		t.Errorf("the map: %v", refusals)
+	}
+	if refusals := guard.Fresh(f, f.Devices.Named("sda")); len(refusals) == 0 {
+		t.Error("a path may be written beside its map")
+	}
+}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/poolwright/poolwright/test/tool"
 )
@@ -42,4 +45,41 @@ func processorTime(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// Messages that the kernel had no room for count as a change: what they told of is not known.
+func TestChangesLost(t *testing.T) {
+	const other = "/sys/class/mem/null/uevent" // no block device, whose messages alone tell of nothing
+	var sockets [2]int
+	for i := range sockets {
+		socket, err := ueventSocket()
+		if err != nil {
+			tool.Missing(t, err.Error())
+		}
+		t.Cleanup(func() { _ = unix.Close(socket) })
+		if err := unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_RCVBUF, 1); err != nil {
+			t.Fatal(err)
+		}
+		sockets[i] = socket
+	}
+	for range 200 {
+		if err := os.WriteFile(other, []byte("change"), 0); err != nil {
+			tool.Missing(t, err.Error())
+		}
+	}
+	lost, buffer := false, make([]byte, 64<<10)
+	for {
+		_, _, err := unix.Recvfrom(sockets[0], buffer, 0)
+		if errors.Is(err, unix.EAGAIN) {
+			break
+		}
+		lost = lost || errors.Is(err, unix.ENOBUFS)
+	}
+	if !lost {
+		tool.Missing(t, "200 messages fit into the smallest buffer")
+	}
+	told := 0
+	if !readEvents(sockets[1], buffer, func() { told++ }) || told != 1 {
+		t.Errorf("told %d times", told)
+	}
 }
