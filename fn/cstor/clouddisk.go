@@ -19,6 +19,7 @@ type cloudDisk struct {
 	name     string // of the Storage and of the claim
 	role     role
 	capacity string
+	larger   string // what it is to hold by now, where that is more; "" else
 	*provisioner
 	override string // the block device that a person named
 	pvName   string // once bound
@@ -62,6 +63,7 @@ func checkClasses(in *input, held []*krm.Object) {
 type cloudDisks struct {
 	*localDisks
 	matched map[string]string // block device -> the Storage that it is
+	sizes   *enlargement
 }
 
 // place lists the cloud disks of a member and finds the block devices
@@ -108,26 +110,28 @@ func (c *cloudDisks) place(m *member) {
 			"PersistentVolumeClaims of node %s are bound and stay as they are, since a bound claim takes no other class and no disk gets smaller; what is new applies to new disks: %s",
 			m.name, strings.Join(limit(unchanged), ", "))
 	}
+	c.sizes.ask(m)
 	c.assemble(m)
 }
 
-// keepClaim keeps the size and the class of a claim that is bound. It reports
-// whether the spec asks for others.
+// keepClaim keeps the class of a claim that is there, and its size until a step makes it
+// larger. It reports whether the spec asks for what it cannot follow.
 func (c *cloudDisks) keepClaim(v *cloudDisk) bool {
 	claim := c.lock.objects[c.claimID(v.name)]
-	if claim == nil || !c.holdsData(claim) {
+	if claim == nil || c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) {
 		return false
 	}
-	capacity, kept := claim.Node.Str("spec", "resources", "requests", "storage"), *v.provisioner
+	capacity, kept := c.sizes.of(claim), *v.provisioner
 	kept.StorageClassName = claim.Node.Str("spec", "storageClassName")
 	if attachment := c.lock.objects[c.lock.attachmentID(c.namespace, v.name, nodeOfVolume(claim))]; attachment != nil {
 		kept.CSIAttacherName = attachment.Node.Str("spec", "attacher")
 	}
-	if kept == *v.provisioner && capacity == v.capacity {
-		return false
+	follows := kept == *v.provisioner && sizeOf(v.capacity) == sizeOf(capacity)
+	if v.role != cache && sizeOf(v.capacity) > sizeOf(capacity) {
+		v.larger, follows = v.capacity, kept == *v.provisioner
 	}
 	v.provisioner, v.capacity = &kept, capacity
-	return true
+	return !follows
 }
 
 // addCloudDisks adds the cloud disks of one role. A disk of an earlier pool that

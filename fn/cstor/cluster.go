@@ -114,7 +114,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	}
 	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*poolCluster]edit{}, lost: &recovery{in, map[string]string{}}}
 	c.local = &localDisks{stock: &stock{in}, left: map[string]*leftover{}}
-	c.cloud = &cloudDisks{localDisks: c.local, matched: map[string]string{}}
+	c.cloud = &cloudDisks{localDisks: c.local, matched: map[string]string{}, sizes: newEnlargement(in)}
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in)
 	c.local.replace = c.replace
 	c.nodes = &nodeChoice{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
@@ -281,6 +281,7 @@ func (c *cluster) takeDisks(members ...*member) {
 		if !c.settings(m.name).external() {
 			c.local.place(m)
 		}
+		c.cloud.sizes.judge(m)
 		c.cloud.place(m)
 	}
 }
@@ -345,6 +346,7 @@ func (c *cluster) encode() []gitops.Object {
 		}
 	}
 	c.replace.tell()
+	c.cloud.sizes.tell()
 	removal.surplus()
 	removal.retain(objects)
 	removal.warnOfIdleConsent()

@@ -44,9 +44,6 @@ type deletion struct {
 	released map[krm.ID]bool
 }
 
-// mostVolumes is how many of the volumes that are in the way are named.
-const mostVolumes = 10
-
 // checkVolumes refuses the deletion while volumes live on the cluster, as the webhook does.
 func (x *deletion) checkVolumes() {
 	var volumes []string
@@ -57,19 +54,24 @@ func (x *deletion) checkVolumes() {
 		}
 	}
 	slices.Sort(volumes)
-	if count := len(volumes); count > 0 {
-		named := strings.Join(volumes[:min(count, mostVolumes)], ", ")
-		if count > mostVolumes {
-			named += fmt.Sprintf(" and %d more", count-mostVolumes)
-		}
+	if len(volumes) > 0 {
 		x.report(finding.Error, "volumes-live", "",
-			"its removal is allowed, and %s on it: %s; move the data to another cluster, or delete them, and take the inventory anew", liveVolumes(count), named)
+			"its removal is allowed, and %s on it: %s; move the data to another cluster, or delete them, and take the inventory anew", liveVolumes(len(volumes)), nameVolumes(volumes))
 		return
 	}
 	if !x.facts.Tells(cstorGroup, cstorVolumeConfigKind, x.namespace) || !x.live.knowsReplicas {
 		x.report(finding.Warning, "volumes-unknown", "",
 			"the inventory does not tell whether volumes live on it, with which the cStor webhook refuses to delete the CStorPoolCluster; take it anew with poolwright inventory, with the kinds CStorPoolInstance, CStorVolumeConfig and CStorVolumeReplica")
 	}
+}
+
+// nameVolumes names the first ten of the volumes that keep a CStorPoolCluster.
+func nameVolumes(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func liveVolumes(count int) string {

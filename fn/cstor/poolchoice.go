@@ -2,7 +2,6 @@ package cstor
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -97,14 +96,8 @@ func (c *poolChoice) removeAll() {
 		return
 	}
 	if volumes := c.volumesOn(instances); len(volumes) > 0 {
-		count := len(volumes)
-		const named = 10
-		more := ""
-		if len(volumes) > named {
-			volumes, more = volumes[:named], fmt.Sprintf(", and %d more", len(volumes)-named)
-		}
 		c.report(finding.Error, "pool-in-use", "",
-			"the CStorPoolCluster cannot go: %s on it: %s%s; delete their claims, or move what is on them, first", finding.Count(count, "volume"), finding.Names(volumes), more)
+			"the CStorPoolCluster cannot go: %s on it: %s; delete their claims, or move what is on them, first", finding.Count(len(volumes), "volume"), nameVolumes(volumes))
 	}
 	c.released[c.of.before.Object.ID()] = true
 }

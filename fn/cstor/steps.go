@@ -24,11 +24,15 @@ const (
 	stepAdd                      // pools come
 	stepGrow                     // pools get RAID groups, or a stripe disks
 	stepSettings                 // what all pools share, and the settings of each
-	stepKinds                    // how many kinds there are
+	// The volumes of cloud disks get larger, those of one node. It is no edit of the
+	// CStorPoolCluster, so it comes last: none of those waits for it, be it that volumes never
+	// come to grow, and it waits for all of them.
+	stepEnlarge
+	stepKinds // how many kinds there are
 )
 
 func (k stepKind) String() string {
-	return [...]string{"moves", "replacements", "a removal", "new pools", "growth", "settings"}[k]
+	return [...]string{"moves", "replacements", "a removal", "new pools", "growth", "settings", "larger volumes"}[k]
 }
 
 // doneWhen says by what a step of a kind is seen to be done.
@@ -40,6 +44,7 @@ func (k stepKind) doneWhen() string {
 		"the CStorPoolInstances of the new pools are there",
 		"the CStorPoolInstances show the new disks",
 		"the live CStorPoolCluster has them",
+		"their PersistentVolumeClaims show it",
 	}[k]
 }
 
@@ -71,6 +76,7 @@ type steps struct {
 	taken []step // of one kind
 	wait  string // what of the last step is not done yet, or ""
 	late  []step // that the webhook would answer too late, the smallest of each kind last
+	grows string // which volume has not grown yet, or "": see ungrown
 
 	transition *transition.Transition // what next has made of them, or nil
 
@@ -101,6 +107,7 @@ func (s *steps) told() bool { return s.of.current != nil }
 // begin looks at how far the last step is, before any pool of the lock is let go.
 func (s *steps) begin() {
 	s.postponeMissing()
+	s.grows = s.ungrown(s.of)
 	if !s.free() {
 		s.postpone()
 		s.wait, s.pending = findUnfinished(s.input, s.of, noPool)
@@ -120,12 +127,19 @@ func goneSoon(i *pool.Instance) string {
 	return "CStorPoolInstance " + i.Name + " of the pool that was on " + i.Hostname + " is gone from the live cluster: the cStor operator ignores an addition until a removal is done"
 }
 
+// until says what of the last step is not done yet, be it one that no other waits for, or "".
+func (s *steps) until() string { return cmp.Or(s.wait, s.grows) }
+
 // refusal says why no step of a kind may be taken now, or "". A step that mends what makes
 // the webhook refuse all others goes beside that.
 func (s *steps) refusal(kind stepKind, mends bool) string {
 	switch {
-	case s.told() && len(s.taken) > 0 && s.taken[0].kind != kind:
+	case len(s.taken) > 0 && (s.told() && s.taken[0].kind != kind || kind == stepEnlarge):
 		return "until " + s.taken[0].what + ", and " + s.taken[0].kind.doneWhen()
+	case kind == stepEnlarge && s.until() != "":
+		return "until " + s.until()
+	case kind == stepEnlarge && s.ailing() != "":
+		return "while " + s.ailing()
 	case !mends && s.ailing() != "":
 		return "while " + s.ailing() + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
 	case s.wait != "" && s.pending != kind:
@@ -163,9 +177,12 @@ func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 	s.replaceAllOrNone()
 	for i := range s.asked {
 		a := &s.asked[i]
-		if a.wait == "" && !s.free() {
+		if a.wait == "" && (!s.free() || a.kind == stepEnlarge) {
 			a.wait = s.refusal(a.kind, a.kind == stepReplace)
 			a.refused = a.wait != ""
+		}
+		if at := slices.IndexFunc(s.asked[:i], step.comesFirst); a.kind == stepEnlarge && a.wait == "" && at >= 0 {
+			a.wait, a.refused = "until "+s.asked[at].what, true
 		}
 		if a.wait == "" {
 			cluster = s.take(cluster, a)
@@ -178,6 +195,10 @@ func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 	s.tell()
 	return cluster
 }
+
+// comesFirst reports whether volumes that are to grow wait for a step that waits itself. A removal
+// may wait for long.
+func (a step) comesFirst() bool { return a.wait != "" && a.kind != stepRemove && a.kind != stepEnlarge }
 
 // replaceAllOrNone makes one step of all replacements: while one disk is not Active, the
 // webhook refuses every edit that leaves it in.
@@ -316,11 +337,11 @@ func waitOf(waiting []step) string {
 // ruleStep is the rule of the finding that tells of a transition.
 const ruleStep = "step"
 
-// waiting lists the kinds of steps that are still to come, a removal for each.
+// waiting lists the kinds of steps that are still to come, those that go one at a time each.
 func (s *steps) waiting() []step {
 	var left []step
 	for _, a := range s.asked {
-		if a.wait != "" && (a.kind == stepRemove || !slices.ContainsFunc(left, func(b step) bool { return a.kind == b.kind })) {
+		if a.wait != "" && (a.kind == stepRemove || a.kind == stepEnlarge || !slices.ContainsFunc(left, func(b step) bool { return a.kind == b.kind })) {
 			left = append(left, a)
 		}
 	}

@@ -24,7 +24,7 @@ const drainKind = "drain"
 
 // word is a kind of step in one word.
 func (k stepKind) word() string {
-	return [...]string{"move", "replacement", "removal", "addition", "growth", "settings"}[k]
+	return [...]string{"move", "replacement", "removal", "addition", "growth", "settings", "enlargement"}[k]
 }
 
 // whyThere says why steps of a kind come where they come.
@@ -36,7 +36,8 @@ func whyThere(kind string) string {
 		stepRemove.word():   "a pool goes once no volume is on it, one at a time, before others come: the cStor operator only compares how many there are",
 		stepAdd.word():      "new pools come before others grow: that costs the cStor webhook less",
 		stepGrow.word():     "pools grow once the new ones are there: checking that takes the cStor webhook longest",
-		stepSettings.word(): "nothing waits for settings, so they come last",
+		stepSettings.word(): "nothing waits for settings, so they come after all other edits of the CStorPoolCluster",
+		stepEnlarge.word():  "larger volumes change no CStorPoolCluster, and nothing waits for them, so they come last",
 	}[kind]
 }
 
@@ -89,13 +90,13 @@ func (s *steps) underWay() (transition.Step, bool) {
 		return s.tellStep(transition.Now, s.taken[0].kind, what, "until "+s.taken[0].kind.doneWhen()), true
 	case len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
 		return s.tellStep(transition.Now, s.taken[0].kind, clauses(s.taken), "until "+s.taken[0].kind.doneWhen()), true
-	case s.wait == "" || s.ailing() != "" && len(s.taken) == 0 || len(s.waiting()) == 0 && len(s.of.begun) == 0:
+	case s.until() == "" || s.ailing() != "" && len(s.taken) == 0 || len(s.waiting()) == 0 && len(s.of.begun) == 0:
 		return transition.Step{}, false
 	}
 	if last == (begun{}) {
 		last.what = "what was rendered last"
 	}
-	return transition.Step{State: transition.Now, Kind: last.kind, What: last.what, Wait: "until " + s.wait, Objects: []finding.Ref{s.of.ref(s.namespace)}}, true
+	return transition.Step{State: transition.Now, Kind: last.kind, What: last.what, Wait: "until " + s.until(), Objects: []finding.Ref{s.of.ref(s.namespace)}}, true
 }
 
 func (s *steps) tellStep(state transition.State, kind stepKind, what, wait string) transition.Step {

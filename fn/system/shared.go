@@ -50,7 +50,7 @@ func (Shared) Declare() Declaration {
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolumeClaim"}, Version: "v1",
 				Plural: "persistentvolumeclaims", Names: []string{"pvc"},
-				Keep:        "spec{accessModes volumeMode storageClassName resources volumeName dataSource} status{phase capacity}",
+				Keep:        "spec{accessModes volumeMode storageClassName resources volumeName dataSource} status{phase capacity conditions[type=FileSystemResizePending]{type status}}",
 				Annotations: []string{inventory.AnnotationSelectedNode},
 			},
 			{

@@ -19,7 +19,11 @@ const (
 type cloud struct {
 	api      *API
 	hardware *Hardware
+	growing  map[string]int // since when a claim asks for more, by name
 }
+
+// growMinutes is how long it takes until a volume is larger.
+const growMinutes = 3
 
 func (c cloud) act() {
 	for _, claim := range sorted(c.api.VolumeClaims) {
@@ -54,6 +58,16 @@ func (c cloud) provision(claim *VolumeClaim) {
 		c.api.PersistentVolumes[v.Name] = v
 		claim.Spec.VolumeName, claim.Status.Phase = v.Name, "Bound"
 	}
+	if has := v.Spec.Capacity; has.Storage != "" && bytesOf(has.Storage) < bytesOf(wanted.Storage) {
+		since, asked := c.growing[claim.Name]
+		if !asked {
+			c.growing[claim.Name] = c.api.minute
+		}
+		if !asked || c.api.minute < since+growMinutes {
+			return
+		}
+	}
+	delete(c.growing, claim.Name)
 	v.Spec.Capacity, claim.Status.Capacity = wanted, wanted
 	if d := c.hardware.disks[device(v)]; d != nil {
 		d.bytes = bytesOf(wanted.Storage)

@@ -41,7 +41,7 @@ func New(seed uint64) *Cluster {
 	c.pools = &poolManagers{api: api, hardware: hardware, used: map[string]int64{}, pools: map[string]zpool{}}
 	c.volumes = volumeOperator{api, c.pools}
 	c.acting = []operator{
-		{CloudProvider, cloud{api, hardware}.act},
+		{CloudProvider, cloud{api, hardware, map[string]int{}}.act},
 		{DeviceManager, deviceManager{api, hardware}.act},
 		{PoolOperator, (&poolOperator{api: api, ready: map[string]int{}}).act},
 		{PoolManagers, c.pools.act},

@@ -18,6 +18,7 @@ type Engine struct {
 	watch   *Watch
 	applied map[string]header // the manifests, by kind and name
 	owned   map[string]header // as which each object was applied last, also before it went
+	grown   map[string]string // nodes whose claims an apply makes larger, by their owner
 	Edits   map[string]int    // how many of a kind were carried out
 }
 
@@ -33,6 +34,7 @@ func (r Refusal) String() string { return r.Object + ": " + r.Err.Error() }
 func (e *Engine) Apply(manifests [][]byte) ([]Refusal, error) {
 	var refused []Refusal
 	now := map[string]header{}
+	e.grown = map[string]string{}
 	for _, text := range manifests {
 		var h header
 		if err := yaml.Unmarshal(text, &h); err != nil {
@@ -193,6 +195,13 @@ func (e *Engine) applyClaim(wanted *VolumeClaim) error {
 	}
 	if err := e.api.resize(old, wanted); err != nil {
 		return err
+	}
+	if owner, node := wanted.Annotations["poolwright.io/owner"], wanted.Annotations["volume.kubernetes.io/selected-node"]; old.Spec.Resources != wanted.Spec.Resources {
+		if first := e.grown[owner]; first != "" && first != node {
+			e.watch.report("the volumes of nodes %s and %s grow at once", first, node)
+		}
+		e.grown[owner] = node
+		e.Edits["grows a volume"]++
 	}
 	e.merge(&old.header, &wanted.header)
 	old.Spec.Resources = wanted.Spec.Resources

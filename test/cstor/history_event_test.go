@@ -22,8 +22,9 @@ func happenings() []happening {
 		many(2, timePasses, snapshotTaken, renderedOnly, appliedOnly, countsEdited, drainAsked),
 		many(1, oldSnapshot, oldCommit, volumeDeleted, operatorPaused),
 		many(1, nodeAdded, diskAdded, diskBroken, unfinalized),
+		many(1, capacityRaised, policyEdited),
 		many(1, groupsRaised, selectorEdited, consentGiven, consentWithdrawn, drainWithdrawn, replaceAsked, spareEdited, flagsEdited),
-		[]happening{rarely(nodeCrashed), rarely(nodeLost), rarely(nodeRecreated), rarely(nodeRelabelled), rarely(diskPulled), rarely(disksMoved)},
+		[]happening{rarely(nodeCrashed), rarely(nodeLost), rarely(nodeRecreated), rarely(nodeRelabelled), rarely(diskPulled), rarely(disksMoved), rarely(configDeleted)},
 	)
 }
 

@@ -58,6 +58,9 @@ func (h *history) atRest() error {
 		}
 	}
 	for _, o := range h.rendered {
+		if id, _ := krm.ParseOwner(o.RenderedFor()); h.deleted[id.Name] != nil && !warned(id.Name) {
+			return broken{"not-deleted", fmt.Sprintf("%s is still rendered, and no warning says why", o.Ref)}
+		}
 		if o.Kind == "CStorPoolCluster" && !warned(o.Name) && !h.lives(o) {
 			return broken{"not-alive", fmt.Sprintf("%s is not what lives, and no warning says why", o.Ref)}
 		}

@@ -160,6 +160,7 @@ type history struct {
 	told     []string
 
 	configs  []*config
+	deleted  map[string]*config // those that were, by name
 	facts    snapshotted
 	past     []snapshotted
 	rendered []*krm.Object
@@ -187,6 +188,9 @@ type config struct {
 	spare       int
 	label       string // of the nodes that are selected, "" for all
 	cloud       bool
+	capacity    int    // of a disk, in GiB; 0 for 100
+	policy      string // deletionPolicy, "" for none
+	deletes     bool   // it had the policy Delete at some time
 	autoReplace bool
 	compression string
 	noExpansion bool
@@ -197,7 +201,7 @@ type config struct {
 
 // bare is a history of an empty cluster.
 func bare(seed uint64) *history {
-	return &history{errors: map[string]int{}, cluster: New(seed), function: fn.New(schema.Load(), systems.All()...)}
+	return &history{errors: map[string]int{}, deleted: map[string]*config{}, cluster: New(seed), function: fn.New(schema.Load(), systems.All()...)}
 }
 
 func newHistory(seed uint64) *history {
@@ -251,7 +255,7 @@ func (c *config) allow(removal string) {
 
 func (c *config) object() *krm.Object {
 	type fields = map[string]any
-	disk := fields{"minCount": map[string]int{"mirror": 2 * c.groups, "stripe": c.groups}[c.raid], "minCapacity": "100Gi"}
+	disk := fields{"minCount": map[string]int{"mirror": 2 * c.groups, "stripe": c.groups}[c.raid], "minCapacity": fmt.Sprintf("%dGi", max(c.capacity, 100))}
 	if c.cloud {
 		disk["externalProvisioner"] = fields{"csiAttacherName": cloudDriver, "storageClassName": cloudClass}
 	} else {
@@ -263,6 +267,9 @@ func (c *config) object() *krm.Object {
 	}
 	if c.autoReplace {
 		pools["autoReplace"] = true
+	}
+	if c.policy != "" {
+		pools["deletionPolicy"] = c.policy
 	}
 	if c.noExpansion {
 		pools["poolExpansion"] = fields{"disable": true}
@@ -325,6 +332,7 @@ func (h *history) render() {
 	for _, c := range h.configs {
 		objects = append(objects, c.object())
 	}
+	h.allowDeletions()
 	result := h.function.Render(fn.Package{Objects: objects, Output: h.rendered})
 	if h.findings = result.Findings; finding.Failed(result.Findings) {
 		for _, f := range result.Findings {
@@ -365,9 +373,15 @@ func (h *history) apply() []Refusal {
 		manifests = append(manifests, o.Raw)
 	}
 	h.cluster.Watch.Know(h.view)
+	kept := h.retained()
 	refused, err := h.cluster.Engine.Apply(manifests)
 	if err != nil {
 		panic(err)
+	}
+	for _, claim := range kept {
+		if h.cluster.VolumeClaims[Namespace+"/"+claim] == nil {
+			h.cluster.Watch.report("PersistentVolumeClaim %s is gone, and was to be retained", claim)
+		}
 	}
 	h.Applied++
 	h.Refused += len(refused)

@@ -1,0 +1,142 @@
+package cstor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// enlargement makes the volumes of cloud disks larger, data disks and spares, where the spec
+// has a larger minCapacity by now: those of one node a step, as far as their StorageClass allows
+// volumes to grow. No volume gets smaller.
+type enlargement struct {
+	*input
+	stays map[string][]string // nodes whose volumes stay as they are, by why
+	small map[string][]string // block devices of pools that are smaller than the spec has it, by field
+}
+
+func newEnlargement(in *input) *enlargement {
+	return &enlargement{in, map[string][]string{}, map[string][]string{}}
+}
+
+// of is the size of a claim as it was rendered, or as it lives, where a person made that more.
+func (e *enlargement) of(claim *krm.Object) string {
+	rendered := requestOf(claim)
+	if live := requestOf(e.facts.Object(claim.ID())); sizeOf(live) > sizeOf(rendered) {
+		return live
+	}
+	return rendered
+}
+
+// ask asks that the volumes of a member get the size that the spec has.
+func (e *enlargement) ask(m *member) {
+	var grow []*cloudDisk
+	var names []string
+	for _, v := range m.cloud {
+		if v.larger == "" || v.pvName == "" { // a claim that is not bound takes no other size
+			continue
+		}
+		if why := e.refusal(v.StorageClassName); why != "" {
+			if nodes := e.stays[why]; !slices.Contains(nodes, m.name) {
+				e.stays[why] = append(nodes, m.name)
+			}
+			continue
+		}
+		grow, names = append(grow, v), append(names, v.name)
+	}
+	if len(grow) == 0 {
+		return
+	}
+	m.of.steps.ask(step{
+		kind: stepEnlarge, edit: func(*pool.Cluster) {},
+		what: fmt.Sprintf("the volumes of node %s grow to %s: %s", m.name, grow[0].larger, finding.Names(names)),
+		settle: func(wait string) {
+			for _, v := range grow {
+				if wait == "" {
+					v.capacity = v.larger
+				}
+			}
+		},
+	})
+}
+
+// refusal says why volumes of a class cannot grow, or "".
+func (e *enlargement) refusal(name string) string {
+	class := e.facts.Object(krm.ID{Group: storageGroup, Kind: storageClassKind, Name: name})
+	switch {
+	case class == nil:
+		return "the inventory does not have StorageClass " + name + ", which says whether they can grow; take it anew with poolwright inventory"
+	case class.Node.Str("allowVolumeExpansion") != "true":
+		return "StorageClass " + name + " does not allow volumes to grow; set allowVolumeExpansion: true there, if the driver can do it"
+	}
+	return ""
+}
+
+// judge notes which disks of the node of a member are smaller than the spec has them by now.
+func (e *enlargement) judge(m *member) {
+	wanted := e.settings(m.name)
+	if m.before == nil || wanted.external() {
+		return
+	}
+	for _, name := range m.before.Data.Disks() {
+		if size := e.disk(name).Size(); size > 0 && size < wanted.minCapacity {
+			field := wanted.field("minCapacity")
+			e.small[field] = append(e.small[field], name)
+		}
+	}
+}
+
+// tell says what stays smaller than the spec has it.
+func (e *enlargement) tell() {
+	for _, why := range slices.Sorted(maps.Keys(e.stays)) {
+		nodes := e.stays[why]
+		slices.Sort(nodes)
+		e.report(finding.Warning, "volumes-stay", e.settings(nodes[0]).field("minCapacity"),
+			"is more than the volumes of node %s hold, which stay as they are; new ones get it: %s", finding.Names(nodes), why)
+	}
+	for _, field := range slices.Sorted(maps.Keys(e.small)) {
+		slices.Sort(e.small[field])
+		e.report(finding.Warning, "disks-stay", field,
+			"is more than block devices of the pools hold, which stay as they are; new ones hold it: %s", finding.Names(e.small[field]))
+	}
+}
+
+// ungrown says which volume of a CStorPoolCluster does not have the size that is rendered, a
+// clause that follows "until", or "". Where no pod uses a raw volume nobody does what is left
+// to a node once the disk itself has grown: it counts as done.
+func (in *input) ungrown(of *poolCluster) string {
+	for _, id := range slices.SortedFunc(maps.Keys(in.lock.objects), compareIDs) {
+		claim, live := in.lock.objects[id], in.facts.Object(id)
+		if id.Kind != volumeClaimKind || live == nil || in.lock.clusterOf(nodeOfVolume(claim)) != of {
+			continue
+		}
+		has, wanted := live.Node.Str("status", "capacity", "storage"), requestOf(claim)
+		resized := condition(live, "FileSystemResizePending").Str("status") == "True" && sizeOf(requestOf(live)) >= sizeOf(wanted)
+		if has != "" && sizeOf(has) < sizeOf(wanted) && !resized {
+			return "PersistentVolumeClaim " + claim.Name + " holds " + cmp.Or(quantity.Size(sizeOf(wanted)), wanted)
+		}
+	}
+	return ""
+}
+
+// requestOf is the size that a claim asks for, "" for none.
+func requestOf(claim *krm.Object) string {
+	return field(claim, "spec", "resources", "requests").Str("storage")
+}
+
+// sizeOf reads a size in bytes, 0 for what is none.
+func sizeOf(text string) int64 {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0
+	}
+	return q.Value()
+}
