@@ -72,6 +72,9 @@ func (System) Declare() system.Declaration {
 			{Kind: nodeKind}, {Kind: pvKind}, {Kind: claimKind}, class.Kind(), volumeGroupKind(), groupGroupKind(),
 			{Group: ownGroup, Kind: agentKind}, inventory.DeviceKind(),
 		},
+		Roots: []krm.GroupKind{
+			{Kind: claimKind}, {Kind: pvKind}, volumeGroupKind(), groupGroupKind(), {Kind: nodeKind},
+		},
 		Domains: []string{"metalk8s.scality.com"},
 	}
 }

@@ -1,11 +1,346 @@
 package localvolume
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-// Tree implements system.Mapper.
-func (System) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }
+// Tree implements system.Mapper. Downwards it goes from the claim over its PersistentVolume to
+// the Volume, the group that it is in, the disks and their node; a group, and a node, shows
+// what is on it.
+func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree {
+	f := &forest{facts: facts, ledger: disks}
+	if root == (krm.ID{}) {
+		return f.everything()
+	}
+	o := facts.Object(root)
+	if o == nil {
+		return nil
+	}
+	var t *health.Tree
+	switch root.GroupKind() {
+	case volumeGroupKind():
+		t = f.volumeUp(o)
+	case groupGroupKind():
+		t = f.groupUp(o)
+	case krm.GroupKind{Kind: pvKind}:
+		t = f.persistent(o)
+	case krm.GroupKind{Kind: claimKind}:
+		t = f.claim(o)
+	case krm.GroupKind{Kind: nodeKind}:
+		t = f.nodeUp(o)
+	}
+	if t == nil {
+		return nil
+	}
+	return []*health.Tree{t}
+}
+
+type forest struct {
+	facts  *inventory.Facts
+	ledger *disk.Ledger
+}
+
+// everything is every Volume under what has it, and the groups in which none is.
+func (f *forest) everything() []*health.Tree {
+	var trees []*health.Tree
+	used := map[string]bool{}
+	for _, o := range f.facts.Objects(group, volumeKind) {
+		v := readVolume(o)
+		if g := f.groupOf(&v); g != nil {
+			used[g.Name] = true
+		}
+		trees = append(trees, f.top(o))
+	}
+	for _, o := range f.facts.Objects(group, groupKind) {
+		if !used[o.Name] {
+			trees = append(trees, f.group(o))
+		}
+	}
+	return trees
+}
+
+// top is a Volume below its PersistentVolume, and that below its claim, as far as there are
+// any.
+func (f *forest) top(o *krm.Object) *health.Tree {
+	pv := persistentOf(f.facts, o.Name).object
+	if pv == nil {
+		return f.volume(o)
+	}
+	ref := pv.Node.Get("spec", "claimRef")
+	if claim := f.facts.Object(krm.ID{Kind: claimKind, Namespace: ref.Str("namespace"), Name: ref.Str("name")}); claim != nil {
+		if t := f.claim(claim); t != nil {
+			return t
+		}
+	}
+	return f.persistent(pv)
+}
+
+// claim is a claim with the PersistentVolume of a Volume; nil for one of another system.
+func (f *forest) claim(o *krm.Object) *health.Tree {
+	pv := f.facts.Object(krm.ID{Kind: pvKind, Name: o.Node.Str("spec", "volumeName")})
+	if pv == nil {
+		return nil
+	}
+	below := f.persistent(pv)
+	if below == nil {
+		return nil
+	}
+	phase := o.Node.Str("status", "phase")
+	t := &health.Tree{Object: o.Ref, Phase: health.Error, State: phase, Children: []*health.Tree{below}}
+	switch phase {
+	case "Bound":
+		t.Phase = health.OK
+	case "Pending", "":
+		t.Phase = health.Progressing
+	}
+	return t
+}
+
+// persistent is a PersistentVolume with its Volume; nil for one of another system.
+func (f *forest) persistent(o *krm.Object) *health.Tree {
+	live := f.facts.Object(volumeID(o.Name))
+	if live == nil {
+		return nil
+	}
+	t := f.persistentAlone(o)
+	t.Children = []*health.Tree{f.volume(live)}
+	return t
+}
+
+func (f *forest) persistentAlone(o *krm.Object) *health.Tree {
+	phase := o.Node.Str("status", "phase")
+	t := &health.Tree{Object: o.Ref, Phase: health.OK, State: phase}
+	if phase == "Failed" || phase == "Lost" {
+		t.Phase = health.Error
+	}
+	if claim := persistentOf(f.facts, o.Name).claim; claim != "" {
+		t.Note = "of claim " + claim
+	}
+	return t
+}
+
+// volume is a Volume with what it is on.
+func (f *forest) volume(o *krm.Object) *health.Tree {
+	v := readVolume(o)
+	t := f.volumeAlone(o)
+	switch d := v.source.device(); {
+	case v.source.kind == lvm:
+		t.Children = append(t.Children, f.logical(&v))
+	case !d.empty():
+		t.Children = append(t.Children, f.disk(v.node, d))
+	default:
+		t.Children = append(t.Children, f.node(v.node))
+	}
+	return t
+}
+
+func (f *forest) volumeAlone(o *krm.Object) *health.Tree {
+	v := readVolume(o)
+	s := stateOf(f.facts, o)
+	notes := []string{v.source.kind, v.source.size.text}
+	if v.mode == block {
+		notes = append(notes, block)
+	}
+	if s.phase != health.OK {
+		notes = append(notes, s.reason, s.message)
+	}
+	return &health.Tree{Object: o.Ref, Phase: s.phase, State: s.word, Note: joinNotes(notes...)}
+}
+
+func joinNotes(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), ", ")
+}
+
+// volumeUp is a Volume with what it is on, and what has it.
+func (f *forest) volumeUp(o *krm.Object) *health.Tree {
+	t := f.volume(o)
+	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
+		t.Children = append(t.Children, f.persistentAlone(pv))
+	}
+	for _, g := range f.facts.Objects(group, groupKind) {
+		if readGroup(g).volume == o.Name {
+			t.Children = append(t.Children, f.groupAlone(g))
+		}
+	}
+	return t
+}
+
+// logical is the logical volume of a Volume, in its group.
+func (f *forest) logical(v *volume) *health.Tree {
+	t := &health.Tree{Object: finding.Ref{Kind: "LogicalVolume", Name: v.source.vg + "/" + logicalName(v.name)}}
+	for _, reported := range reportsOf(f.facts)[v.node].named(v.source.vg) {
+		for _, lv := range reported.volumes {
+			if lv.owner == ownerOf(volumeKind, v.name) || lv.name == logicalName(v.name) {
+				t.Phase, t.Note = health.OK, quantity.Size(lv.size)
+			}
+		}
+		if reported.tells && t.Phase == "" {
+			t.Phase, t.State = health.Progressing, health.Missing
+		}
+	}
+	if o := f.groupOf(v); o != nil {
+		t.Children = append(t.Children, f.group(o))
+	} else {
+		t.Children = append(t.Children, f.reportedGroup(v.node, v.source.vg))
+	}
+	return t
+}
+
+// groupOf finds the VolumeGroup that a Volume is in; nil for none.
+func (f *forest) groupOf(v *volume) *krm.Object {
+	if v.source.kind != lvm {
+		return nil
+	}
+	for _, o := range f.facts.Objects(group, groupKind) {
+		if g := readGroup(o); g.node == v.node && g.vg == v.source.vg {
+			return o
+		}
+	}
+	return nil
+}
+
+// reportedGroup is a group that only its node has.
+func (f *forest) reportedGroup(node, vg string) *health.Tree {
+	ref := finding.Ref{Kind: "LVMGroup", Name: vg}
+	named := reportsOf(f.facts)[node].named(vg)
+	if len(named) == 0 {
+		t := health.Absent(ref, "nobody reports it")
+		t.Children = []*health.Tree{f.node(node)}
+		return t
+	}
+	t := &health.Tree{Object: ref, Phase: health.OK, Note: roomOf(named[0].size, named[0].free)}
+	for _, path := range named[0].devices {
+		t.Children = append(t.Children, f.disk(node, device{path: path}))
+	}
+	return t
+}
+
+func roomOf(size, free int64) string {
+	if size <= 0 {
+		return ""
+	}
+	return quantity.Size(free) + " free of " + quantity.Size(size)
+}
+
+// group is a VolumeGroup with its disks.
+func (f *forest) group(o *krm.Object) *health.Tree {
+	g := readGroup(o)
+	t := f.groupAlone(o)
+	for _, d := range g.disks {
+		t.Children = append(t.Children, f.disk(g.node, d))
+	}
+	if live := f.facts.Object(volumeID(g.volume)); g.kind == volumeRef && live != nil {
+		t.Children = append(t.Children, f.volume(live))
+	}
+	if len(t.Children) == 0 {
+		t.Children = append(t.Children, f.node(g.node))
+	}
+	return t
+}
+
+func (f *forest) groupAlone(o *krm.Object) *health.Tree {
+	g := readGroup(o)
+	s := stateOf(f.facts, o)
+	size, _ := o.Node.Get("status", "size").Int()
+	free, _ := o.Node.Get("status", "free").Int()
+	for _, reported := range reportsOf(f.facts)[g.node].named(g.vg) {
+		size, free = reported.size, reported.free
+	}
+	notes := []string{"group " + g.vg, roomOf(size, free)}
+	if s.phase != health.OK {
+		notes = append(notes, s.reason, s.message)
+	}
+	return &health.Tree{Object: o.Ref, Phase: s.phase, State: s.word, Note: joinNotes(notes...), Place: health.Place{Role: health.Pool, Node: g.node, Used: max(0, size-free), Total: size}}
+}
+
+// groupUp is a VolumeGroup with its disks, and the Volumes in it with what has them.
+func (f *forest) groupUp(o *krm.Object) *health.Tree {
+	t := f.group(o)
+	for _, live := range f.facts.Objects(group, volumeKind) {
+		if v := readVolume(live); f.groupOf(&v) == o {
+			t.Children = append(t.Children, f.users(live))
+		}
+	}
+	return t
+}
+
+// users are a Volume and what has it.
+func (f *forest) users(o *krm.Object) *health.Tree {
+	t := f.volumeAlone(o)
+	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
+		t.Children = append(t.Children, f.persistentAlone(pv))
+	}
+	return t
+}
+
+// nodeUp is a node with the groups and Volumes on it; nil for none.
+func (f *forest) nodeUp(o *krm.Object) *health.Tree {
+	t := f.node(o.Name)
+	for _, live := range f.facts.Objects(group, groupKind) {
+		if readGroup(live).node != o.Name {
+			continue
+		}
+		g := f.groupAlone(live)
+		for _, in := range f.facts.Objects(group, volumeKind) {
+			if v := readVolume(in); f.groupOf(&v) == live {
+				g.Children = append(g.Children, f.users(in))
+			}
+		}
+		t.Children = append(t.Children, g)
+	}
+	for _, live := range f.facts.Objects(group, volumeKind) {
+		if v := readVolume(live); v.node == o.Name && f.groupOf(&v) == nil {
+			t.Children = append(t.Children, f.users(live))
+		}
+	}
+	if len(t.Children) == 0 {
+		return nil
+	}
+	return t
+}
+
+// disk is a disk with its node.
+func (f *forest) disk(node string, of device) *health.Tree {
+	t := &health.Tree{
+		Object: finding.Ref{Kind: "Disk", Namespace: node, Name: of.String()}, Place: health.Place{Role: health.Disk, Node: node},
+		Children: []*health.Tree{f.node(node)},
+	}
+	for _, there := range f.ledger.Named(of.hold(node, "")) {
+		if there.Missing() || f.ledger.NodeOf(there) != node {
+			continue
+		}
+		t.Phase, t.Note = health.OK, quantity.Size(there.Size())
+		if there.Device != nil {
+			t.Object, t.State = there.Device.Object.Ref, there.Device.State
+		} else {
+			t.Object.Name = cmp.Or(there.Path, of.String())
+			t.Note = joinNotes(t.Note, there.Identity.String())
+		}
+		return t
+	}
+	if reportsOf(f.facts)[node] != nil {
+		t.Phase, t.State = health.Error, health.Missing
+	}
+	return t
+}
+
+func (f *forest) node(name string) *health.Tree {
+	ref := finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
+	n := f.facts.Node(name)
+	switch {
+	case n == nil:
+		return health.Absent(ref, "a Volume or a VolumeGroup names it")
+	case n.Down():
+		return &health.Tree{Object: ref, Phase: health.Error, State: "NotReady"}
+	}
+	return &health.Tree{Object: ref, Phase: health.OK, State: "Ready"}
+}
