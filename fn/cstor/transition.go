@@ -200,7 +200,7 @@ func (f *draining) stages() (now, next []transition.Step) {
 		}
 	}
 	if len(rest) > 0 {
-		step.What = fmt.Sprintf("%s %s to rest on other pools", finding.Count(len(rest), "volume"), comes(len(rest)))
+		step.What = fmt.Sprintf("%s %s to rest on their pools", finding.Count(len(rest), "volume"), comes(len(rest)))
 		now = append(now, step)
 	}
 	return now, next
