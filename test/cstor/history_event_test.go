@@ -23,8 +23,9 @@ func happenings() []happening {
 		many(1, oldSnapshot, oldCommit, volumeDeleted, operatorPaused),
 		many(1, nodeAdded, diskAdded, diskBroken, unfinalized),
 		many(1, capacityRaised, policyEdited),
-		many(1, groupsRaised, selectorEdited, consentGiven, consentWithdrawn, drainWithdrawn, replaceAsked, spareEdited, flagsEdited),
-		[]happening{rarely(nodeCrashed), rarely(nodeLost), rarely(nodeRecreated), rarely(nodeRelabelled), rarely(diskPulled), rarely(disksMoved), rarely(configDeleted)},
+		many(1, groupsRaised, selectorEdited, consentGiven, consentWithdrawn, drainWithdrawn, replaceAsked, spareEdited),
+		many(2, flagsEdited),
+		[]happening{rarely(nodeCrashed), rarely(nodeLost), rarely(nodeRecreated), rarely(nodeRelabelled), rarely(diskPulled), rarely(disksMoved), rarely(configDeleted), rarely(timeoutEdited)},
 	)
 }
 
@@ -305,8 +306,22 @@ func spareEdited(h *history, e event) (string, error) {
 
 func flagsEdited(h *history, e event) (string, error) {
 	c, _ := pick(h.configs, e.a)
-	c.noExpansion = e.b%3 == 0
-	return fmt.Sprintf("%s: expansion disabled %v", c.name, c.noExpansion), nil
+	switch e.b % 3 {
+	case 0:
+		c.noExpansion = e.c%3 == 0
+		return fmt.Sprintf("%s: expansion disabled %v", c.name, c.noExpansion), nil
+	case 1:
+		c.autoReplace = !c.autoReplace
+		return fmt.Sprintf("%s: replaces disks by itself %v", c.name, c.autoReplace), nil
+	}
+	c.compression = []string{"", "lz4", "off"}[e.c%3]
+	return fmt.Sprintf("%s: compression %q", c.name, c.compression), nil
+}
+
+func timeoutEdited(h *history, e event) (string, error) {
+	seconds := []int{5, 10, 20, 30}[e.a%4]
+	h.cluster.SetWebhookTimeout(seconds)
+	return fmt.Sprintf("the webhook is given %d seconds", seconds), nil
 }
 
 func consentGiven(h *history, e event) (string, error) {

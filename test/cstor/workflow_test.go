@@ -36,6 +36,10 @@ func workflows() []workflow {
 			c(h).allow("CStorClusterStorageSet/prod-n4")
 			return nil
 		}},
+		{"A node lost for good, with consent", func(h *history) error {
+			c(h).allow("CStorClusterStorageSet/prod-n4")
+			return h.cluster.Lose("n4")
+		}},
 		{"The selector changes from one node to another, with consent", func(h *history) error {
 			c(h).label = "a"
 			c(h).allow("CStorClusterStorageSet/prod-n4")
@@ -47,6 +51,16 @@ func workflows() []workflow {
 			return nil
 		}},
 		{"Settings (`compression`)", func(h *history) error { c(h).compression = "lz4"; return nil }},
+		{"The config is deleted, with consent, after its volumes", func(h *history) error {
+			for i := range h.cluster.VolumeConfigs {
+				h.cluster.Unprovision(i)
+			}
+			h.configs = nil
+			for _, o := range h.rendered {
+				o.SetAnnotation("poolwright.io/allow-removal", "CStorPoolCluster/prod")
+			}
+			return nil
+		}},
 	}
 }
 
@@ -86,6 +100,9 @@ func (h *history) toRest(t *testing.T) (renders int) {
 			t.Fatal(refused)
 		}
 		h.cluster.Advance(6)
+		if _, err := unfinalized(h, event{}); err != nil { // a warning says how
+			t.Fatal(err)
+		}
 		if now := textOf(h.rendered); now != before {
 			before, quiet, renders = now, 0, renders+1
 		} else if quiet++; quiet == restTurns {
