@@ -39,3 +39,30 @@ func FuzzProcess(f *testing.F) {
 		}
 	})
 }
+
+// FuzzConvert converts whatever documents there are: it must answer with specs that can be
+// read, and never panic.
+func FuzzConvert(f *testing.F) {
+	for _, text := range []string{
+		"apiVersion: cstor.openebs.io/v1\nkind: CStorPoolCluster\nmetadata: {name: a, namespace: b}\nspec:\n  pools:\n  - nodeSelector: {kubernetes.io/hostname: n}\n" +
+			"    dataRaidGroups: [{blockDevices: [{blockDeviceName: d}]}]\n    writeCacheRaidGroups: [{blockDevices: [{blockDeviceName: e}]}]\n" +
+			"    poolConfig: {dataRaidGroupType: stripe, writeCacheGroupType: stripe, compression: lz4}\n",
+		"apiVersion: openebs.io/v1beta3\nkind: DiskPool\nmetadata: {name: a, namespace: b}\nspec: {node: n, disks: [aio:///dev/disk/by-id/wwn-0x1], topology: {labelled: {a: b}}}\n",
+		"apiVersion: ceph.rook.io/v1\nkind: CephCluster\nmetadata: {name: a, namespace: b}\nspec:\n  cephVersion: {image: \"quay.io/ceph/ceph:v19.2.3\"}\n" +
+			"  storage: {nodes: [{name: n, devices: [{name: /dev/disk/by-id/wwn-0x1, config: {osdsPerDevice: \"2\"}}]}]}\n" +
+			"---\napiVersion: ceph.rook.io/v1\nkind: CephBlockPool\nmetadata: {name: c, namespace: b}\nspec: {replicated: {size: 3}}\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		objects, err := krm.Parse(&document.Source{Name: "stdin", Data: data})
+		if err != nil {
+			return
+		}
+		for _, spec := range poolwright().Convert(Package{Objects: objects}).Specs {
+			if read, err := krm.Parse(&document.Source{Name: "stdout", Data: spec.Text}); err != nil || len(read) != 1 {
+				t.Fatalf("cannot read its own output: %d documents, %v\n%s", len(read), err, spec.Text)
+			}
+		}
+	})
+}

@@ -14,6 +14,9 @@ const noteWidth = 100
 // short, and behind what has a note stands a comment. Notes go by the path of a field,
 // such as spec.list[0].key.
 func AppendNoted(dst []byte, n *Node, notes map[string]string) []byte {
+	if len(n.Fields())+len(n.Items()) == 0 {
+		return Append(dst, n, 0)
+	}
 	w := noted{dst, notes}
 	w.block("", n, 0)
 	return w.dst
