@@ -1,4 +1,3 @@
-// Package apply proves the output against a real API server.
 package apply
 
 import (

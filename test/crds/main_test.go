@@ -1,5 +1,3 @@
-// Package crds_test proves deploy/crds against a real API server: it takes and
-// refuses what poolwright vet takes and refuses.
 package crds_test
 
 import (

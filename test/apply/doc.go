@@ -1,0 +1,2 @@
+// Package apply proves the output against a real API server.
+package apply

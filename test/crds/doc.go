@@ -1,0 +1,3 @@
+// Package crds proves deploy/crds against a real API server: it takes and
+// refuses what poolwright vet takes and refuses.
+package crds
