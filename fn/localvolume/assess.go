@@ -114,7 +114,7 @@ func (l *lock) assessEdit(was *lock, ledger *disk.Ledger, c *change.Change) {
 			c.Judge(change.Safe, f.Path, l.called()+" grows")
 		case f.Under("spec.disks"), f.Under("spec.volume"), f.Under("spec.group"):
 			c.Judge(change.Safe, f.Path, "the same disks, or empty ones beside them: others are refused")
-		case f.Under("spec.template"), f.Under("spec.cascade"):
+		case f.Under("spec.template"), f.Under("spec.cascade"), f.Under("spec.reclaimPolicy"):
 			c.Judge(change.Safe, f.Path, "changes no data")
 		}
 	}

@@ -25,11 +25,11 @@ func classOf(facts *inventory.Facts, manifests []*krm.Object, name string) *clas
 }
 
 // reclaimPolicy is what becomes of the data of a Volume: as its PersistentVolume is told, as
-// its class says, or "" where neither is known.
+// its class says, or said when it was rendered, or "" where nothing is known.
 func reclaimPolicy(facts *inventory.Facts, manifests []*krm.Object, v *volume) string {
 	policy := v.template.Str("spec", "persistentVolumeReclaimPolicy")
 	if c := classOf(facts, manifests, v.class); policy == "" && c != nil {
 		policy = cmp.Or(c.ReclaimPolicy, "Delete")
 	}
-	return policy
+	return cmp.Or(policy, v.reclaim)
 }

@@ -33,7 +33,7 @@ func readLock(o *krm.Object) lock {
 	} else {
 		l.volume = &volume{
 			name: spec.Str("name"), node: spec.Str("nodeName"), class: spec.Str("storageClassName"),
-			mode: cmp.Or(spec.Str("mode"), filesystem), template: spec.Get("template"),
+			mode: cmp.Or(spec.Str("mode"), filesystem), reclaim: spec.Str("reclaimPolicy"), template: spec.Get("template"),
 			source: readSource(spec.Get("volume"), "spec"),
 		}
 	}
@@ -116,6 +116,7 @@ func makeLock(now lock, disks []*disk.Disk, before *lock) *krm.Object {
 		add("nodeName", v.node)
 		add("storageClassName", v.class)
 		add("mode", v.mode)
+		add("reclaimPolicy", v.reclaim)
 		if v.template != nil {
 			spec.Set("template", v.template.Made())
 		}

@@ -117,6 +117,12 @@ func (r *rendering) sorted() []*entry {
 // output is the lock.
 func (e *entry) output() system.Output {
 	now := lock{volume: e.volume, group: e.group}
+	if v := e.volume; v != nil {
+		if e.before != nil && e.before.volume != nil {
+			v.reclaim = e.before.volume.reclaim // where nothing says it now
+		}
+		v.reclaim = reclaimPolicy(e.Facts, e.Manifests, v)
+	}
 	return e.Output([]gitops.Object{{File: "volumelock.yaml", Object: makeLock(now, e.disks, e.before)}}, nil)
 }
 

@@ -28,6 +28,7 @@ type volume struct {
 	object            *krm.Object // nil for the lock
 	name, node, class string
 	mode              string
+	reclaim           string         // of the lock: what becomes of its data when it is deleted, or ""
 	adopt             string         // the UUID of data that it takes over, or ""
 	template          *document.Node // of its PersistentVolume; nil for none
 	source            source

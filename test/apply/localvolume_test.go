@@ -1,0 +1,33 @@
+package apply
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/poolwright/poolwright/test/tool"
+)
+
+// TestVolumesOfMetalK8s applies valid Volumes strictly against the definition of MetalK8s:
+// where it has the source, what is accepted here is accepted there, whole.
+func TestVolumesOfMetalK8s(t *testing.T) {
+	define(t, tool.Upstream(t, "metalk8s-volume.yaml"))
+	applied := 0
+	for _, o := range read(t, "../../testdata/documents/volume/valid/sources.yaml") {
+		spec := o.Node.Get("spec")
+		status, _, answer := tryApply(t, "poolwright", o)
+		theirs := spec.Get("sparseLoopDevice") != nil || spec.Get("rawBlockDevice", "devicePath") != nil || spec.Get("lvmLogicalVolume") != nil
+		switch {
+		case theirs && status >= 300:
+			t.Errorf("%s: %d %s", o.Ref, status, answer)
+		case theirs:
+			applied++
+		case status < 300:
+			t.Errorf("%s: MetalK8s takes a source that it does not know", o.Ref)
+		case !strings.Contains(string(answer), "unknown field") && !strings.Contains(string(answer), "not declared") && !strings.Contains(string(answer), "Required"):
+			t.Errorf("%s: refused for another reason: %s", o.Ref, answer)
+		}
+	}
+	if applied < 3 {
+		t.Errorf("%d of its three sources applied", applied)
+	}
+}
