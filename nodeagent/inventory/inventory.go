@@ -40,8 +40,11 @@ func Compose(ctx context.Context, f *facts.Facts, owners Owners, left []api.Left
 		Disks: []api.InventoryDisk{}, Groups: []api.InventoryGroup{}, Tools: []api.InventoryTool{},
 		Modules: modules(f), HugePages: hugePages(f), BootID: f.Host.BootID(), Leftovers: append([]api.Leftover{}, left...),
 	}
+	controllers := readControllers(ctx, f)
 	for _, d := range f.Devices.Disks() {
-		inv.Disks = append(inv.Disks, diskOf(ctx, f, d, owners))
+		disk := diskOf(ctx, f, d, owners)
+		disk.RAID = behind(controllers, d)
+		inv.Disks = append(inv.Disks, disk)
 	}
 	if state, err := f.LVM(ctx); err == nil {
 		for i := range state.Groups {
