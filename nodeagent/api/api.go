@@ -105,7 +105,12 @@ type RAIDDAS struct {
 		Enclosure *int   `json:"enclosure,omitempty"`
 		Slot      *int   `json:"slot,omitempty"`
 	} `json:"drive"`
-	Level string `json:"level,omitempty"`
+	Level       string `json:"level,omitempty"` // raid0 where it is left out, or jbod
+	CachePolicy struct {
+		Read  string `json:"read,omitempty"`  // ra or nora
+		Write string `json:"write,omitempty"` // wt, wb or awb
+		IO    string `json:"io,omitempty"`    // direct or cached
+	} `json:"cachePolicy"`
 }
 
 // PartitionSource is a part of a disk.

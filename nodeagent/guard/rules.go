@@ -37,6 +37,7 @@ const (
 	RuleUnread    Rule = "unreadable" // what is on it is not known
 	RuleSpace     Rule = "space"      // it has not the room
 	RuleGroup     Rule = "group"      // the volume group is not whole, or not the one meant
+	RuleRAID      Rule = "raid"       // the RAID controller or the drive is not as it has to be
 	RuleTool      Rule = "tool"       // a program is missing, or does not answer
 	RuleAdopt     Rule = "adopt"      // it is ours, and was given up: taking it over needs a word
 	RuleSource    Rule = "source"     // the agent does not carry out this source
@@ -59,7 +60,7 @@ func Refuse(rule Rule, format string, args ...any) Refusal {
 // Reason is that of the condition Ready for the rule.
 func (r Refusal) Reason() api.Reason {
 	switch r.Rule {
-	case RuleNotFound, RuleUnsettled, RuleLocked, RuleReadOnly, RuleGroup:
+	case RuleNotFound, RuleUnsettled, RuleLocked, RuleReadOnly, RuleGroup, RuleRAID:
 		return api.ReasonUnavailable
 	case RuleIdentity, RuleTwin:
 		return api.ReasonIdentity

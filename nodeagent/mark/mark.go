@@ -57,3 +57,7 @@ func FromTags(tags []string) string {
 	}
 	return found
 }
+
+// Short is a mark as the name of a virtual drive of a RAID controller, which has at most 15
+// characters: a hash, and not a name that is cut.
+func Short(uuid string) string { return "pw-" + strings.ReplaceAll(uuid, "-", "")[20:] }

@@ -34,6 +34,7 @@ type operation struct {
 	Use     *api.Volume      `json:",omitempty"`
 	Group   *api.VolumeGroup `json:",omitempty"`
 	Ungroup *api.VolumeGroup `json:",omitempty"`
+	Ref     *api.Volume      `json:",omitempty"` // whose device the group takes
 	FS      string           `json:",omitempty"`
 }
 
@@ -88,7 +89,7 @@ func work(file string) error {
 	h.Tools.Folders = append(r.Tools, h.Tools.Folders...)
 	h.Tools.Deadline = r.Deadline
 	points := 0
-	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, Groups: true, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
+	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, RAID: true, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
 		if points == r.KillAt {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
@@ -129,10 +130,10 @@ func (o operation) do(e *source.Engine, h host.Host) error {
 	case o.Release != nil:
 		return e.Release(ctx, request(o.Release), "left")
 	case o.Group != nil:
-		_, err := e.ApplyGroup(ctx, source.GroupRequest{Group: o.Group})
+		_, err := e.ApplyGroup(ctx, source.GroupRequest{Group: o.Group, Ref: o.Ref})
 		return err
 	default:
-		return e.RemoveGroup(ctx, source.GroupRequest{Group: o.Ungroup})
+		return e.RemoveGroup(ctx, source.GroupRequest{Group: o.Ungroup, Ref: o.Ref})
 	}
 }
 

@@ -24,9 +24,8 @@ type Engine struct {
 	Node    string
 	Folder  string // of the agent on the machine; /var/lib/poolwright
 	Runner  step.Runner
-	// Groups says that volume groups, logical volumes and shared partitions are carried out.
-	// Outside of tests they are not, as long as not every crash point of theirs was seen to pass.
-	Groups bool
+	// RAID says that drives behind RAID controllers are carried out.
+	RAID bool
 }
 
 // Filesystem is what a StorageClass says of a filesystem.

@@ -33,12 +33,9 @@ func (f filesystem) plan() ([]step.Step, error) {
 		return nil, err
 	}
 	ours := c.Filesystem != nil && slices.Contains(f.uuids, c.Filesystem.UUID)
-	if f.fresh && !(f.entry.Step == "make-filesystem" && f.entry.Disk.Same(f.record(d))) {
-		// Extents that held this very Volume once bring its old filesystem back.
-		ours = false
-	}
 	switch {
-	case ours && (c.Filesystem.Whole || f.entry.Made):
+	// Extents that held this very Volume once bring its old filesystem back.
+	case ours && !f.fresh && (c.Filesystem.Whole || f.entry.Made):
 		if c.Filesystem.Type != f.want.Type {
 			return nil, guard.Refuse(guard.RuleContent, "%s has our filesystem, but as %s, and the StorageClass says %s", d.Path, c.Filesystem.Type, f.want.Type)
 		}
@@ -81,7 +78,8 @@ func (f filesystem) make() step.Step {
 func (f filesystem) grow(fs *probe.Filesystem) []step.Step {
 	d := f.device
 	// mkfs rounds down to what its layout wants; less than a MiB is not worth a write.
-	if fs.Size+1<<20 > d.Size || fs.Block == 0 {
+	size := f.filesystemSize(d, fs)
+	if size+1<<20 > d.Size || fs.Block == 0 {
 		return nil
 	}
 	s := f.step("grow-filesystem", fs.UUID, d)
@@ -108,7 +106,7 @@ func (f filesystem) grow(fs *probe.Filesystem) []step.Step {
 		return f.program(ctx, name, nil, args...)
 	}
 	s.Check = f.content(d, func(c probe.Content) bool {
-		return c.Filesystem != nil && c.Filesystem.UUID == fs.UUID && c.Filesystem.Size > fs.Size
+		return c.Filesystem != nil && c.Filesystem.UUID == fs.UUID && f.filesystemSize(d, c.Filesystem) > size
 	})
 	return []step.Step{s}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/step"
 )
 
-// TestNotCarriedOut: a source whose crash points were not all seen to pass is refused by its
-// name, and nothing of it is begun. A loop device is no disk.
+// TestNotCarriedOut: what has no source, and what is not on the node, is refused by the rule's name, and
+// nothing of it is begun.
 func TestNotCarriedOut(t *testing.T) {
 	folder := t.TempDir()
 	journal, err := step.Open(folder)
@@ -28,13 +28,12 @@ func TestNotCarriedOut(t *testing.T) {
 		spec api.VolumeSpec
 		want guard.Rule
 	}{
-		"raidDAS":          {api.VolumeSpec{RAID: &api.RAIDDAS{}}, guard.RuleSource},
-		"partition":        {api.VolumeSpec{Partition: &api.PartitionSource{DevicePath: "/dev/sdb", Size: "1Gi"}}, guard.RuleSource},
-		"lvmLogicalVolume": {api.VolumeSpec{LVM: &api.LVMLogicalVolume{VGName: "fast", Size: "1Gi"}}, guard.RuleSource},
-		"nothing":          {api.VolumeSpec{}, guard.RuleSource},
-		"missing disk":     {api.VolumeSpec{Raw: &api.RawBlockDevice{Disk: &api.DiskID{Serial: "of-no-disk"}}}, guard.RuleNotFound},
-		"size alone":       {api.VolumeSpec{Raw: &api.RawBlockDevice{Disk: &api.DiskID{Size: "1Ti"}}}, guard.RuleIdentity},
-		"missing link":     {api.VolumeSpec{Raw: &api.RawBlockDevice{DevicePath: "/dev/disk/by-id/wwn-0x0"}}, guard.RuleNotFound},
+		"raidDAS":      {api.VolumeSpec{RAID: &api.RAIDDAS{}}, guard.RuleSource},
+		"missing part": {api.VolumeSpec{Partition: &api.PartitionSource{DevicePath: "/dev/disk/by-id/wwn-0x0", Size: "1Gi"}}, guard.RuleNotFound},
+		"nothing":      {api.VolumeSpec{}, guard.RuleSource},
+		"missing disk": {api.VolumeSpec{Raw: &api.RawBlockDevice{Disk: &api.DiskID{Serial: "of-no-disk"}}}, guard.RuleNotFound},
+		"size alone":   {api.VolumeSpec{Raw: &api.RawBlockDevice{Disk: &api.DiskID{Size: "1Ti"}}}, guard.RuleIdentity},
+		"missing link": {api.VolumeSpec{Raw: &api.RawBlockDevice{DevicePath: "/dev/disk/by-id/wwn-0x0"}}, guard.RuleNotFound},
 	} {
 		v := &api.Volume{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: test.spec}
 		_, err := e.Apply(context.Background(), source.Request{Volume: v, Filesystem: source.Filesystem{Type: "ext4"}})
@@ -43,7 +42,7 @@ func TestNotCarriedOut(t *testing.T) {
 			t.Errorf("%s: %v, want the rule %s", name, err, test.want)
 		}
 	}
-	g := &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Spec: api.VolumeGroupSpec{Sparse: &api.SparseLoopDevice{Size: "1Gi"}}}
+	g := &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}
 	_, err = e.ApplyGroup(context.Background(), source.GroupRequest{Group: g})
 	var refusal guard.Refusal
 	if !errors.As(err, &refusal) || refusal.Rule != guard.RuleSource {

@@ -72,9 +72,6 @@ func (j *job) volumeGroup(r GroupRequest) volumeGroup {
 }
 
 func (v volumeGroup) plan(ctx context.Context) (GroupResult, error) {
-	if !v.Groups {
-		return GroupResult{}, guard.Refuse(guard.RuleSource, "this agent does not carry out volume groups; nothing is written")
-	}
 	steps, devices, err := v.devices(ctx)
 	if err != nil || len(steps) > 0 {
 		return GroupResult{Steps: steps}, err

@@ -162,7 +162,7 @@ func (l logical) extend(need int64) (Result, error) {
 
 // fill plans what is on an active logical volume.
 func (l logical) fill(d *device.Device) (Result, error) {
-	fresh := slices.Contains(l.lv.Tags, mark.New)
+	fresh := slices.Contains(l.lv.Tags, mark.New) && !l.filled(d)
 	result := Result{Device: d, Size: d.Size, Path: lvm.DevicePath(l.group.UUID, l.lv.UUID)}
 	if l.request.Volume.Spec.Mode != api.Block {
 		formatted, err := l.formatted(d, fresh)
@@ -170,7 +170,7 @@ func (l logical) fill(d *device.Device) (Result, error) {
 			return Result{}, err
 		}
 		result = formatted
-	} else if fresh && !(l.entry.Step == "zero" && l.entry.Done && l.entry.Disk.UUID == d.UUID) {
+	} else if fresh {
 		// What a removed volume has left would show through.
 		result.Steps = []step.Step{l.overwrite("zero", d, "the logical volume is new and ours by its tags", anything)}
 	}
@@ -186,6 +186,21 @@ func (l logical) fill(d *device.Device) (Result, error) {
 		}, append([]string{"lvchange"}, tags...)...))
 	}
 	return result, nil
+}
+
+// filled reports whether what is on a new logical volume was put there for this Volume, and is not of a
+// removed one, which can have been this very Volume once.
+func (l logical) filled(d *device.Device) bool {
+	if !l.entry.Disk.Same(l.record(d)) {
+		return false
+	}
+	switch l.entry.Step {
+	case "make-filesystem", "finish-tags":
+		return true
+	case "zero":
+		return l.entry.Done
+	}
+	return false
 }
 
 // remove zeroes a logical volume of ours, and removes it.

@@ -47,18 +47,24 @@ func (v volume) source(ctx context.Context) (Result, error) {
 		return v.fromFile()
 	case spec.Raw != nil:
 		return v.fromDisk()
-	case spec.LVM != nil && v.Groups:
+	case spec.LVM != nil:
 		l, err := v.logical(ctx)
 		if err != nil {
 			return Result{}, err
 		}
 		return l.plan()
-	case spec.Partition != nil && v.Groups:
+	case spec.Partition != nil:
 		p, err := v.partitioned()
 		if err != nil {
 			return Result{}, err
 		}
 		return p.plan()
+	case spec.RAID != nil && v.RAID:
+		r, err := v.raidDrive(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		return r.plan()
 	default:
 		return Result{}, unsupported(spec)
 	}
@@ -67,13 +73,8 @@ func (v volume) source(ctx context.Context) (Result, error) {
 // unsupported names a source that this agent reads but does not write.
 func unsupported(spec api.VolumeSpec) error {
 	name := "no source"
-	switch {
-	case spec.LVM != nil:
-		name = "lvmLogicalVolume"
-	case spec.RAID != nil:
+	if spec.RAID != nil {
 		name = "raidDAS"
-	case spec.Partition != nil:
-		name = "partition"
 	}
 	return guard.Refuse(guard.RuleSource, "this agent does not carry out %s; nothing is written", name)
 }
@@ -143,9 +144,9 @@ func (v volume) formatted(d *device.Device, fresh bool) (Result, error) {
 	result := Result{Steps: steps, Device: d, Size: d.Size}
 	if c, err := v.facts.Content(d); err == nil && c.Filesystem != nil {
 		result.Path = "/dev/disk/by-uuid/" + c.Filesystem.UUID
-		if len(steps) == 0 && c.Filesystem.Size+1<<20 <= d.Size {
+		if size := v.filesystemSize(d, c.Filesystem); len(steps) == 0 && size+1<<20 <= d.Size {
 			result.Notes = append(result.Notes, "the XFS on it is grown once a pod has it mounted")
-			result.Size = c.Filesystem.Size
+			result.Size = size
 		}
 	}
 	return result, nil
@@ -215,6 +216,12 @@ func (v volume) remove(ctx context.Context) ([]step.Step, error) {
 			return nil, err
 		}
 		return p.remove()
+	case spec.RAID != nil:
+		r, err := v.raidDrive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return r.remove()
 	}
 	return nil, nil
 }

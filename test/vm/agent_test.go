@@ -7,8 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,44 +19,87 @@ import (
 	"github.com/poolwright/poolwright/test/vm"
 )
 
-// TestNodeAgent runs the tests of nodeagent/source on the disks of a virtual machine. Beside
+// machines are the tests of nodeagent/source that each of two machines runs, at the same time: all crash points, and
+// of the faults one of eleven, which meets every program and every kind.
+var machines = map[string]string{
+	"disks":  "TestAdoption|TestBaits|TestBaitRAID|TestStory|TestCrashDisks/(raw|partitions|logical)|TestFaultsRAID",
+	"groups": "TestCrashDisks/group|TestCrashRAID|TestFaultsDisks",
+}
+
+// TestNodeAgent runs the tests of nodeagent/source on the disks of virtual machines. Beside
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
-// can be made here. Their checksums are the same afterwards.
+// can be made here. Their checksums are the same afterwards. POOLWRIGHT_VM_RUN names other tests, for one machine;
+// POOLWRIGHT_FAULTS_EVERY=1 injects every fault.
 func TestNodeAgent(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
 	program := build(t)
-	machine := vm.Machine{Timeout: 100 * time.Minute, Disks: []vm.Disk{
-		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20),
-		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20),
-		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20),
-	}}
 	var baits []vm.Disk
 	for i := range 12 {
 		baits = append(baits, vm.NewDisk(t, "virtio", fmt.Sprintf("BAIT%04d", i), "", 320<<20))
 	}
 	fillBaits(t, baits)
-	machine.Disks = append(machine.Disks, baits...)
-	before := sums(t, baits)
-
-	// What the agent carries out. Groups and partitions, with TestFaultsDisks, take an hour where
-	// all is emulated: POOLWRIGHT_VM_RUN='TestCrashDisks|TestFaultsDisks' runs them.
-	run := "TestAdoption|TestBaits|TestCrashDisks/raw"
+	runs := machines
 	if only := os.Getenv("POOLWRIGHT_VM_RUN"); only != "" {
-		run = only
+		runs = map[string]string{"disks": only}
 	}
-	out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp POOLWRIGHT_FAULTS_EVERY="+os.Getenv("POOLWRIGHT_FAULTS_EVERY")+"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
-	t.Log(out)
-	if code != 0 {
-		t.Errorf("the tests in the virtual machine ended with %d", code)
-	}
-	for file, sum := range sums(t, baits) {
-		if before[file] != sum {
-			t.Errorf("the bait %s was written to", filepath.Base(file))
+	var counted sync.Map
+	t.Cleanup(func() { // after the machines, which run at the same time
+		total := func(what string) (sum int) {
+			counted.Range(func(_, out any) bool {
+				for _, m := range regexp.MustCompile(`(\d+) `+what).FindAllStringSubmatch(out.(string), -1) {
+					n, _ := strconv.Atoi(m[1])
+					sum += n
+				}
+				return true
+			})
+			return sum
 		}
+		t.Logf("%d crash points, %d faults, %d baits", total("crash points, of"), total("faults of"), len(baits))
+	})
+	for name, run := range runs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := copies(t, baits)
+			before := sums(t, own)
+			machine := vm.Machine{Memory: 3072, Timeout: 100 * time.Minute, Disks: append([]vm.Disk{
+				vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20),
+				vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 640<<20),
+				vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20),
+				// The drive of a RAID controller, which is there while the controller shows it.
+				vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 64<<20),
+			}, own...)}
+			out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/var/lib POOLWRIGHT_FAULTS_EVERY="+os.Getenv("POOLWRIGHT_FAULTS_EVERY")+
+				"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
+			t.Log(out)
+			counted.Store(name, out)
+			if code != 0 || !strings.Contains(out, "--- PASS") {
+				t.Errorf("the tests in the virtual machine ended with %d", code)
+			}
+			for file, sum := range sums(t, own) {
+				if before[file] != sum {
+					t.Errorf("the bait %s was written to", filepath.Base(file))
+				}
+			}
+		})
 	}
-	t.Logf("%d baits unchanged", len(baits))
+}
+
+// copies are disks of the same content.
+func copies(t *testing.T, disks []vm.Disk) []vm.Disk {
+	t.Helper()
+	dir := t.TempDir()
+	var all []vm.Disk
+	for _, d := range disks {
+		to := filepath.Join(dir, filepath.Base(d.File))
+		if out, err := exec.Command("cp", "--sparse=always", d.File, to).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		d.File = to
+		all = append(all, d)
+	}
+	return all
 }
 
 // TestBoot makes volumes, boots with the disks attached in another order and without a
@@ -73,6 +119,34 @@ func TestBoot(t *testing.T) {
 		t.Log(out)
 		if code != 0 || !strings.Contains(out, "--- PASS: "+test) {
 			t.Fatalf("%s ended with %d", test, code)
+		}
+		slices.Reverse(disks)
+	}
+}
+
+// TestReboots makes and removes a group, a logical volume and a partition with a boot between every two
+// steps. The disks are attached in another order each time.
+func TestReboots(t *testing.T) {
+	if os.Getenv("POOLWRIGHT_TEST_VM") == "" || os.Getenv("POOLWRIGHT_VM_REBOOTS") == "" {
+		t.Skip("skipped: it boots for every step; POOLWRIGHT_VM_REBOOTS=1 make test-vm runs it")
+	}
+	program := build(t)
+	disks := []vm.Disk{
+		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "virtio", "STATE001", "", 64<<20),
+		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20), vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 64<<20),
+		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20),
+	}
+	for boots := 1; ; boots++ {
+		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp\ncd /tmp && /source.test -test.v -test.run '^TestReboot$' 2>&1\n", map[string]string{"/source.test": program})
+		if code != 0 || !strings.Contains(out, "--- PASS: TestReboot") {
+			t.Fatalf("boot %d ended with %d:\n%s", boots, code, out)
+		}
+		if strings.Contains(out, "nothing is left to do") {
+			t.Logf("%d boots", boots)
+			return
+		}
+		if boots > 40 {
+			t.Fatalf("it gets no further:\n%s", out)
 		}
 		slices.Reverse(disks)
 	}

@@ -54,7 +54,7 @@ for applet in $(busybox --list); do
 done
 [ -e initrd/lib64/ld-linux-x86-64.so.2 ] || ln -s ../lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 initrd/lib64/
 
-modules="virtio_pci virtio_blk virtio_scsi sd_mod nvme dm-mod dm-thin-pool dm-snapshot dm-raid dm-crypt dm-mirror
+modules="virtio_pci virtio_net virtio_blk virtio_scsi sd_mod nvme dm-mod dm-thin-pool dm-snapshot dm-raid dm-crypt dm-mirror
   raid0 raid1 linear ext4 xfs crc32c_generic crc32_generic crc32c-intel libcrc32c loop"
 for module in $modules; do
   modprobe -d "$PWD/kern" -S "$release" --show-depends "$module" 2>/dev/null | awk '$1 == "insmod" { print $2 }'

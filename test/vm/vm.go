@@ -31,7 +31,12 @@ type Machine struct {
 	Disks   []Disk
 	Memory  int // MiB
 	Timeout time.Duration
+	// Network says that the machine reaches this one, and nothing else, as Gateway.
+	Network bool
 }
+
+// Gateway is the machine that the tests run on, as a machine with a network sees it.
+const Gateway = "10.0.2.2"
 
 // Built builds what the machine boots, once, and returns its folder. Where a program is
 // missing the test is left out, or fails where nothing may be.
@@ -76,8 +81,6 @@ func (m Machine) Run(t *testing.T, script string, files map[string]string) (stri
 	t.Helper()
 	built := Built(t)
 	dir := t.TempDir()
-	initrd := filepath.Join(dir, "initrd.cpio")
-	m.overlay(t, built, initrd, script, files)
 	console, result := filepath.Join(dir, "console.log"), filepath.Join(dir, "result.out")
 	// Within a virtual machine KVM may be there and not work, so that it is asked for.
 	acceleration := "tcg,thread=multi"
@@ -86,11 +89,20 @@ func (m Machine) Run(t *testing.T, script string, files map[string]string) (stri
 	}
 	args := []string{
 		"-nodefaults", "-no-user-config", "-machine", "q35", "-accel", acceleration, "-cpu", "max", "-smp", "2",
-		"-m", strconv.Itoa(max(m.Memory, 1024)), "-display", "none", "-no-reboot", "-nic", "none",
-		"-kernel", filepath.Join(built, "vmlinux"), "-initrd", initrd,
+		"-m", strconv.Itoa(max(m.Memory, 1024)), "-display", "none", "-no-reboot",
+		"-kernel", filepath.Join(built, "vmlinux"),
 		"-append", "console=ttyS0 quiet loglevel=4 panic=-1 tsc=reliable no_timer_check rdinit=/init random.trust_cpu=on",
 		"-device", "virtio-rng-pci", "-serial", "file:" + console, "-serial", "file:" + result,
 	}
+	if m.Network {
+		args = append(args, "-netdev", "user,id=net,restrict=off", "-device", "virtio-net-pci,netdev=net")
+		script = "modprobe virtio_net; udevadm settle; for i in /sys/class/net/e*; do ip link set ${i##*/} up; ip addr add 10.0.2.15/24 dev ${i##*/}; done\n" + script
+	} else {
+		args = append(args, "-nic", "none")
+	}
+	initrd := filepath.Join(dir, "initrd.cpio")
+	m.overlay(t, built, initrd, script, files)
+	args = append(args, "-initrd", initrd)
 	cmd := exec.Command("qemu-system-x86_64", append(args, m.diskArgs()...)...)
 	cmd.SysProcAttr = tool.DieWithParent()
 	timeout := max(m.Timeout, time.Minute)

@@ -1,0 +1,109 @@
+package source_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/device"
+	"github.com/poolwright/poolwright/nodeagent/mark"
+)
+
+// story is one life of one node.
+type story struct {
+	t      *testing.T
+	folder string
+}
+
+// tell does one operation, and checks what it is refused for, if anything.
+func (s story) tell(o operation, refused string) {
+	s.t.Helper()
+	if err := os.Remove(filepath.Join(s.folder, "progress")); err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	points, _, err := start(s.t, run{Folder: s.folder, Root: "/", Operations: []operation{o}, KillAt: -1})
+	if (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
+		s.t.Fatalf("%v, want %q, after\n%s", err, refused, strings.Join(points, "\n"))
+	}
+}
+
+// says is what a program prints.
+func (s story) says(name string, args ...string) string {
+	s.t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+func tell(t *testing.T, disks ...*device.Device) story {
+	reset := emptyDisks(t, disks...)
+	s := story{t: t, folder: filepath.Join(t.TempDir(), "agent")}
+	reset(s.folder)
+	t.Cleanup(func() { reset(s.folder) })
+	if err := os.MkdirAll(s.folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestStoryBlockDevice: a group on a Volume's block device, slices of it, one that is too large, growth of
+// an XFS that is in use, and the group goes last.
+func TestStoryBlockDevice(t *testing.T) {
+	s := tell(t, machineDisk(t, "SCSI0001"))
+	device := raw("device", "SCSI0001", api.Block)
+	fast := &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Spec: api.VolumeGroupSpec{NodeName: "n1", VolumeRef: &api.VolumeRef{Name: "device"}}}
+	s.tell(operation{Group: fast}, "there is no Volume device")
+	s.tell(operation{Group: fast, Ref: device}, "")
+	s.tell(operation{Apply: logical("small", "fast", "304Mi", api.Filesystem), FS: "xfs"}, "")
+	s.tell(operation{Apply: logical("large", "fast", "2Gi", api.Filesystem), FS: "ext4"}, "rule space")
+	if names := s.says("lvm", "lvs", "--noheadings", "-o", "lv_name", "fast"); strings.TrimSpace(names) != "small" {
+		t.Errorf("the group has %q", names)
+	}
+	// In use, it grows where it is mounted.
+	s.says("mount", "/dev/fast/small", "/mnt")
+	s.says("sh", "-c", "echo kept > /mnt/file")
+	s.tell(operation{Apply: logical("small", "fast", "400Mi", api.Filesystem), FS: "xfs"}, "")
+	if got := s.says("sh", "-c", "cat /mnt/file; stat -f -c %b /mnt"); !strings.HasPrefix(got, "kept") {
+		t.Error(got)
+	}
+	s.tell(operation{Remove: logical("small", "fast", "400Mi", api.Filesystem), FS: "xfs"}, "rule mounted")
+	s.tell(operation{Ungroup: fast, Ref: device}, "small")
+	s.says("umount", "/mnt")
+	s.tell(operation{Remove: logical("small", "fast", "400Mi", api.Filesystem), FS: "xfs"}, "")
+	s.tell(operation{Ungroup: fast, Ref: device}, "")
+	if groups := s.says("lvm", "vgs", "--noheadings", "-o", "vg_name", "--select", "vg_name=fast"); strings.TrimSpace(groups) != "" {
+		t.Errorf("there is %q", groups)
+	}
+}
+
+// TestStorySparse: a group on a sparse file, to try LVM with; a logical volume of somebody else keeps it.
+func TestStorySparse(t *testing.T) {
+	s := tell(t, machineDisk(t, "SCSI0001"))
+	toy := &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "toy"}, Spec: api.VolumeGroupSpec{NodeName: "n1", Sparse: &api.SparseLoopDevice{Size: "64Mi"}}}
+	s.tell(operation{Group: toy}, "")
+	s.tell(operation{Apply: logical("data", "toy", "20Mi", api.Block)}, "")
+	s.says("lvm", "lvcreate", "-Wn", "-L", "20M", "-n", "theirs", "toy")
+	s.tell(operation{Remove: logical("data", "toy", "20Mi", api.Block)}, "")
+	s.tell(operation{Ungroup: toy}, "theirs")
+	// What they leave shows through in the next volume of these extents, and is no reason to stop: not even if
+	// it has our mark, as the same Volume's would after it was kept and thrown away.
+	uuid := mark.Cluster("test").Of(api.KindVolume, "late", "n1")
+	s.says("mkfs.ext4", "-q", "-U", uuid, "-L", "theirs", "/dev/toy/theirs")
+	s.says("lvm", "lvremove", "-y", "toy/theirs")
+	s.tell(operation{Apply: logical("late", "toy", "20Mi", api.Filesystem), FS: "ext4"}, "")
+	if out := s.says("blkid", "-p", "/dev/toy/late"); !strings.Contains(out, uuid) || strings.Contains(out, "theirs") {
+		t.Error(out)
+	}
+	s.tell(operation{Remove: logical("late", "toy", "20Mi", api.Filesystem), FS: "ext4"}, "")
+	s.tell(operation{Ungroup: toy}, "")
+	if files, err := os.ReadDir(filepath.Join(s.folder, "sparse")); err != nil || len(files) > 0 {
+		t.Errorf("%v is left, %v", files, err)
+	}
+}
