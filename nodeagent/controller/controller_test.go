@@ -46,7 +46,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 	root := tool.Root(t)
 	for _, file := range []string{
-		"nodeagent/controller/testdata/crds.yaml", "deploy/crds/nodeinventories.poolwright.io.yaml",
+		"deploy/crds/volumes.storage.metalk8s.scality.com.yaml", "deploy/crds/volumegroups.storage.metalk8s.scality.com.yaml", "deploy/crds/nodeinventories.poolwright.io.yaml",
 		"deploy/nodeagent/namespace.yaml", "deploy/nodeagent/rbac.yaml", "deploy/nodeagent/policies.yaml", "deploy/nodeagent/daemonset.yaml",
 	} {
 		data, err := os.ReadFile(filepath.Join(root, file))

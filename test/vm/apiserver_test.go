@@ -89,8 +89,9 @@ func TestAPIServer(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	apply(filepath.Join(root, "nodeagent/controller/testdata/crds.yaml"))
-	apply(filepath.Join(root, "deploy/crds/nodeinventories.poolwright.io.yaml"))
+	for _, kind := range []string{"volumes.storage.metalk8s.scality.com", "volumegroups.storage.metalk8s.scality.com", "nodeinventories.poolwright.io"} {
+		apply(filepath.Join(root, "deploy/crds", kind+".yaml"))
+	}
 	if err := plane.AwaitServed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
