@@ -248,7 +248,7 @@ func (c *nodeChoice) release(minimum int) {
 
 // serves reports whether a member has a pool that volumes can be on, as far as the facts tell.
 func (c *nodeChoice) serves(m *member) bool {
-	return m.before != nil && (c.live.running(m.before.Pool) != nil || m.of.current == nil || !c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace))
+	return m.before != nil && (c.live.running(m.before.Pool) != nil || !c.lock.lives() || !c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace))
 }
 
 // broken reports whether a disk of the pool of a member is not there, so that the webhook

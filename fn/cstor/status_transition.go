@@ -34,6 +34,9 @@ func (s *standing) checkTransitions() {
 				if under.Wait != "" {
 					message += ", " + under.Wait
 				}
+				if len(s.out.Transitions) > 1 {
+					message = t.Object.Name + ": " + message
+				}
 				step.Add(health.Problem{Phase: health.Progressing, Made: true, Reason: inTransition, Message: message})
 				break
 			}
