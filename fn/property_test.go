@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -159,6 +160,13 @@ func (w *world) drawSpec(t *rapid.T, name string) {
 			pool["writeCache"] = map[string]any{"count": 2, "raidType": "mirror", "capacity": "20Gi", "externalProvisioner": disk["externalProvisioner"]}
 		}
 	}
+	if limit := rapid.IntRange(0, 4).Draw(t, "pools in a CStorPoolCluster"); limit > 0 {
+		disks := size * groups
+		if cache, given := pool["writeCache"].(map[string]any); given {
+			disks += cache["count"].(int)
+		}
+		pool["maxDisksPerCluster"] = limit*disks + rapid.IntRange(0, disks-1).Draw(t, "room")
+	}
 	spec := map[string]any{"diskConfig": disk, "poolConfig": pool}
 	if rapid.Bool().Draw(t, "min given") {
 		spec["minPoolCount"] = rapid.IntRange(1, 4).Draw(t, "min")
@@ -299,6 +307,7 @@ func checkRules(t *testing.T) {
 		}
 		pools += checkPools(t, w, facts, second)
 		checkAdmitted(t, facts, second)
+		checkSplit(t, w, second)
 		checkAddition(t, w, facts, lock, second)
 		checkUnused(t, w, facts, lock, second)
 		checkEdits(t, w, facts, lock, second)
@@ -306,6 +315,47 @@ func checkRules(t *testing.T) {
 	t.Logf("%d clusters rendered, %d pools checked", rendered, pools)
 	if rendered == 0 || pools == 0 {
 		t.Fatal("the generator made nothing to check")
+	}
+}
+
+// checkSplit holds that no CStorPoolCluster of a new config has more disks than it may, that a
+// node has one pool, and that at most one of them has fewer pools than three, if three fit.
+func checkSplit(t *rapid.T, w *world, r Result) {
+	few, hosts := map[string]int{}, map[string]bool{}
+	for _, o := range r.Objects {
+		if o.Object.Kind != "CStorPoolCluster" {
+			continue
+		}
+		id, _ := krm.ParseOwner(o.Object.Owner())
+		var config struct {
+			Spec struct {
+				DiskConfig struct{ MinCount int }
+				PoolConfig struct {
+					MaxDisksPerCluster int
+					WriteCache         struct{ Count int }
+				}
+			}
+		}
+		if err := json.Unmarshal(w.complete[id.Name], &config); err != nil {
+			t.Fatal(err)
+		}
+		spec, c := &config.Spec, pool.DecodeCluster(o.Object)
+		limit := spec.PoolConfig.MaxDisksPerCluster
+		if disks := len(c.Disks()); limit > 0 && disks > limit {
+			t.Fatalf("%s has %d disks of at most %d", c.Name, disks, limit)
+		}
+		if len(c.Pools) < 3 && (limit == 0 || 3*(spec.DiskConfig.MinCount+spec.PoolConfig.WriteCache.Count) <= limit) {
+			if few[id.Name]++; few[id.Name] > 1 {
+				t.Fatalf("two CStorPoolClusters of %s have fewer than three pools:\n%s", id.Name, text(r))
+			}
+		}
+		for _, p := range c.Pools {
+			if at := id.Name + " on " + p.Hostname; hosts[at] {
+				t.Fatalf("%s has two pools", at)
+			} else {
+				hosts[at] = true
+			}
+		}
 	}
 }
 

@@ -137,14 +137,15 @@ func oldCommit(h *history, e event) (string, error) {
 
 func volumeMade(h *history, e event) (string, error) {
 	c, _ := pick(h.configs, e.a)
-	if len(h.cluster.VolumeConfigs) > 6 || h.cluster.PoolClusters[c.name] == nil {
+	of, found := pick(h.clustersOf(c), e.c)
+	if len(h.cluster.VolumeConfigs) > 6 || !found {
 		return "", nil
 	}
 	h.volumes++
 	name, replicas := fmt.Sprintf("v%d", h.volumes), 1+e.b%3
-	h.cluster.Provision(name, c.name, replicas, "")
+	h.cluster.Provision(name, of, replicas, "")
 	h.cluster.Advance(2)
-	return fmt.Sprintf("volume %s with %d replicas on %s", name, replicas, c.name), nil
+	return fmt.Sprintf("volume %s with %d replicas on %s", name, replicas, of), nil
 }
 
 func volumeDeleted(h *history, e event) (string, error) {
@@ -306,6 +307,10 @@ func spareEdited(h *history, e event) (string, error) {
 
 func flagsEdited(h *history, e event) (string, error) {
 	c, _ := pick(h.configs, e.a)
+	if h.split && e.c%2 > 0 {
+		c.limit = []int{0, 2, 3, 4}[e.b%4] * c.disks()
+		return fmt.Sprintf("%s: at most %d disks in a CStorPoolCluster", c.name, c.limit), nil
+	}
 	switch e.b % 3 {
 	case 0:
 		c.noExpansion = e.c%3 == 0

@@ -61,12 +61,16 @@ func (h *history) atRest() error {
 		if id, _ := krm.ParseOwner(o.RenderedFor()); h.deleted[id.Name] != nil && !warned(id.Name) {
 			return broken{"not-deleted", fmt.Sprintf("%s is still rendered, and no warning says why", o.Ref)}
 		}
-		if o.Kind == "CStorPoolCluster" && !warned(o.Name) && !h.lives(o) {
+		if o.Kind == "CStorPoolCluster" && !warned(configOf(o.Name)) && !h.lives(o) {
 			return broken{"not-alive", fmt.Sprintf("%s is not what lives, and no warning says why", o.Ref)}
 		}
 	}
 	for _, c := range h.configs {
-		if pools := len(h.cluster.instancesOf(c.name)); pools < c.minimum && !warned(c.name) {
+		pools := 0
+		for _, of := range h.clustersOf(c) {
+			pools += len(h.cluster.instancesOf(of))
+		}
+		if pools < c.minimum && !warned(c.name) {
 			return broken{"too-few", fmt.Sprintf("%s has %d pools of %d, and no warning says why", c.name, pools, c.minimum)}
 		}
 	}
@@ -92,7 +96,7 @@ func (h *history) volumesAtRest(warned func(string) bool) error {
 			continue
 		}
 		want := v.Spec.Provision.ReplicaCount
-		if have := len(h.cluster.replicasOf(v.Name)); have != want && !warned(v.Labels[labelCluster]) {
+		if have := len(h.cluster.replicasOf(v.Name)); have != want && !warned(configOf(v.Labels[labelCluster])) {
 			return broken{"replicas", fmt.Sprintf("volume %s has %d replicas of %d, and no warning says why", v.Name, have, want)}
 		}
 	}

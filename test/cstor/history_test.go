@@ -38,6 +38,15 @@ var (
 // happens any more the cluster comes to rest. make histories runs a thousand.
 func TestHistories(t *testing.T) {
 	t.Parallel()
+	liveThrough(t, newHistory)
+}
+
+// beginning is how a history begins, by its seed.
+type beginning func(seed uint64) *history
+
+// liveThrough lives through as many histories as the flags say.
+func liveThrough(t *testing.T, begin beginning) {
+	t.Helper()
 	count := *histories
 	if testing.Short() {
 		count = min(count, 4)
@@ -50,7 +59,7 @@ func TestHistories(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for seed := range seeds {
-				h, err := live(seed, events(seed, *length))
+				h, err := live(begin, seed, events(seed, *length))
 				lock.Lock()
 				for edit, count := range h.cluster.Engine.Edits {
 					edits[edit] += count
@@ -76,7 +85,7 @@ func TestHistories(t *testing.T) {
 			t.Errorf("-first=%d -histories=1: %.200v", seed, failed[seed])
 			continue
 		}
-		h, err := live(seed, shorten(seed, events(seed, *length), failed[seed]))
+		h, err := live(begin, seed, shorten(begin, seed, events(seed, *length), failed[seed]))
 		t.Errorf("-first=%d -histories=1: %v\n\n%s", seed, err, h.story())
 	}
 	if seen.Rendered == 0 || seen.Applied == 0 || seen.Rested == 0 {
@@ -107,8 +116,8 @@ func events(seed uint64, count int) []event {
 	return all
 }
 
-func live(seed uint64, events []event) (*history, error) {
-	h := newHistory(seed)
+func live(begin beginning, seed uint64, events []event) (*history, error) {
+	h := begin(seed)
 	for _, e := range events {
 		what, err := happenings()[e.kind](h, e)
 		if what != "" {
@@ -122,11 +131,11 @@ func live(seed uint64, events []event) (*history, error) {
 }
 
 // shorten leaves out the events without which the same is wrong.
-func shorten(seed uint64, events []event, cause error) []event {
+func shorten(begin beginning, seed uint64, events []event, cause error) []event {
 	for size := len(events) / 2; size > 0; size /= 2 {
 		for at := 0; at+size <= len(events); {
 			fewer := slices.Delete(slices.Clone(events), at, at+size)
-			if _, err := live(seed, fewer); err != nil && kindOf(err) == kindOf(cause) {
+			if _, err := live(begin, seed, fewer); err != nil && kindOf(err) == kindOf(cause) {
 				events = fewer
 			} else {
 				at += size
@@ -168,6 +177,7 @@ type history struct {
 	commits  [][]*krm.Object
 	findings []finding.Finding
 	errors   map[string]int // how often each rule was an error
+	split    bool           // configs are split into several CStorPoolClusters
 	made     int            // names that were given
 	volumes  int
 	tally
@@ -193,6 +203,7 @@ type config struct {
 	deletes     bool   // it had the policy Delete at some time
 	autoReplace bool
 	compression string
+	limit       int // of the disks of a CStorPoolCluster, 0 for none
 	noExpansion bool
 	consent     []string
 	drain       []string
@@ -273,6 +284,9 @@ func (c *config) object() *krm.Object {
 	}
 	if c.noExpansion {
 		pools["poolExpansion"] = fields{"disable": true}
+	}
+	if c.limit > 0 {
+		pools["maxDisksPerCluster"] = max(c.limit, c.disks())
 	}
 	spec := fields{"minPoolCount": c.minimum, "diskConfig": disk, "poolConfig": pools}
 	if c.maximum > 0 {
@@ -393,6 +407,9 @@ func (h *history) apply() []Refusal {
 func (h *history) turn(minutes int) error {
 	h.snapshot()
 	h.render()
+	if err := h.clustersKeepPools(); err != nil && !finding.Failed(h.findings) {
+		return err
+	}
 	before := textOf(h.rendered)
 	if refused := h.apply(); len(refused) > 0 && !finding.Failed(h.findings) {
 		return broken{"refused", fmt.Sprint(refused)}
