@@ -31,6 +31,7 @@ func (s *steps) postpone() {
 			continue
 		}
 		known.Data = kept
+		s.lock.takeBackGrowth(known)
 		s.lock.unpool(back)
 		s.of.takenBack()
 		s.report(finding.Warning, "step-postponed", "", "block devices %s are rendered as part of the pool on node %s and not applied, and wait while %s: the cStor webhook refuses every other edit until that is mended", finding.Names(back), known.node, why)
@@ -93,4 +94,19 @@ func (s *steps) withoutUnclaimed(live, known *pool.Pool) (kept pool.Groups, back
 		}
 	}
 	return kept, back
+}
+
+// takeBackGrowth forgets that a pool has grown by itself, where the disks are not in it any more:
+// it grows again as soon as it may.
+func (l *lock) takeBackGrowth(p *nodePool) {
+	set, have := l.sets[p.node], len(p.Data.Disks())
+	if set.grown.disks <= have {
+		return
+	}
+	if set.grown.count--; set.grown.count == 0 {
+		set.grown = grown{}
+	} else {
+		set.grown.disks, set.grown.below = have, true
+	}
+	l.sets[p.node] = set
 }

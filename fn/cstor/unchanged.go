@@ -8,6 +8,9 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// anotherConfig is the way to pools that are made otherwise.
+const anotherConfig = "make a second CStorClusterConfig with the new one, put a CStorVolumeClass on it, move what is on the volumes there, and drain this one"
+
 // checkUnchanged refuses what no pool can follow.
 func checkUnchanged(in *input) {
 	volumes := map[string]int{} // by the block of the spec that says where disks come from
@@ -27,15 +30,15 @@ func checkUnchanged(in *input) {
 		wanted := in.settings(p.node)
 		if p.RAIDType != wanted.raidType {
 			in.report(finding.Error, "raid-type-changed", wanted.field("raidType"),
-				"the pool on node %s is %s and a pool cannot change its RAID type; write raidType: %s, or make another CStorClusterConfig for the new type",
-				p.node, p.RAIDType, p.RAIDType)
+				"the pool on node %s is %s and a pool cannot change its RAID type; write raidType: %s, or %s",
+				p.node, p.RAIDType, p.RAIDType, anotherConfig)
 			return
 		}
 		for _, group := range p.Data {
 			if p.RAIDType != pool.Stripe && len(group) != wanted.groupSize {
 				in.report(finding.Error, "group-size-changed", wanted.field("groupSize"),
-					"is %d, but the pool on node %s has RAID groups of %d disks, and a group cannot change its size; write groupSize: %d",
-					wanted.groupSize, p.node, len(group), len(group))
+					"is %d, but the pool on node %s has RAID groups of %d disks, and a group cannot change its size; write groupSize: %d, or %s",
+					wanted.groupSize, p.node, len(group), len(group), anotherConfig)
 				return
 			}
 		}

@@ -164,7 +164,8 @@ func (r *review) smaller() string {
 			return "add one RAID group at a time"
 		}
 	case len(r.Replaced) > 1:
-		if g := len(r.Replaced[0].Group); fits(replacementRequests(n, g)) {
+		// While a disk that failed is left in, the webhook refuses the others.
+		if g := len(r.Replaced[0].Group); r.failed() < 2 && fits(replacementRequests(n, g)) {
 			return "replace one disk at a time"
 		}
 	case len(r.Added) > 1 && len(r.Replaced) == 0:
@@ -177,6 +178,17 @@ func (r *review) smaller() string {
 		}
 	}
 	return ""
+}
+
+// failed counts the disks that are replaced and not Active.
+func (r *review) failed() int {
+	n := 0
+	for _, replaced := range r.Replaced {
+		if d := r.Facts.Device(r.wanted.Namespace, replaced.Out); d != nil && d.State != "Active" {
+			n++
+		}
+	}
+	return n
 }
 
 // enough is the least timeout, in seconds, in which so many requests are made for sure:

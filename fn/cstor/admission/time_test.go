@@ -133,6 +133,21 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// Disks that failed are replaced together: while one of them is left in, the webhook refuses
+// every edit. Of disks that are well one may go after the other.
+func TestTimeOfFailedDisks(t *testing.T) {
+	for state, apart := range map[string]bool{"Active": true, "Inactive": false} {
+		facts := none("volumegroups")
+		for _, name := range []string{"d0-0", "d0-2"} {
+			facts += "---\napiVersion: openebs.io/v1alpha1\nkind: BlockDevice\nmetadata: {name: " + name + ", namespace: openebs}\nstatus: {state: " + state + "}\n"
+		}
+		late, found := newState(t, facts).Late(edited("replacement", 8, 2, 2))
+		if !found || strings.Contains(late.Remedy, "replace one disk at a time") != apart {
+			t.Errorf("%s: %v %s", state, found, late.Remedy)
+		}
+	}
+}
+
 // What the webhook claims while it looks, also in a dry run.
 func TestClaims(t *testing.T) {
 	for _, c := range []struct{ old, wanted, want string }{
