@@ -21,7 +21,8 @@ type Locate func(off int32) document.Position
 // Complete checks a document that a person wrote, and fills in its defaults. It
 // returns the document as JSON in canonical form: current field names, amounts
 // as text, no status and nothing of what only an API server writes. Findings
-// stand where the document stands; where one is an error, the JSON is nil.
+// stand where the document stands; where one is an error, the JSON is nil. A kind whose
+// definition has #means is completed as the document of another kind that this is.
 //
 // A fact of files is only checked: it has nothing to complete.
 func (s *Schemas) Complete(where Locate, ref finding.Ref, n *document.Node) ([]byte, []finding.Finding) {
@@ -103,6 +104,9 @@ func (s *Schemas) evaluate(d *definition, p *pass, root *document.Node) []byte {
 	p.judge(d.shape, &at, value)
 	if finding.Failed(p.findings) {
 		return nil
+	}
+	if means := value.LookupPath(cue.MakePath(cue.Def("means"))); means.Exists() {
+		value = means
 	}
 	err := value.Validate(cue.Concrete(true), cue.Final())
 	var completed []byte

@@ -9,7 +9,7 @@ import (
 )
 
 // noCEL are the rules that an API server cannot be given; why stands beside each.
-var noCEL = []string{"only-listed-nodes", "cache-raidz", "pool-groups", "cache-raidz", "delivery-repository", "delivery-fields"}
+var noCEL = []string{"both-annotations", "whole-groups", "only-listed-nodes", "cache-raidz", "pool-groups", "cache-raidz", "delivery-repository", "delivery-fields"}
 
 // TestEveryRuleHasCEL: a rule that vet knows and the CustomResourceDefinition does
 // not would be found too late.

@@ -126,7 +126,7 @@ func (a assessment) lives(name string) bool {
 // mine reports whether a hold is one of the pool cluster, or one that loses nothing: what
 // a storage set in the lock only reserves, as a spare disk, has nothing on it.
 func (a assessment) mine(h disk.Holder) bool {
-	reserved := h.Source == disk.Lock && h.Object.Kind == clusterConfigKind && h.Role != ""
+	reserved := h.Source == disk.Lock && (h.Object.Kind == clusterConfigKind || h.Object.Kind == autoKind) && h.Role != ""
 	switch {
 	case h.Owner != "" && h.Owner == a.Owner(), reserved:
 		return true

@@ -134,6 +134,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	in.lock = readLock(spec.Before, clusters, facts)
 	in.lock.forgetGivenUp(in)
 	in.readListing()
+	in.tellMeaning()
 	in.consent = consent{n, spec.Consent, in.lock.rendered() || len(in.lock.objects) > 0, in.lock}
 	if in.failed() || in.lock.rendered() {
 		return c

@@ -19,7 +19,15 @@ func newCollector(spec *system.Spec, candidates int) *collector {
 
 // report adds a finding on a field of the spec.
 func (c *collector) report(severity finding.Severity, rule, field, format string, args ...any) {
-	c.Report(severity, rule, field, format, args...)
+	c.Report(severity, rule, c.written(field), format, args...)
+}
+
+// written is where the spec says what a CStorClusterConfig says at a field.
+func (c *collector) written(field string) string {
+	if c.spec.Object.Kind == autoKind {
+		return inAuto(field)
+	}
+	return field
 }
 
 // choose records a decision.

@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -98,11 +99,14 @@ func readConfig(spec *system.Spec) (config, error) {
 	if c.general, err = c.generalSettings(); err != nil {
 		return c, err
 	}
-	entries := spec.Object.Node.Seq("spec", "pools")
+	entries, known := spec.Object.Node.Seq("spec", "pools"), map[string]string(nil)
+	if spec.Object.Kind == autoKind {
+		entries, known = spec.Object.Node.Seq("spec", "cspiList", "items"), autoFields()
+	}
 	err = c.readListed(func(i int) map[string]bool {
 		given := map[string]bool{}
 		for _, f := range entries[i].Fields() {
-			given[f.Key] = f.Value.Kind() != document.Null
+			given[cmp.Or(known[f.Key], f.Key)] = f.Value.Kind() != document.Null
 		}
 		return given
 	})

@@ -23,6 +23,7 @@ const (
 // Kinds of dao.mayadata.io.
 const (
 	clusterConfigKind = pool.ConfigKind
+	autoKind          = pool.AutoKind
 	clusterPlanKind   = pool.PlanKind
 	storageSetKind    = "CStorClusterStorageSet"
 	storageKind       = "Storage"

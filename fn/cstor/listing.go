@@ -61,7 +61,7 @@ func (in *input) readListing() {
 		case node == "":
 			continue
 		case other != nil:
-			in.report(finding.Error, "listed-twice", s.place(), "is the pool of node %s, as %s is, and a node has one pool of a cluster; remove one of them", node, other.entry)
+			in.report(finding.Error, "listed-twice", s.place(), "is the pool of node %s, as %s is, and a node has one pool of a cluster; remove one of them", node, in.written(other.entry))
 			continue
 		}
 		in.listed.of[node] = s
@@ -138,9 +138,9 @@ func (in *input) selects(n *inventory.Node) bool {
 func (in *input) notAllowed(name string) (field, why string) {
 	switch {
 	case in.listed.kept[name] != nil:
-		return listedField, "has no entry in " + listedField + " any more"
+		return listedField, "has no entry in " + in.written(listedField) + " any more"
 	case in.cfg.Spec.OnlyListed:
-		return listedField, "is not in " + listedField + ", and onlyListed allows no other"
+		return listedField, "is not in " + in.written(listedField) + ", which allows no other"
 	}
 	return selectorField, "is no longer selected"
 }

@@ -181,7 +181,7 @@ func (c *nodeChoice) keepNode(name string, dropped map[string]bool) {
 		if from := c.lock.cameFrom[m.name]; from != "" {
 			why = "its pool follows its disks from node " + from
 		}
-		c.choose(nodeRef(m.name), m.name, "", place.Kept, why+c.settings(m.name).says())
+		c.choose(nodeRef(m.name), m.name, "", place.Kept, why+c.says(c.settings(m.name)))
 		c.refresh(m)
 	}
 	c.members = append(c.members, m)

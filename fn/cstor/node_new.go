@@ -25,7 +25,7 @@ func (c *nodeChoice) allowedNodes(dropped map[string]bool) (allowed []*inventory
 		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.settings(n.Name).tolerations))
 		switch {
 		case !c.allows(n, n.Name) && c.cfg.Spec.OnlyListed:
-			reason = "it is not in " + listedField + ", and onlyListed allows no other"
+			reason = "it is not in " + c.written(listedField) + ", which allows no other"
 		case !c.allows(n, n.Name):
 			reason = "it is not selected by " + selectorField
 		case c.drains[n.Name]:
@@ -191,7 +191,7 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 	var others []*inventory.Node
 	for _, n := range able {
 		if s := c.listed.of[n.Name]; s != nil && len(spots) < count {
-			spots = append(spots, place.Picked{Node: n, Reason: s.entry + " lists it"})
+			spots = append(spots, place.Picked{Node: n, Reason: c.written(s.entry) + " lists it"})
 			kept = append(kept, n)
 		} else {
 			others = append(others, n)
@@ -212,7 +212,7 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 	}
 	c.clusters.place(added)
 	for i, m := range added {
-		c.choose(nodeRef(m.name), m.name, "", place.Chosen, spots[i].Reason+c.settings(m.name).says()+m.inFurther())
+		c.choose(nodeRef(m.name), m.name, "", place.Chosen, spots[i].Reason+c.says(c.settings(m.name))+m.inFurther())
 	}
 	c.members = append(c.members, added...)
 	c.able = slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -112,17 +113,17 @@ func (s *settings) field(name string) string {
 
 // says tells behind the reason for a node what its entry says of the pool, in the place of
 // diskConfig and poolConfig.
-func (s *settings) says() string {
+func (in *input) says(s *settings) string {
 	var own []string
 	for _, name := range slices.Sorted(maps.Keys(s.given)) {
 		if s.given[name] && name != "node" && name != "nodeSelector" {
-			own = append(own, name)
+			own = append(own, strings.TrimPrefix(in.written(s.field(name)), in.written(s.entry)+"."))
 		}
 	}
 	if len(own) == 0 {
 		return ""
 	}
-	return "; " + s.entry + " gives its pool " + finding.Names(own)
+	return "; " + in.written(s.entry) + " gives its pool " + finding.Names(own)
 }
 
 // source is the part of the spec that says where the data disks come from.

@@ -102,6 +102,10 @@ func ownKinds() []system.Kind {
 			Plural: "cstorclusterconfigs", Names: []string{"ccc"}, Health: true,
 		},
 		{
+			GroupKind: krm.GroupKind{Group: daoGroup, Kind: autoKind}, Version: "v1alpha1", Role: system.RoleSpec, Whole: poolClusterKind,
+			Plural: "cspcautos", Health: true,
+		},
+		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: clusterPlanKind}, Version: "v1alpha1", Role: system.RoleLock,
 			Plural: "cstorclusterplans", Names: []string{"ccp"}, Health: true,
 		},

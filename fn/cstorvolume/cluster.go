@@ -49,7 +49,7 @@ func (r *rendering) findCluster(v *volumeClass) {
 	var names []string
 	for _, other := range r.others {
 		spec := other.Object
-		if spec.GroupKind() != (krm.GroupKind{Group: pool.ConfigGroup, Kind: pool.ConfigKind}) || spec.Namespace != c.Namespace {
+		if !pool.IsConfig(spec.GroupKind()) || spec.Namespace != c.Namespace {
 			continue
 		}
 		all := clustersOf(other)

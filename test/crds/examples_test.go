@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, k := range kinds {
-		if taken[kind] == 0 && k.Role != schema.Fact {
+		if taken[kind] == 0 && k.Role != schema.Fact && kind != "CSPCAuto" { // the old design, which nobody is to write anew
 			t.Errorf("the examples have no %s", kind)
 		}
 	}

@@ -66,6 +66,10 @@ func difference(n *document.Node, findings []finding.Finding) string {
 			return "a list in map form"
 		case f.Severity == finding.Error && (strings.HasPrefix(f.Field, "spec.delivery") || strings.Contains(f.Field, ".devices[")):
 			return "a text in the place of a mapping"
+		case f.Rule == "pool-groups", f.Rule == "whole-groups" && strings.Contains(f.Field, ".items["):
+			return "RAID groups in a list, of a type that stands above it"
+		case strings.HasPrefix(f.Field, "spec.pools[") && strings.Contains(f.Field, "elector"):
+			return "a selector in a list of lists"
 		}
 	}
 	switch {

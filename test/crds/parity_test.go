@@ -26,6 +26,8 @@ var exceptions = map[string]string{
 	"cstorclusterconfig/valid/fractions.yaml#0":                 "a quantity in a CRD is a text or a whole number; write \"0.1\" or 100m",
 	"cstorclusterconfig/valid/empty-keys-in-a-file.yaml#0":      "vet takes a form of which no line is filled in for none; an API server drops the empty lines only, and what is left is an unsupported field and a write cache without source",
 	"cstorclusterconfig/invalid/map-form-of-matchfields.yaml#7": "the keys of a list in map form: CEL does not look into a value of two types, and OpenAPI has no rule for keys",
+	"cspcauto/invalid/values.yaml#0":                            "a CRD cannot restrict annotations; who applies one of the two has it refused at the next render",
+	"cspcauto/invalid/values.yaml#1":                            "the groups of a pool depend on poolType, which CEL would have to look at for every one; who applies it has it refused at the next render",
 	"cstorclusterconfig/invalid/listed-pools.yaml#8":            "the groups of an entry depend on diskConfig and poolConfig, which CEL would have to look at for every one; who applies it has it refused at the next render",
 	"cstorclusterconfig/invalid/one-rule-each.yaml#11":          "a CRD cannot restrict annotations; who applies a wrong consent has it refused at the next render",
 }

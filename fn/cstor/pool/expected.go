@@ -13,8 +13,14 @@ import (
 const (
 	ConfigGroup = "dao.mayadata.io"
 	ConfigKind  = "CStorClusterConfig"
+	AutoKind    = "CSPCAuto" // the old design, which is read as a CStorClusterConfig
 	PlanKind    = "CStorClusterPlan"
 )
+
+// IsConfig reports whether a cluster is made from objects of a kind.
+func IsConfig(kind krm.GroupKind) bool {
+	return kind.Group == ConfigGroup && (kind.Kind == ConfigKind || kind.Kind == AutoKind)
+}
 
 // Promised is how many pools a completed CStorClusterConfig promises; 0 where it leaves
 // that open.
