@@ -226,6 +226,9 @@ func (c *nodeChoice) release(minimum int) {
 				wait += "; lower it, or allow another node"
 			}
 		}
+		if wait == "" {
+			wait = m.of.steps.lateFor(c.rendered(m.of, func(p *nodePool) bool { return p == m.before || gone[p.node] }))
+		}
 		what := "the pool on node " + m.name + " goes"
 		if wait == "" {
 			m.of.steps.took(stepRemove, what)

@@ -90,9 +90,21 @@ func (r *relocation) follow(of *poolCluster) {
 			wait = "the pool on node " + d.node + " is apart from its disks"
 		}
 	}
+	late := ""
+	if wait == "" && len(all) > 0 {
+		moved := r.rendered(of, noPool).Clone()
+		for _, d := range all {
+			moved.Host(d.Hostname).Hostname = d.to
+		}
+		late = of.steps.lateFor(moved)
+	}
 	for _, d := range all {
-		if d.stays == "" && wait != "" {
+		switch {
+		case d.stays != "":
+		case wait != "":
 			d.stays = "it waits while " + wait + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
+		case late != "":
+			d.stays = late
 		}
 		if d.stays != "" {
 			r.hold(d)

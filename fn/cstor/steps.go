@@ -169,6 +169,15 @@ func (s *steps) removalWaits(m *member, mayGo func(*nodePool) bool) string {
 	return ""
 }
 
+// lateFor says that the webhook would answer an edit too late that is carried out in the lock,
+// with what would do, or "".
+func (s *steps) lateFor(edited *pool.Cluster) string {
+	if late, found := s.state.Late(baseline(s.input, s.of), edited); found && s.told() {
+		return late.Advice()
+	}
+	return ""
+}
+
 // next carries out the steps that come next in what was rendered last, and tells the others
 // what they wait for.
 func (s *steps) next(from *pool.Cluster) *pool.Cluster {
