@@ -265,7 +265,7 @@ func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.C
 		}
 	}
 	for _, c := range from {
-		if names := more[c.Spec.OwnerKey()]; len(names) > 0 {
+		if names := more[c.Spec.OwnerKey()]; len(names) > 0 && len(c.From) > 0 {
 			result.Findings = append(result.Findings, finding.Finding{
 				Severity: finding.Warning, Rule: "renders-more", Object: c.Spec.Ref, Message: "renders what is not there, too: " + finding.Names(names),
 			})

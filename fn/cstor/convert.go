@@ -17,13 +17,17 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Convert implements system.Converter: a CStorPoolCluster becomes the config of its name.
+// Convert implements system.Converter: a CStorPoolCluster becomes the config of its name, and
+// so does a CSPCAuto.
 func (System) Convert(facts *inventory.Facts, objects []*krm.Object) []system.Conversion {
 	var conversions []system.Conversion
 	for _, o := range objects {
 		if o.Group() == cstorGroup && o.Kind == poolClusterKind {
 			c := conversion{Reading: system.NewReading(facts, o), facts: facts}
 			conversions = append(conversions, c.run())
+		}
+		if o.Group() == daoGroup && o.Kind == autoKind {
+			conversions = append(conversions, convertAuto(facts, o))
 		}
 	}
 	return conversions

@@ -103,7 +103,7 @@ func ownKinds() []system.Kind {
 		},
 		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: autoKind}, Version: "v1alpha1", Role: system.RoleSpec, Whole: poolClusterKind,
-			Plural: "cspcautos", Health: true,
+			Plural: "cspcautos", Converts: true, Health: true,
 		},
 		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: clusterPlanKind}, Version: "v1alpha1", Role: system.RoleLock,
