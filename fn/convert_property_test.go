@@ -78,7 +78,7 @@ func parsed(t rapid.TB, name string, text []byte) []*krm.Object {
 // checkConverted converts objects, and renders what becomes of them again.
 func checkConverted(t rapid.TB, objects, facts []*krm.Object) {
 	done := poolwright().Convert(Package{Objects: slices.Concat(objects, facts)})
-	if finding.Failed(done.Findings) || len(done.Specs) == 0 {
+	if finding.Failed(done.Findings) || (len(done.Specs) == 0) != (len(objects) == 0) {
 		t.Fatalf("%d specs of %d objects: %v", len(done.Specs), len(objects), done.Findings)
 	}
 	living := slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return o.Annotation(krm.AnnotationInventory) == "" })
