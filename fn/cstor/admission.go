@@ -15,7 +15,13 @@ import (
 func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
 	old := baseline(in, of)
 	problems := in.state.Review(old, wanted)
-	judged := map[string]bool{}
+	judged, had := map[string]bool{}, map[string]bool{}
+	if old != nil {
+		for _, name := range old.Disks() {
+			had[name] = true
+		}
+	}
+	held := of.before != nil && admission.NewStep(of.before, wanted).Empty()
 	for _, p := range problems {
 		judged[p.Disk] = true
 		if was := in.lock.host(p.Host); p.Rule == "disk-elsewhere" && was != nil && in.lock.pooled[p.Disk] && in.live.elsewhere(was.Pool) != "" {
@@ -25,13 +31,10 @@ func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
 		if old == nil && (in.lock.pooled[p.Disk] || p.Rule == "node-count" && in.lock.host(p.Host) != nil) {
 			severity = finding.Warning // what was rendered earlier is held, and nothing lives of it
 		}
-		in.report(severity, p.Rule, "", "%s", fate(p, old != nil)+p.Advice())
-	}
-	had := map[string]bool{}
-	if old != nil {
-		for _, name := range old.Disks() {
-			had[name] = true
+		if held && p.Outcome == admission.Refused && had[p.Disk] {
+			severity = finding.Warning // a disk that lives is broken, and nothing is asked that was not before
 		}
+		in.report(severity, p.Rule, "", "%s", fate(p, old != nil)+p.Advice())
 	}
 	for _, p := range wanted.Pools {
 		for _, name := range p.Disks() {
