@@ -31,7 +31,7 @@ func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
 		if old == nil && (in.lock.pooled[p.Disk] || p.Rule == "node-count" && in.lock.host(p.Host) != nil) {
 			severity = finding.Warning // what was rendered earlier is held, and nothing lives of it
 		}
-		if held && p.Outcome == admission.Refused && had[p.Disk] {
+		if held && had[p.Disk] && (p.Rule == "disk-inactive" || p.Rule == "disk-missing") {
 			severity = finding.Warning // a disk that lives is broken, and nothing is asked that was not before
 		}
 		in.report(severity, p.Rule, "", "%s", fate(p, old != nil)+p.Advice())

@@ -78,8 +78,10 @@ func (s *steps) plan() *transition.Transition {
 // not done.
 func (s *steps) underWay() (transition.Step, bool) {
 	last := begun{}
-	if i := len(s.of.begun) - 1; i >= 0 && s.of.begun[i].kind != drainKind {
-		last = s.of.begun[i]
+	for _, b := range s.of.begun {
+		if b.kind != drainKind { // a drain may have begun beside it
+			last = b
+		}
 	}
 	switch {
 	case len(s.taken) > 0 && s.wait != "" && s.pending < stepKinds && last.kind == s.taken[0].kind.word(): // it is added to
