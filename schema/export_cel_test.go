@@ -74,7 +74,7 @@ func TestRulesReachTheCRD(t *testing.T) {
 	for _, v := range spec.Seq("x-kubernetes-validations") {
 		paths = append(paths, v.Str("fieldPath"))
 	}
-	want := ".diskConfig.minCount .diskConfig.groupSize .diskConfig.groupSize .diskConfig.groupSize .diskConfig.minCount .maxPoolCount .maxPoolCount .onlyListed .minPoolCount"
+	want := ".diskConfig.minCount .diskConfig.groupSize .diskConfig.groupSize .diskConfig.groupSize .diskConfig.minCount .poolConfig.maxDisksPerCluster .maxPoolCount .maxPoolCount .onlyListed .minPoolCount"
 	if got := strings.Join(paths, " "); got != want {
 		t.Errorf("rules of the spec are about %s, want %s", got, want)
 	}

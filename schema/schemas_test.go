@@ -18,10 +18,13 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	want := []string{
+		"spec dao.mayadata.io/v1alpha1 CSPCAuto",
 		"spec dao.mayadata.io/v1alpha1 CStorClusterConfig",
 		"spec poolwright.io/v1alpha1 CStorVolumeClass",
 		"spec poolwright.io/v1alpha1 DiskPoolSet",
 		"spec hcs.tmax.io/v1alpha1 HyperCloudStorage",
+		"spec storage.metalk8s.scality.com/v1alpha1 Volume",
+		"spec storage.metalk8s.scality.com/v1alpha1 VolumeGroup",
 		"config poolwright.io/v1alpha1 RenderConfig",
 		"fact poolwright.io/v1alpha1 Inventory",
 		"fact poolwright.io/v1alpha1 NodeInventory",
@@ -49,6 +52,7 @@ func TestKinds(t *testing.T) {
 		"rendered dao.mayadata.io/v1alpha1 Storage",
 		"rendered storage.k8s.io/v1 StorageClass",
 		"rendered storage.k8s.io/v1 VolumeAttachment",
+		"rendered poolwright.io/v1alpha1 VolumeLock",
 		"rendered snapshot.storage.k8s.io/v1 VolumeSnapshotClass",
 	}
 	if len(got) != len(want) {
