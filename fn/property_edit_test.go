@@ -97,11 +97,12 @@ func (w *world) editSpec(t *rapid.T, completed []byte, nodes []string, allowed m
 	}
 	meta, spec := content["metadata"].(map[string]any), content["spec"].(map[string]any)
 	disk, pool := spec["diskConfig"].(map[string]any), spec["poolConfig"].(map[string]any)
-	switch rapid.IntRange(0, 7).Draw(t, "edit") {
+	switch rapid.IntRange(0, 9).Draw(t, "edit") {
 	case 0:
 		spec["minPoolCount"] = rapid.IntRange(1, 4).Draw(t, "new min")
 	case 1:
-		spec["minPoolCount"], spec["maxPoolCount"] = 1, rapid.IntRange(1, 3).Draw(t, "new max")
+		listed, _ := spec["pools"].([]any)
+		spec["minPoolCount"], spec["maxPoolCount"] = 1, max(len(listed), rapid.IntRange(1, 3).Draw(t, "new max"))
 	case 2:
 		spec["allowedNodes"] = map[string]any{"nodeSelectorTerms": []any{map[string]any{"matchLabels": map[string]any{"pool": "b"}}}}
 	case 3:
@@ -121,6 +122,8 @@ func (w *world) editSpec(t *rapid.T, completed []byte, nodes []string, allowed m
 			delete(disk, "externalProvisioner")
 			disk["local"] = map[string]any{}
 		}
+	case 6, 7:
+		w.editListed(t, spec)
 	}
 	var consent []string
 	for _, n := range nodes {

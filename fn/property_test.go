@@ -134,13 +134,7 @@ func (w *world) drawDevice(t *rapid.T, node, host string, i int) {
 }
 
 func (w *world) drawSpec(t *rapid.T, name string) {
-	raid := rapid.SampledFrom([]string{"stripe", "mirror", "raidz", "raidz2"}).Draw(t, "raid")
-	sizes := map[string][]int{"stripe": {1, 2, 3}, "mirror": {2, 4}, "raidz": {3, 5}, "raidz2": {6}}[raid]
-	size := rapid.SampledFrom(sizes).Draw(t, "group size")
-	groups := 1
-	if raid != "stripe" {
-		groups = rapid.IntRange(1, 2).Draw(t, "groups")
-	}
+	raid, size, groups := drawShape(t)
 	disk := map[string]any{"minCount": size * groups, "groupSize": size, "minCapacity": "100Gi"}
 	pool := map[string]any{"raidType": raid, "spare": rapid.IntRange(0, 2).Draw(t, "spare")}
 	if rapid.Bool().Draw(t, "local") {
@@ -160,19 +154,22 @@ func (w *world) drawSpec(t *rapid.T, name string) {
 			pool["writeCache"] = map[string]any{"count": 2, "raidType": "mirror", "capacity": "20Gi", "externalProvisioner": disk["externalProvisioner"]}
 		}
 	}
-	if limit := rapid.IntRange(0, 4).Draw(t, "pools in a CStorPoolCluster"); limit > 0 {
-		disks := size * groups
-		if cache, given := pool["writeCache"].(map[string]any); given {
-			disks += cache["count"].(int)
-		}
-		pool["maxDisksPerCluster"] = limit*disks + rapid.IntRange(0, disks-1).Draw(t, "room")
-	}
 	spec := map[string]any{"diskConfig": disk, "poolConfig": pool}
 	if rapid.Bool().Draw(t, "min given") {
 		spec["minPoolCount"] = rapid.IntRange(1, 4).Draw(t, "min")
 	}
 	if rapid.Bool().Draw(t, "selected") {
 		spec["allowedNodes"] = map[string]any{"nodeSelectorTerms": []any{map[string]any{"matchLabels": map[string]any{"pool": "a"}}}}
+	}
+	largest := size * groups
+	if cache, given := pool["writeCache"].(map[string]any); given {
+		largest += cache["count"].(int)
+	}
+	if rapid.IntRange(0, 2).Draw(t, "pools listed") == 0 {
+		largest = w.drawListed(t, spec, largest)
+	}
+	if limit := rapid.IntRange(0, 4).Draw(t, "pools in a CStorPoolCluster"); limit > 0 {
+		pool["maxDisksPerCluster"] = limit*largest + rapid.IntRange(0, largest-1).Draw(t, "room")
 	}
 	content := map[string]any{
 		"apiVersion": "dao.mayadata.io/v1alpha1", "kind": "CStorClusterConfig",
@@ -258,7 +255,7 @@ func (w *world) grow(t rapid.TB, r Result) []*krm.Object {
 				"apiVersion": "openebs.io/v1alpha1", "kind": "BlockDevice",
 				"metadata": map[string]any{"name": "bd-" + name, "namespace": "openebs", "labels": map[string]any{"kubernetes.io/hostname": hosts[node]}},
 				"spec": map[string]any{
-					"capacity": map[string]any{"storage": 100 * gi}, "details": map[string]any{"deviceType": "disk"},
+					"capacity": map[string]any{"storage": o.Object.Node.Str("spec", "resources", "requests", "storage")}, "details": map[string]any{"deviceType": "disk"},
 					"devlinks": []any{map[string]any{"kind": "by-id", "links": []any{"/dev/disk/by-id/scsi-handle-" + name}}},
 				},
 				"status": map[string]any{"state": "Active", "claimState": "Unclaimed"},
@@ -280,7 +277,7 @@ func TestRules(t *testing.T) {
 }
 
 func checkRules(t *testing.T) {
-	rendered, pools := 0, 0
+	rendered, pools, listed := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		facts := w.facts()
@@ -306,14 +303,15 @@ func checkRules(t *testing.T) {
 			t.Fatalf("rendering twice changes the output:\n%s\n%s", text(second), text(again))
 		}
 		pools += checkPools(t, w, facts, second)
+		listed += checkListed(t, w, facts, second)
 		checkAdmitted(t, facts, second)
 		checkSplit(t, w, second)
 		checkAddition(t, w, facts, lock, second)
 		checkUnused(t, w, facts, lock, second)
 		checkEdits(t, w, facts, lock, second)
 	})
-	t.Logf("%d clusters rendered, %d pools checked", rendered, pools)
-	if rendered == 0 || pools == 0 {
+	t.Logf("%d clusters rendered, %d pools checked, %d of them listed", rendered, pools, listed)
+	if rendered == 0 || pools == 0 || listed == 0 {
 		t.Fatal("the generator made nothing to check")
 	}
 }
@@ -321,7 +319,7 @@ func checkRules(t *testing.T) {
 // checkSplit holds that no CStorPoolCluster of a new config has more disks than it may, that a
 // node has one pool, and that at most one of them has fewer pools than three, if three fit.
 func checkSplit(t *rapid.T, w *world, r Result) {
-	few, hosts := map[string]int{}, map[string]bool{}
+	few, hosts, lived := map[string]int{}, map[string]bool{}, adopted(r)
 	for _, o := range r.Objects {
 		if o.Object.Kind != "CStorPoolCluster" {
 			continue
@@ -329,6 +327,7 @@ func checkSplit(t *rapid.T, w *world, r Result) {
 		id, _ := krm.ParseOwner(o.Object.Owner())
 		var config struct {
 			Spec struct {
+				Pools      []any
 				DiskConfig struct{ MinCount int }
 				PoolConfig struct {
 					MaxDisksPerCluster int
@@ -341,11 +340,13 @@ func checkSplit(t *rapid.T, w *world, r Result) {
 		}
 		spec, c := &config.Spec, pool.DecodeCluster(o.Object)
 		limit := spec.PoolConfig.MaxDisksPerCluster
-		if disks := len(c.Disks()); limit > 0 && disks > limit {
+		lives := slices.ContainsFunc(c.Pools, func(p *pool.Pool) bool { return lived[id.Name+" "+nodeOf(w, p.Hostname)] })
+		if disks := len(c.Disks()); limit > 0 && disks > limit && !lives {
 			t.Fatalf("%s has %d disks of at most %d", c.Name, disks, limit)
 		}
-		// A pool that was there before the limit may be so large that there is no room for three.
-		if size := spec.DiskConfig.MinCount + spec.PoolConfig.WriteCache.Count; len(c.Pools) < 3 && (limit == 0 || len(c.Disks())+size <= limit) {
+		// A pool that was there before the limit may be so large that there is no room for three,
+		// and pools that are listed may not all be of one size.
+		if size := spec.DiskConfig.MinCount + spec.PoolConfig.WriteCache.Count; len(spec.Pools) == 0 && len(c.Pools) < 3 && (limit == 0 || len(c.Disks())+size <= limit) {
 			if few[id.Name]++; few[id.Name] > 1 {
 				t.Fatalf("two CStorPoolClusters of %s have fewer than three pools, and room for more:\n%s", id.Name, text(r))
 			}
