@@ -41,6 +41,9 @@ func TestStoriesApply(t *testing.T) {
 					} else {
 						stored = apply(t, o)
 					}
+					if o.Kind == "PersistentVolumeClaim" {
+						bind(t, o)
+					}
 					if path := lost(o.Node, stored); path != "" {
 						t.Errorf("step %d: %s: the API server pruned or changed %s", i+1, o.Ref, path)
 					}
