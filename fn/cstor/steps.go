@@ -136,6 +136,8 @@ func (s *steps) refusal(kind stepKind, mends bool) string {
 	switch {
 	case len(s.taken) > 0 && (s.told() && s.taken[0].kind != kind || kind == stepEnlarge):
 		return "until " + s.taken[0].what + ", and " + s.taken[0].kind.doneWhen()
+	case kind == stepEnlarge && s.of.before != nil && s.free():
+		return "until CStorPoolCluster " + s.of.name + " is in the live cluster"
 	case kind == stepEnlarge && s.until() != "":
 		return "until " + s.until()
 	case kind == stepEnlarge && s.ailing() != "":
