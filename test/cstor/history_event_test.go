@@ -129,7 +129,7 @@ func oldCommit(h *history, e event) (string, error) {
 	if !found {
 		return "", nil
 	}
-	h.rendered = old
+	h.rendered, h.reverted = old, true
 	h.snapshot()
 	h.render()
 	return fmt.Sprintf("rendered/ is put back, and rendered anew: %s", h.said()), nil

@@ -177,6 +177,7 @@ type history struct {
 	commits  [][]*krm.Object
 	findings []finding.Finding
 	errors   map[string]int // how often each rule was an error
+	reverted bool           // rendered/ is what a person put back, and could not be rendered anew
 	split    bool           // configs are split into several CStorPoolClusters
 	made     int            // names that were given
 	volumes  int
@@ -358,6 +359,7 @@ func (h *history) render() {
 		return
 	}
 	h.Rendered++
+	h.reverted = false
 	h.view = h.facts.view
 	h.rendered = reread(result)
 	h.commits = append(h.commits, h.rendered)
@@ -393,7 +395,7 @@ func (h *history) apply() []Refusal {
 		panic(err)
 	}
 	for _, claim := range kept {
-		if h.cluster.VolumeClaims[Namespace+"/"+claim] == nil {
+		if !h.reverted && h.cluster.VolumeClaims[Namespace+"/"+claim] == nil {
 			h.cluster.Watch.report("PersistentVolumeClaim %s is gone, and was to be retained", claim)
 		}
 	}

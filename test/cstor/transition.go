@@ -3,6 +3,7 @@ package cstor
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -74,7 +75,7 @@ func (t *transition) kinds() []string {
 
 // illegal says why no step may be this one: it does two things at once, or the last one is
 // not done. "" is legal.
-func (t *transition) illegal(a *API, old *PoolCluster) string {
+func (t *transition) illegal(a *API, old, wanted *PoolCluster) string {
 	kinds := t.kinds()
 	switch len(kinds) {
 	case 0: // another order
@@ -86,10 +87,29 @@ func (t *transition) illegal(a *API, old *PoolCluster) string {
 	if len(t.removed) > 1 {
 		return "one edit " + kinds[0]
 	}
+	if t.takesBack(a, wanted) {
+		return ""
+	}
 	if why := a.unfinished(old); why != "" && len(t.removed)+len(t.moved)+len(t.replaced) == 0 {
 		return fmt.Sprintf("an edit %s, and %s", kinds[0], why)
 	}
 	return ""
+}
+
+// takesBack reports whether all that comes are pools whose removal the operator has not begun: it
+// counts pools and instances, and where these are as many again it does nothing.
+func (t *transition) takesBack(a *API, wanted *PoolCluster) bool {
+	instances := a.instancesOf(wanted.Name)
+	for _, host := range t.added {
+		p := wanted.Spec.on(host)
+		lives := slices.ContainsFunc(instances, func(i *Instance) bool {
+			return i.selects() == host && !i.going() && slices.Equal(i.Spec.disks(), p.disks())
+		})
+		if !lives {
+			return false
+		}
+	}
+	return len(t.added) > 0
 }
 
 // unfinished says what of the last edit is not done yet, "" for nothing.

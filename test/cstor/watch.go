@@ -74,9 +74,27 @@ func (w *Watch) check(when string) {
 			w.floor[c.Name] = healthy
 		}
 		if blind := w.known.false != nil && (w.struck[c.Name] > w.known.fates || w.known.false[c.Name]); !blind {
-			w.floor[c.Name] = max(w.floor[c.Name], min(healthy, c.Spec.Provision.ReplicaCount))
+			w.floor[c.Name] = max(w.floor[c.Name], min(healthy-w.late(c.Name), c.Spec.Provision.ReplicaCount))
 		}
 	}
+}
+
+// late counts the healthy replicas of a volume on pools that their CStorPoolCluster has let go,
+// and whose instances the operator has not removed yet. No edit can do anything about one that
+// the volume operator places there: a volume that had it before has it in its floor.
+func (w *Watch) late(volume string) int {
+	n := 0
+	for _, r := range w.api.replicasOf(volume) {
+		i := w.api.Instances[r.instance()]
+		if i == nil || !w.pools.healthy(r) {
+			continue
+		}
+		c := w.api.PoolClusters[i.cluster()]
+		if c == nil || !slices.ContainsFunc(c.Spec.Pools, func(p Pool) bool { return of(&p, []*Instance{i}) == i }) {
+			n++
+		}
+	}
+	return n
 }
 
 // lets holds that no pool uses a cloud disk that an engine lets go: what happens to it.
