@@ -156,3 +156,17 @@ func (a *API) Dump() []byte {
 	}
 	return text
 }
+
+// clusterOn names the CStorPoolCluster that has a pool on a node, or is "".
+func (a *API) clusterOn(node string) string {
+	n := a.Nodes[node]
+	if n == nil {
+		return ""
+	}
+	for _, c := range sorted(a.PoolClusters) {
+		if c.Spec.on(n.Labels[labelHostname]) != nil {
+			return c.Name
+		}
+	}
+	return ""
+}

@@ -18,7 +18,7 @@ type Engine struct {
 	watch   *Watch
 	applied map[string]header // the manifests, by kind and name
 	owned   map[string]header // as which each object was applied last, also before it went
-	grown   map[string]string // nodes whose claims an apply makes larger, by their owner
+	grown   map[string]string // nodes whose claims an apply makes larger, by their owner and CStorPoolCluster
 	Edits   map[string]int    // how many of a kind were carried out
 }
 
@@ -197,10 +197,11 @@ func (e *Engine) applyClaim(wanted *VolumeClaim) error {
 		return err
 	}
 	if owner, node := wanted.Annotations["poolwright.io/owner"], wanted.Annotations["volume.kubernetes.io/selected-node"]; old.Spec.Resources != wanted.Spec.Resources {
-		if first := e.grown[owner]; first != "" && first != node {
+		of := owner + " " + e.api.clusterOn(node)
+		if first := e.grown[of]; first != "" && first != node {
 			e.watch.report("the volumes of nodes %s and %s grow at once", first, node)
 		}
-		e.grown[owner] = node
+		e.grown[of] = node
 		e.Edits["grows a volume"]++
 	}
 	e.merge(&old.header, &wanted.header)
