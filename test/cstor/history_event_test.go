@@ -311,6 +311,9 @@ func flagsEdited(h *history, e event) (string, error) {
 		c.limit = []int{0, 2, 3, 4}[e.b%4] * c.disks()
 		return fmt.Sprintf("%s: at most %d disks in a CStorPoolCluster", c.name, c.limit), nil
 	}
+	if h.lists && e.c%4 > 0 {
+		return poolsEdited(h, e)
+	}
 	switch e.b % 3 {
 	case 0:
 		c.noExpansion = e.c%3 == 0

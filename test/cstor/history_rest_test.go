@@ -70,9 +70,12 @@ func (h *history) atRest() error {
 		for _, of := range h.clustersOf(c) {
 			pools += len(h.cluster.instancesOf(of))
 		}
-		if pools < c.minimum && !warned(c.name) {
-			return broken{"too-few", fmt.Sprintf("%s has %d pools of %d, and no warning says why", c.name, pools, c.minimum)}
+		if pools < c.fewest() && !warned(c.name) {
+			return broken{"too-few", fmt.Sprintf("%s has %d pools of %d, and no warning says why", c.name, pools, c.fewest())}
 		}
+	}
+	if err := h.listedAtRest(warned); err != nil {
+		return err
 	}
 	return h.volumesAtRest(warned)
 }

@@ -30,8 +30,13 @@ func newSplitHistory(seed uint64) *history {
 	return h
 }
 
-// disks is how many disks a new pool has.
-func (c *config) disks() int { return map[string]int{"mirror": 2, "stripe": 1}[c.raid] * c.groups }
+// disks is how many disks a new pool has that is not listed.
+func (c *config) disks() int { return c.disksIn(c.groups) }
+
+// disksIn is how many disks some RAID groups have.
+func (c *config) disksIn(groups int) int {
+	return map[string]int{"mirror": 2, "stripe": 1}[c.raid] * groups
+}
 
 // clustersOf lists the live CStorPoolClusters of a config, by name.
 func (h *history) clustersOf(c *config) []string {

@@ -179,6 +179,7 @@ type history struct {
 	errors   map[string]int // how often each rule was an error
 	reverted bool           // rendered/ is what a person put back, and could not be rendered anew
 	split    bool           // configs are split into several CStorPoolClusters
+	lists    bool           // entries of spec.pools come and go
 	made     int            // names that were given
 	volumes  int
 	tally
@@ -206,6 +207,8 @@ type config struct {
 	compression string
 	limit       int // of the disks of a CStorPoolCluster, 0 for none
 	noExpansion bool
+	listed      []listedPool
+	onlyListed  bool
 	consent     []string
 	drain       []string
 	replace     []string
@@ -267,7 +270,7 @@ func (c *config) allow(removal string) {
 
 func (c *config) object() *krm.Object {
 	type fields = map[string]any
-	disk := fields{"minCount": map[string]int{"mirror": 2 * c.groups, "stripe": c.groups}[c.raid], "minCapacity": fmt.Sprintf("%dGi", max(c.capacity, 100))}
+	disk := fields{"minCount": c.disks(), "minCapacity": fmt.Sprintf("%dGi", max(c.capacity, 100))}
 	if c.cloud {
 		disk["externalProvisioner"] = fields{"csiAttacherName": cloudDriver, "storageClassName": cloudClass}
 	} else {
@@ -287,11 +290,14 @@ func (c *config) object() *krm.Object {
 		pools["poolExpansion"] = fields{"disable": true}
 	}
 	if c.limit > 0 {
-		pools["maxDisksPerCluster"] = max(c.limit, c.disks())
+		pools["maxDisksPerCluster"] = max(c.limit, c.largest())
 	}
-	spec := fields{"minPoolCount": c.minimum, "diskConfig": disk, "poolConfig": pools}
+	spec := fields{"minPoolCount": c.fewest(), "diskConfig": disk, "poolConfig": pools}
 	if c.maximum > 0 {
-		spec["maxPoolCount"] = c.maximum
+		spec["maxPoolCount"] = max(c.maximum, len(c.listed))
+	}
+	if len(c.listed) > 0 {
+		spec["pools"], spec["onlyListed"] = c.entries(), c.onlyListed
 	}
 	if c.label != "" {
 		spec["allowedNodes"] = fields{"nodeSelectorTerms": []any{fields{"matchLabels": fields{"pool": c.label}}}}
