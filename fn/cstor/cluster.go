@@ -355,6 +355,7 @@ func (c *cluster) encode() []gitops.Object {
 	removal.tellLostClaims(objects)
 	for _, of := range c.lock.clusters {
 		removal.tellStuck(of)
+		removal.tellLateReplicas(of)
 	}
 	return objects.all
 }

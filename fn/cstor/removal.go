@@ -243,6 +243,24 @@ func (r *removal) tellStuck(of *poolCluster) {
 		left[0].Name, left[0].Hostname, of.current.Pools[i].Hostname)
 }
 
+// tellLateReplicas tells of replicas on a pool whose removal is applied and not done: until its
+// instance goes, cStor (version 3.6) places replicas of new volumes on it as on any other. Of a
+// node that is gone nothing is told here: its replicas are lost already.
+func (r *removal) tellLateReplicas(of *poolCluster) {
+	if of.current == nil {
+		return
+	}
+	for _, i := range r.state.Leftover(of.current) {
+		volumes := r.volumesOn([]*pool.Instance{i})
+		if len(volumes) == 0 || r.host(i.Hostname) == nil || r.lock.host(i.Hostname) != nil {
+			continue
+		}
+		r.report(finding.Warning, "replicas-going", "",
+			"CStorPoolInstance %s of the pool that was removed from %s has replicas that were placed there since, and go with it: those of volume %s; see to it that each has a healthy one on another pool (spec.policy.replicaPoolInfo of its CStorVolumeConfig)",
+			i.Name, i.Hostname, nameVolumes(volumes))
+	}
+}
+
 // cannotGo says what of the facts speaks against the removal of a pool that may live, or "".
 func (in *input) cannotGo(p *nodePool) string {
 	instance := in.live.instances[p.Hostname]
