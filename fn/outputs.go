@@ -70,7 +70,7 @@ func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]o
 		id, _ := krm.ParseOwner(owner)
 		for i := range systems {
 			leaver, leaves := renderings[i].(system.Leaver)
-			if kind, found := systems[i].Kind(id.GroupKind()); leaves && found && kind.Role == system.RoleSpec && kind.Applied && !pkg.partial {
+			if kind, found := systems[i].Kind(id.GroupKind()); leaves && found && kind.Role == system.RoleSpec && !pkg.partial {
 				leave[owner] = leaver.Leave(system.Gone{ID: id, Before: pkg.lock[owner]})
 			}
 		}

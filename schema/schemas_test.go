@@ -25,6 +25,7 @@ func TestKinds(t *testing.T) {
 		"spec hcs.tmax.io/v1alpha1 HyperCloudStorage",
 		"spec storage.metalk8s.scality.com/v1alpha1 Volume",
 		"spec storage.metalk8s.scality.com/v1alpha1 VolumeGroup",
+		"spec poolwright.io/v1alpha1 VolumeTemplate",
 		"config poolwright.io/v1alpha1 RenderConfig",
 		"fact poolwright.io/v1alpha1 Inventory",
 		"fact poolwright.io/v1alpha1 NodeInventory",

@@ -5,28 +5,37 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-// Assess implements system.Assessor: the lock of an object changes with the object, and so
-// stands for it.
+// Assess implements system.Assessor: the lock of a person's object changes with the object,
+// and so stands for it; what a template renders is compared itself.
 func (System) Assess(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
-	if c.Ref.GroupKind() != lockGroupKind() {
+	read := readLock
+	switch c.Ref.GroupKind() {
+	case lockGroupKind():
+	case volumeGroupKind(), groupGroupKind(): // of a template, and its own lock
+		read = lockOfObject
+	case class.Kind():
+		class.Assess(facts, c)
+		return
+	default:
 		return
 	}
 	switch c.Action {
 	case change.Create:
-		l := readLock(c.New)
+		l := read(c.New)
 		risk, text := l.assessNew(facts, ledger)
 		c.Judge(risk, "", text)
 	case change.Remove:
-		l := readLock(c.Old)
+		l := read(c.Old)
 		risk, text := l.assessRemoval(facts)
 		c.Judge(risk, "", text)
 	default:
-		is, was := readLock(c.New), readLock(c.Old)
+		is, was := read(c.New), read(c.Old)
 		is.assessEdit(&was, ledger, c)
 	}
 }
@@ -110,11 +119,11 @@ func (l *lock) assessEdit(was *lock, ledger *disk.Ledger, c *change.Change) {
 	}
 	for i := range c.Fields {
 		switch f := &c.Fields[i]; {
-		case strings.HasSuffix(f.Shape, ".size") && !f.Under("spec.disks"):
+		case strings.HasSuffix(f.Shape, ".size") && !f.Under("spec.disks") && !f.Under("spec."+devices):
 			c.Judge(change.Safe, f.Path, l.called()+" grows")
-		case f.Under("spec.disks"), f.Under("spec.volume"), f.Under("spec.group"):
+		case f.Under("spec.disks"), f.Under("spec.volume"), f.Under("spec.group"), f.Under("spec." + devices):
 			c.Judge(change.Safe, f.Path, "the same disks, or empty ones beside them: others are refused")
-		case f.Under("spec.template"), f.Under("spec.cascade"), f.Under("spec.reclaimPolicy"):
+		case f.Under("spec.template"), f.Under("spec.cascade"), f.Under("spec.reclaimPolicy"), f.Under("spec.tags"):
 			c.Judge(change.Safe, f.Path, "changes no data")
 		}
 	}

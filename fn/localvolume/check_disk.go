@@ -97,11 +97,15 @@ func (e *entry) explain(there *disk.Disk, before int) {
 			break
 		}
 	}
-	subject := finding.Ref{Kind: "Disk", Namespace: there.Node, Name: there.Path}
+	e.Decide(diskRef(there), e.node(), "", verdict, reason)
+}
+
+// diskRef names a disk for people: one that only a node agent reports has no object.
+func diskRef(there *disk.Disk) finding.Ref {
 	if there.Device != nil {
-		subject = there.Device.Object.Ref
+		return there.Device.Object.Ref
 	}
-	e.Decide(subject, e.node(), "", verdict, reason)
+	return finding.Ref{Kind: "Disk", Namespace: there.Node, Name: there.Path}
 }
 
 // reportDevice reports on a disk as it is named.
@@ -226,7 +230,7 @@ func (e *entry) want(of device, there *disk.Disk) disk.Want {
 // isMine reports whether a holder is the object itself, or shares the disk with it.
 func (e *entry) isMine(h disk.Holder, of device) bool {
 	switch {
-	case h.Owner == e.Object.OwnerKey():
+	case h.Owner == e.ownerKey():
 		return true
 	case h.Source == disk.Live && h.Object.GroupKind() == e.Object.GroupKind() && h.Object.Name == e.Object.Name:
 		return true

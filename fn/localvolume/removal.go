@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -15,7 +16,10 @@ import (
 // Leave implements system.Leaver: whether a Volume or a VolumeGroup that a person took out
 // may go.
 func (r *rendering) Leave(gone system.Gone) []finding.Finding {
-	l := &leaving{rendering: r, gone: gone}
+	if gone.Kind == templateKind {
+		return r.leaveTemplate(gone)
+	}
+	l := &leaving{rendering: r, gone: gone, how: "was taken out", undo: "put it back"}
 	i := slices.IndexFunc(gone.Before, func(o *krm.Object) bool { return o.GroupKind() == lockGroupKind() })
 	if i < 0 {
 		return nil
@@ -25,24 +29,60 @@ func (r *rendering) Leave(gone system.Gone) []finding.Finding {
 	l.consent = slices.ContainsFunc(gone.Before, func(o *krm.Object) bool {
 		return system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Covers(gone.Kind, gone.Name)
 	})
-	if l.lock.group != nil {
-		l.leaveGroup(l.lock.group)
-	} else {
-		l.leaveVolume(l.lock.volume)
-	}
+	l.judge()
 	if !finding.Failed(l.findings) {
 		l.report(finding.Info, "removed", "is no longer in the package, and so its lock is no longer rendered%s", l.note)
 	}
 	return l.findings
 }
 
-// leaving is one object that a person took out.
+// judge says what speaks against it that the object goes.
+func (l *leaving) judge() {
+	if l.lock.group != nil {
+		l.leaveGroup(l.lock.group)
+	} else {
+		l.leaveVolume(l.lock.volume)
+	}
+}
+
+// leaveTemplate judges a template that was taken out: all that it rendered goes with consent,
+// as far as no claim has it.
+func (r *rendering) leaveTemplate(gone system.Gone) []finding.Finding {
+	var findings []finding.Finding
+	consent := slices.ContainsFunc(gone.Before, func(o *krm.Object) bool {
+		return system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Covers(templateKind, gone.Name)
+	})
+	report := func(o *krm.Object, rule, format string, args ...any) {
+		findings = append(findings, finding.Finding{Severity: finding.Error, Rule: rule, Object: o.Ref, Pos: o.At(), Message: fmt.Sprintf(format, args...)})
+	}
+	if !consent {
+		report(gone.Before[0], "orphan", "its spec %s/%s is gone; put the spec back, delete this output too, or annotate it with %s: %s/%s",
+			templateKind, gone.Name, krm.AnnotationAllowRemoval, templateKind, gone.Name)
+		return findings
+	}
+	for _, o := range gone.Before {
+		if o.Group() != group {
+			if user := class.UserOf(r.Facts, o.Name); user != "" {
+				report(o, "class-used", "its spec %s/%s is gone, and it is used: %s; put the spec back until nothing uses it", templateKind, gone.Name, user)
+			}
+			continue
+		}
+		l := &leaving{rendering: r, gone: system.Gone{ID: o.ID()}, object: o, lock: lockOfObject(o), consent: true, how: "was taken out", undo: "put it back"}
+		l.judge()
+		findings = append(findings, l.findings...)
+	}
+	return findings
+}
+
+// leaving is one object that goes: a person took it out, or its template wants it no longer.
 type leaving struct {
 	*rendering
 	gone     system.Gone
 	object   *krm.Object // the lock
 	lock     lock
 	consent  bool   // to what the facts do not tell of
+	how      string // in which it goes
+	undo     string // what a person does to keep it
 	note     string // what becomes of it
 	findings []finding.Finding
 }
@@ -59,13 +99,13 @@ func (l *leaving) report(severity finding.Severity, rule, format string, args ..
 func (l *leaving) leaveVolume(v *volume) {
 	for _, e := range l.entries {
 		if e.group != nil && e.group.volume == v.name {
-			l.report(finding.Error, "under-group", "was taken out, and VolumeGroup %s is on its device; take out the group first, and this when the group is gone, or put it back", e.group.name)
+			l.report(finding.Error, "under-group", "%s, and VolumeGroup %s is on its device; take out the group first, and this when the group is gone, or %s", l.how, e.group.name, l.undo)
 			return
 		}
 	}
 	for _, o := range l.Facts.Objects(group, groupKind) {
 		if g := readGroup(o); g.volume == v.name {
-			l.report(finding.Error, "under-group", "was taken out, and the live VolumeGroup %s is on its device; put it back until the group is gone", g.name)
+			l.report(finding.Error, "under-group", "%s, and the live VolumeGroup %s is on its device; %s until the group is gone", l.how, g.name, l.undo)
 			return
 		}
 	}
@@ -90,7 +130,7 @@ func (l *leaving) releases(name string) bool {
 		subject = "the PersistentVolume of its Volume " + name
 	}
 	if claim := boundTo(l.Facts, name); claim != "" {
-		l.report(finding.Error, "bound", "was taken out, and %s is bound to %s; put it back, and delete the claim first: no consent lifts this", subject, claim)
+		l.report(finding.Error, "bound", "%s, and %s is bound to %s; %s, and delete the claim first: no consent lifts this", l.how, subject, claim, l.undo)
 		return false
 	}
 	if !l.Facts.Tells("", pvKind, "") && !l.consent {
@@ -114,7 +154,7 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		}
 	}
 	if len(inside) > 0 {
-		l.report(finding.Error, "group-used", "was taken out, and %s of the package %s in it: %s; take them out first, or put it back", finding.Count(len(inside), "Volume"), isOrAre(len(inside)), finding.Names(inside))
+		l.report(finding.Error, "group-used", "%s, and %s of the package %s in it: %s; take them out first, or %s", l.how, finding.Count(len(inside), "Volume"), isOrAre(len(inside)), finding.Names(inside), l.undo)
 		return
 	}
 	cascade, invalid := l.cascade(g)
@@ -129,12 +169,12 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		}
 	}
 	if len(live) > 0 && !cascade {
-		l.report(finding.Error, "group-used", "was taken out, and %s %s in it: %s; delete them first, or put it back, annotate it with %s: \"true\", render and apply that, and take it out then",
-			finding.Count(len(live), "live Volume"), isOrAre(len(live)), finding.Names(live), annotationCascade)
+		l.report(finding.Error, "group-used", "%s, and %s %s in it: %s; delete them first, or %s, annotate it with %s: \"true\", render and apply that, and take it out then",
+			l.how, finding.Count(len(live), "live Volume"), isOrAre(len(live)), finding.Names(live), l.undo, annotationCascade)
 		return
 	}
 	if foreign := l.foreignIn(g, live); foreign != "" {
-		l.report(finding.Error, "foreign-volumes", "was taken out, and %s; a group goes only when nothing of others is in it: see to that first, or put it back", foreign)
+		l.report(finding.Error, "foreign-volumes", "%s, and %s; a group goes only when nothing of others is in it: see to that first, or %s", l.how, foreign, l.undo)
 		return
 	}
 	if len(live) > 0 {

@@ -16,20 +16,29 @@ import (
 func (System) Start(in system.Input, specs []*system.Spec) system.Rendering {
 	r := &rendering{Input: in}
 	for _, spec := range specs {
+		if spec.Object.Kind == templateKind {
+			t := newTemplate(r, in, spec)
+			r.templates = append(r.templates, t)
+			r.work = append(r.work, t)
+			continue
+		}
 		e := newEntry(in, spec)
 		e.all = r
 		r.entries = append(r.entries, e)
+		r.work = append(r.work, e)
 	}
 	return r
 }
 
-// rendering is the Volumes and VolumeGroups of a package at work.
+// rendering is the Volumes, VolumeGroups and VolumeTemplates of a package at work.
 type rendering struct {
 	system.Input
-	entries []*entry // in the order of the specs
+	work      []interface{ output() system.Output } // in the order of the specs
+	entries   []*entry                              // those of a person, then those of templates
+	templates []*template
 }
 
-// entry is one Volume or VolumeGroup of a person: one of the two is set.
+// entry is one Volume or VolumeGroup, of a person or of a template: one of the two is set.
 type entry struct {
 	*system.Collector
 	system.Input
@@ -43,7 +52,8 @@ type entry struct {
 	wasVolume *volume
 	wasGroup  *volumeGroup
 
-	all *rendering
+	all      *rendering
+	template *template // that renders it; nil for what a person wrote
 }
 
 func newEntry(in system.Input, spec *system.Spec) *entry {
@@ -77,12 +87,46 @@ func (e *entry) node() string {
 	return e.volume.node
 }
 
-// Keep implements system.Rendering: the disks of a person's objects are named, and not
-// chosen, so that the ledger has them already.
-func (r *rendering) Keep() {}
+// ownerKey is the owner of the object: itself, or the template that renders it.
+func (e *entry) ownerKey() string {
+	if e.template != nil {
+		return e.template.owner
+	}
+	return e.Object.OwnerKey()
+}
 
-// Choose implements system.Rendering: what a person wrote is checked.
+// Keep implements system.Rendering: templates keep what they rendered. The disks of a person's
+// objects are named, and not chosen, so that the ledger has them already.
+func (r *rendering) Keep() {
+	for _, t := range r.templates {
+		if !t.Failed() {
+			t.keep()
+		}
+	}
+}
+
+// Choose implements system.Rendering: templates choose, and all of it is checked, what a
+// person wrote and what is rendered.
 func (r *rendering) Choose() []system.Output {
+	for _, t := range r.templates {
+		if !t.Failed() {
+			t.choose()
+		}
+		for _, i := range t.items {
+			t.enter(i)
+			r.entries = append(r.entries, i.entry)
+		}
+	}
+	r.check()
+	outputs := make([]system.Output, len(r.work))
+	for i, w := range r.work {
+		outputs[i] = w.output()
+	}
+	return outputs
+}
+
+// check holds every object against the facts and the others.
+func (r *rendering) check() {
 	sorted := r.sorted()
 	for _, e := range sorted {
 		e.checkNode()
@@ -100,11 +144,11 @@ func (r *rendering) Choose() []system.Output {
 	}
 	r.checkGroups()
 	r.checkPartitions()
-	outputs := make([]system.Output, len(r.entries))
-	for i, e := range r.entries {
-		outputs[i] = e.output()
+	for _, t := range r.templates {
+		if !t.Failed() {
+			t.collect()
+		}
 	}
-	return outputs
 }
 
 // sorted lists the objects by kind and name.

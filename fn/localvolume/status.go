@@ -11,6 +11,9 @@ import (
 
 // Status implements system.Reporter: what the checks say, then what the node agent says.
 func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Output) health.Status {
+	if spec.Object.Kind == templateKind {
+		return templateStatus(facts, spec, out)
+	}
 	var r health.Report
 	if finding.Failed(out.Findings) {
 		r.Step("object").Add(health.Problem{Phase: health.Error, Reason: health.CannotRender, Message: health.FirstError(out.Findings)})

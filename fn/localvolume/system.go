@@ -1,7 +1,7 @@
 // Package localvolume is the system of local volumes: PersistentVolumes on disks of a node,
 // whole, in slices of LVM, in partitions or in sparse files. A person writes Volumes and
 // VolumeGroups, which are applied as they stand and carried out by the node agent: here they
-// are checked, and remembered by a VolumeLock each.
+// are checked, and remembered by a VolumeLock each. A VolumeTemplate renders one on each node.
 package localvolume
 
 import (
@@ -63,6 +63,11 @@ func (System) Declare() system.Declaration {
 				Annotations: []string{annotationCascade},
 				Node:        [][]string{{"spec", "nodeName"}},
 			},
+			{
+				GroupKind: krm.GroupKind{Group: ownGroup, Kind: templateKind}, Version: ownVersion, Role: system.RoleSpec, Whole: templateKind,
+				Plural: "volumetemplates", Names: []string{"vtpl"}, Cluster: true, Health: true,
+			},
+			{GroupKind: class.Kind(), Role: system.RoleRendered},
 			{
 				GroupKind: lockGroupKind(), Version: ownVersion, Role: system.RoleLock,
 				Plural: "volumelocks", Cluster: true, Holds: true, Health: true,

@@ -64,7 +64,7 @@ func (Shared) Declare() Declaration {
 				Plural: "storageclasses", Names: []string{"sc"}, Cluster: true, Static: true,
 				// Of the parameters those that the storage systems know which are served: any
 				// other may hold a password.
-				Keep:        "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures " + secretNames + "} reclaimPolicy volumeBindingMode allowVolumeExpansion",
+				Keep:        "provisioner parameters{cas-type cstorPoolCluster replicaCount cstorVolumePolicy repl protocol thin maxSnapshots stsAffinityGroup poolAffinityTopologyLabel poolHasTopologyKey nodeAffinityTopologyLabel nodeHasTopologyKey nodeSpreadTopologyKey clusterID pool fsName type fsType csi.storage.k8s.io/fstype mkfsOptions imageFormat imageFeatures storage volgroup topolvm.io/device-class " + secretNames + "} reclaimPolicy volumeBindingMode allowVolumeExpansion",
 				Annotations: []string{"storageclass.kubernetes.io/is-default-class"},
 			},
 			{

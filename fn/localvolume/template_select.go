@@ -1,0 +1,77 @@
+package localvolume
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// selectsDisk holds a disk against the selector.
+func (t *template) selectsDisk(there *disk.Disk) bool {
+	terms := t.cfg.Spec.DiskSelector.SelectorTerms
+	return len(terms) == 0 || selector.MatchesAny(terms, selectable(there))
+}
+
+// selectable is a disk as selectors look at it: as its BlockDevice, with what a NodeInventory
+// says of it beside that, under the names that it has there.
+func selectable(there *disk.Disk) *krm.Object {
+	o := *there.Report()
+	node := o.Node.Copy()
+	known := there.Known()
+	set := func(key, value string) {
+		if value != "" {
+			node.Set(key, document.Text(value))
+		}
+	}
+	set("path", there.Path)
+	set("wwn", known.WWN)
+	set("serial", known.Serial)
+	if size := there.Size(); size > 0 {
+		set("size", strconv.FormatInt(size, 10))
+	}
+	if entry := there.Entry; entry != nil {
+		set("path", entry.Identity.Path)
+		set("model", entry.Model)
+		set("transport", entry.Transport)
+		set("rotational", strconv.FormatBool(entry.Rotational))
+		if entry.RAID != nil {
+			node.Set("raid", document.Object(document.F("controller", document.Int(entry.RAID.Controller))))
+		}
+	} else {
+		set("model", o.Node.Str("spec", "details", "model"))
+		switch o.Node.Str("spec", "details", "driveType") {
+		case "HDD":
+			set("rotational", "true")
+		case "SSD":
+			set("rotational", "false")
+		}
+	}
+	o.Node = &node
+	return &o
+}
+
+// normalize writes the values of terms as disks are told of: sizes in bytes, and WWNs without
+// what does not matter in them.
+func normalize(terms []selector.Term) {
+	for _, term := range terms {
+		for i, r := range term.MatchFields {
+			values := slices.Clone(r.Values)
+			for at, value := range values {
+				switch r.Key {
+				case "wwn":
+					values[at] = disk.WWN(value)
+				case "size":
+					if q, err := quantity.Parse(value); err == nil {
+						values[at] = strconv.FormatInt(q.Value(), 10)
+					}
+				}
+			}
+			term.MatchFields[i].Values = values
+		}
+	}
+}
