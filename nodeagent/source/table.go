@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -148,6 +149,10 @@ func (t diskTable) forget(p gpt.Partition) step.Step {
 	return s
 }
 
+// settling is for how long udev may have the kernel read a table again that was written: the
+// partitions of the disk go and come meanwhile.
+const settling = 5 * time.Second
+
 // kernel tells the kernel of one partition. may judges the table before it, right the
 // partitions that the kernel then has.
 func (t diskTable) kernel(kind, command string, op int32, p gpt.Partition, may func(probe.Content) bool, right func([]*device.Device) bool) step.Step {
@@ -164,15 +169,23 @@ func (t diskTable) kernel(kind, command string, op int32, p gpt.Partition, may f
 		},
 	})
 	s.Do = onHold(func(_ context.Context, hold *guard.Hold) error { return partition(hold.File, op, p) })
-	s.Check = func(context.Context) error {
-		f, err := t.again()
-		if err != nil {
-			return err
+	s.Check = func(ctx context.Context) error {
+		for deadline := time.Now().Add(settling); ; {
+			f, err := t.again()
+			switch {
+			case err != nil:
+				return err
+			case right(f.Devices.Partitions(t.disk)):
+				return nil
+			case time.Now().After(deadline):
+				return fmt.Errorf("the kernel has not done it: %s partition %d of %s", command, p.Number, t.disk.Path)
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(settling / 50):
+			}
 		}
-		if !right(f.Devices.Partitions(t.disk)) {
-			return fmt.Errorf("the kernel has not done it: %s partition %d of %s", command, p.Number, t.disk.Path)
-		}
-		return nil
 	}
 	return s
 }
