@@ -151,7 +151,7 @@ func beginDrain(t *testing.T, s Suite) *drainRun {
 		r.operators.AddNode(node, "", map[string]string{"storage": "cstor"})
 		r.operators.AddDisk(node, node+"-0", 100<<30)
 	}
-	r.write("platform.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: platform, namespace: openebs}\n")
+	r.write("platform.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: platform-of-drain, namespace: openebs}\n")
 	r.write("storage/cstor.yaml", fourPools)
 	r.list("platform.yaml", "storage/rendered")
 	for range 3 { // until the pools are there
