@@ -8,15 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/host"
+	"github.com/poolwright/poolwright/nodeagent/internal/fixture"
 	"github.com/poolwright/poolwright/test/tool"
 )
 
@@ -64,19 +62,8 @@ func links(t *testing.T, folder string) {
 		for path := range made {
 			_ = os.Remove(path)
 		}
-		devices, err := device.Scan(host.New("/"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range devices.All {
-			if d.Backing != nil && strings.HasPrefix(d.Backing.Path, folder) {
-				f, err := os.OpenFile(d.Path, os.O_RDONLY, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = unix.IoctlSetInt(int(f.Fd()), unix.LOOP_CLR_FD, 0)
-				_ = f.Close()
-			}
+		if err := fixture.DetachLoops(func(path string) bool { return strings.HasPrefix(path, folder) }); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/guard"
 	"github.com/poolwright/poolwright/nodeagent/host"
+	"github.com/poolwright/poolwright/nodeagent/internal/fixture"
 	"github.com/poolwright/poolwright/nodeagent/source"
 	"github.com/poolwright/poolwright/nodeagent/step"
 	"github.com/poolwright/poolwright/test/storcli"
-	"github.com/poolwright/poolwright/test/tool"
 )
 
 // An operation is what the controller would ask for: the state that is wanted now.
@@ -61,14 +61,7 @@ func TestMain(m *testing.M) {
 	if storcli.Is(os.Args[0]) {
 		os.Exit(storcli.Main(os.Args[0], os.Args[1:], os.Stdout))
 	}
-	loops, err := tool.Exclusive("loops") // the agents of other tests would see these
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = loops.Close()
-	os.Exit(code)
+	os.Exit(fixture.LoopTests(m))
 }
 
 // work does the operations that the folder's progress file says are left.

@@ -6,13 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
-	"github.com/poolwright/poolwright/nodeagent/device"
-	"github.com/poolwright/poolwright/nodeagent/host"
+	"github.com/poolwright/poolwright/nodeagent/internal/fixture"
 	"github.com/poolwright/poolwright/test/tool"
 )
 
@@ -41,22 +38,8 @@ func needLoops(t *testing.T) {
 // dropLoops ends the loop devices over sparse files of a folder.
 func dropLoops(t *testing.T) func(string) {
 	return func(folder string) {
-		devices, err := device.Scan(host.New("/"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range devices.All {
-			if d.Backing == nil || !strings.HasPrefix(d.Backing.Path, folder+"/") {
-				continue
-			}
-			f, err := os.OpenFile(d.Path, os.O_RDONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := unix.IoctlSetInt(int(f.Fd()), unix.LOOP_CLR_FD, 0); err != nil {
-				t.Errorf("%s: %v", d.Path, err)
-			}
-			_ = f.Close()
+		if err := fixture.DetachLoops(func(path string) bool { return strings.HasPrefix(path, folder+"/") }); err != nil {
+			t.Error(err)
 		}
 		removeLinks(t)
 	}
