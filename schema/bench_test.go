@@ -76,6 +76,23 @@ func BenchmarkComplete(b *testing.B) {
 	}
 }
 
+// BenchmarkCompleteListed completes a spec that lists 40 pools, node by node.
+func BenchmarkCompleteListed(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(smallSpec + "  pools:\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "  - {node: node-%d, minCount: 4}\n", i)
+	}
+	src, ref, n := parsed(b, text.String())
+	s := Load()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, fs := s.Complete(src.Position, ref, n); len(fs) > 0 {
+			b.Fatal(fs[0])
+		}
+	}
+}
+
 func BenchmarkCheck(b *testing.B) {
 	_, ref, n := parsed(b, smallStorage)
 	s := Load()
