@@ -119,7 +119,7 @@ bin/staticcheck bin/errcheck bin/revive: test/lint/go.mod $(GO_VERSION_FILE)
 
 .PHONY: generate
 generate: build ## Render the examples again, and write what is derived: the command reference, pictures, deploy/, expected output
-	for p in cstor-local cstor-cloud/commits/1-nothing-bound cstor-cloud/commits/2-claims-bound cstor-cloud cstor-volumes diskpools hypercloud localvolumes; do bin/poolwright render examples/$$p; done
+	for p in cstor-local cstor-cloud/commits/1-nothing-bound cstor-cloud/commits/2-claims-bound cstor-cloud cstor-volumes diskpools hypercloud localvolumes volumetemplates; do bin/poolwright render examples/$$p; done
 	go test ./schema -run 'TestComplete|TestExport|TestDefinitions|TestRaidTable' -update
 	go test ./cmd/poolwright -run 'TestScripts|TestDeployedCRDs|TestCommands|TestPictures' -update
 	go test ./test/deploy -update

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-//go:embed all:cstor-local all:cstor-cloud all:cstor-volumes all:diskpools all:hypercloud
+//go:embed all:cstor-local all:cstor-cloud all:cstor-volumes all:diskpools all:hypercloud all:localvolumes all:volumetemplates
 var files embed.FS
 
 // Systems lists the examples, sorted.

@@ -27,6 +27,8 @@ type Values struct {
 	Capacity, RAID  string
 	Driver          string   // of CSI
 	StorageClass    string   // of that driver
+	Node            string   // of a local volume
+	Disk            any      // the identity of a disk of that node, nil for none
 	Inventory       []string // the files that the kustomization is to list
 }
 
@@ -34,14 +36,19 @@ type Values struct {
 // system.
 type Template struct {
 	Spec   string            // the file of the spec
-	Shared map[string][]byte // what every package has as the example has it, by path
+	Shared map[string][]byte // what a package has as the example has it, by path
 	texts  map[string]string // templates, by the file that they make
 }
 
 // shared are the files of an example that a new package takes as they are, but for
-// its name.
-func shared() []string {
-	return []string{"Kptfile", "poolwright.yaml", "argocd/application.yaml", "flux/sync.yaml"}
+// its name. The class of local volumes only their examples have.
+func shared(example fs.FS) []string {
+	names := []string{"Kptfile", "poolwright.yaml", "argocd/application.yaml", "flux/sync.yaml"}
+	const class = "volumes/class.yaml"
+	if _, err := fs.Stat(example, class); err == nil {
+		names = append(names, class)
+	}
+	return names
 }
 
 // NewTemplate reads what there is for a system. The spec is the file in YAML that is no
@@ -52,28 +59,28 @@ func NewTemplate(system string) (*Template, error) {
 		return nil, err
 	}
 	t := &Template{Shared: map[string][]byte{}, texts: map[string]string{}}
-	for _, name := range shared() {
+	for _, name := range shared(example) {
 		if t.Shared[name], err = fs.ReadFile(example, name); err != nil {
 			return nil, err
 		}
 	}
-	dir := path.Join("templates", system)
-	entries, err := templates.ReadDir(dir)
+	dir, err := fs.Sub(templates, path.Join("templates", system))
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		text, err := templates.ReadFile(path.Join(dir, e.Name()))
-		if err != nil {
-			return nil, err
+	err = fs.WalkDir(dir, ".", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
-		name := strings.TrimSuffix(e.Name(), templateSuffix)
+		text, err := fs.ReadFile(dir, file)
+		name := strings.TrimSuffix(file, templateSuffix)
 		t.texts[name] = string(text)
-		if path.Ext(name) == ".yaml" && name != "kustomization.yaml" {
+		if path.Ext(name) == ".yaml" && path.Base(name) != "kustomization.yaml" {
 			t.Spec = name
 		}
-	}
-	return t, nil
+		return err
+	})
+	return t, err
 }
 
 // Uses reports whether the spec takes one of the Values, by its name.

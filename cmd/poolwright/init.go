@@ -15,6 +15,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/scaffold"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/examples"
+	"github.com/poolwright/poolwright/schema"
 )
 
 const initLong = `Make a package for your cluster: a commented spec, and the wiring for kustomize,
@@ -32,7 +33,8 @@ is asked for on a terminal. With an inventory the spec is tried out on it, and o
 that cannot be rendered is not written.
 
 --nodes and --disks are selectors as kubectl reads them; a key such as
-spec.details.driveType means a field of the block device.
+spec.details.driveType means a field of the block device, and for volumetemplates one
+such as rotational what a NodeInventory says of a disk.
 
 --example copies the example of SYSTEM instead, with the snapshot of a cluster and
 what is rendered for it.`
@@ -81,7 +83,7 @@ func newInit(s program) *cobra.Command {
 				return usage("which SYSTEM? one of %s", strings.Join(systems, ", "))
 			}
 			if !slices.Contains(systems, args[0]) {
-				return usage("unknown system %q: one of %s", args[0], strings.Join(systems, ", "))
+				return usage("unknown system %q%s: one of %s", args[0], schema.DidYouMean(args[0], systems), strings.Join(systems, ", "))
 			}
 			f.system, f.dir = args[0], args[len(args)-1]
 			var err error
@@ -98,7 +100,7 @@ func newInit(s program) *cobra.Command {
 	flags.StringVar(&f.Name, "name", "", "the name of the spec (default prod)")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "", "its namespace (default that of the block devices, or openebs)")
 	flags.IntVar(&f.Pools, "pools", 0, "how many pools, one a node (default 3, or as many as there are nodes)")
-	flags.StringVar(&f.nodes, "nodes", "", "the nodes that may carry a pool, by label (default all)")
+	flags.StringVar(&f.nodes, "nodes", "", "the nodes that may carry a pool or a volume, by label (default all)")
 	flags.StringVar(&f.disks, "disks", "", "the block devices that may be taken, by label or field (default all, or of several types of drive the one with the most room)")
 	flags.StringVar(&f.RAID, "raid", "", "how the disks of a pool are combined (default mirror)")
 	flags.StringVar(&f.Capacity, "capacity", "", "the least that a disk must hold (default the smallest of the inventory, or 100Gi)")

@@ -135,14 +135,21 @@ func static(kind string) bool {
 	}, kind)
 }
 
-// manifest is a rendered one.
+// manifest is one of a package.
 type manifest struct {
 	group, kind string
 	local       bool // not for the cluster
+	ours        bool // rendered
 }
 
 // rendered lists the manifests below a folder that Poolwright has rendered.
 func rendered(t *testing.T, dir string) []manifest {
+	t.Helper()
+	return slices.DeleteFunc(manifests(t, dir), func(m manifest) bool { return !m.ours })
+}
+
+// manifests lists those below a folder.
+func manifests(t *testing.T, dir string) []manifest {
 	t.Helper()
 	var found []manifest
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -161,14 +168,11 @@ func rendered(t *testing.T, dir string) []manifest {
 			if err := yaml.Unmarshal([]byte(document), &o); err != nil {
 				return err
 			}
-			if o.Metadata.Annotations["poolwright.io/owner"] == "" {
-				continue
-			}
 			group, _, grouped := strings.Cut(o.APIVersion, "/")
 			if !grouped {
 				group = ""
 			}
-			found = append(found, manifest{group, o.Kind, o.Metadata.Annotations["config.kubernetes.io/local-config"] == "true"})
+			found = append(found, manifest{group, o.Kind, o.Metadata.Annotations["config.kubernetes.io/local-config"] == "true", o.Metadata.Annotations["poolwright.io/owner"] != ""})
 		}
 		return nil
 	})

@@ -55,7 +55,9 @@ func Around(dir string, specs []Spec, inventory []string) (map[string][]byte, er
 }
 
 // functions are what the templates call to write YAML.
-func functions() map[string]any { return map[string]any{"yaml": scalar, "tree": tree} }
+func functions() map[string]any {
+	return map[string]any{"yaml": scalar, "tree": termTree, "node": tree, "reported": reported}
+}
 
 // templateOf finds the template of a package whose only spec is of a kind.
 func templateOf(kind string) (system string, t *examples.Template, err error) {

@@ -26,7 +26,9 @@ type Choices struct {
 	Driver          string // of CSI
 	StorageClass    string
 
-	diskNamespace string // of the BlockDevices
+	diskNamespace string         // of the BlockDevices
+	node          string         // the first of the inventory
+	disk          *document.Node // the identity of the smallest disk that is free on it; nil for none
 }
 
 // New returns the files of a package of a system that is to lie in dir, by path.
@@ -43,8 +45,8 @@ func New(system, dir string, c Choices, inventory []string, facts []*krm.Object)
 	c.suggest(flatten(facts))
 	files, err := t.Files(examples.Values{
 		Folder: place.name, Name: c.Name, Namespace: c.Namespace, DiskNamespace: c.diskNamespace, Pools: c.Pools,
-		Nodes: termList(c.Nodes), Disks: termList(c.Disks), Capacity: c.Capacity, RAID: c.RAID,
-		Driver: c.Driver, StorageClass: c.StorageClass, Inventory: inventory,
+		Nodes: c.Nodes, Disks: c.Disks, Capacity: c.Capacity, RAID: c.RAID,
+		Driver: c.Driver, StorageClass: c.StorageClass, Node: c.node, Disk: c.disk, Inventory: inventory,
 	}, functions())
 	if err != nil {
 		return nil, err
@@ -69,8 +71,8 @@ func Example(system, dir string) (map[string][]byte, error) {
 	return files, err
 }
 
-// place is where a package lies: its name, and the path of its output in a repository.
-type place struct{ system, name, rendered string }
+// place is where a package lies: its name, and its path in a repository.
+type place struct{ system, name, path string }
 
 // placeOf finds the name and the path of a folder. Where its name is none in
 // Kubernetes, that of the system takes its place; where the path leads out of the
@@ -87,17 +89,20 @@ func placeOf(dir, system string) (place, error) {
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		name = system
 	}
-	return place{system: system, name: name, rendered: filepath.ToSlash(path) + "/rendered"}, nil
+	return place{system: system, name: name, path: filepath.ToSlash(path)}, nil
 }
 
 // rename puts the name, the path and, if one was chosen, the namespace into what the
 // wiring took from the example.
 func (p place) rename(files map[string][]byte, namespace string) {
-	replacer := strings.NewReplacer(
-		": ./"+p.system+"/rendered", ": "+scalar("./"+p.rendered),
-		": "+p.system+"/rendered", ": "+scalar(p.rendered),
-		": "+p.system+"\n", ": "+scalar(p.name)+"\n",
-	)
+	names := []string{": " + p.system + "\n", ": " + scalar(p.name) + "\n"}
+	for _, folder := range []string{"/rendered", "/volumes"} { // what engines apply
+		names = append(names,
+			": ./"+p.system+folder, ": "+scalar("./"+p.path+folder),
+			": "+p.system+folder, ": "+scalar(p.path+folder),
+		)
+	}
+	replacer := strings.NewReplacer(names...)
 	for _, name := range []string{"Kptfile", "kustomization.yaml", application, "flux/sync.yaml"} {
 		files[name] = []byte(replacer.Replace(string(files[name])))
 	}
@@ -114,6 +119,9 @@ func scalar(text string) string {
 	node := document.Text(text)
 	return strings.TrimSuffix(string(document.Append(nil, &node, 0)), "\n")
 }
+
+// termTree writes terms as YAML, behind indent spaces.
+func termTree(indent int, terms []selector.Term) string { return tree(indent, termList(terms)) }
 
 // tree writes a tree as YAML, behind indent spaces.
 func tree(indent int, node *document.Node) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // flatten takes the objects out of the lists and Inventories that they may be in.
@@ -25,7 +26,7 @@ func flatten(objects []*krm.Object) []*krm.Object {
 	return all
 }
 
-// suggest fills what was not chosen for a spec of cStor from what there is. It only
+// suggest fills what was not chosen for a spec from what there is. It only
 // suggests: whether a disk may be used, the render decides.
 func (c *Choices) suggest(facts []*krm.Object) {
 	disks := freeDisks(facts, c.Nodes)
@@ -46,6 +47,7 @@ func (c *Choices) suggest(facts []*krm.Object) {
 			}
 		}
 	}
+	c.node, c.disk = firstDisk(facts)
 	if driver, class := onlyClass(facts, c.Driver, c.StorageClass); class != "" {
 		c.Driver, c.StorageClass = driver, class
 	}
@@ -80,6 +82,60 @@ func freeDisks(facts []*krm.Object, nodes []selector.Term) []disk {
 		}
 	}
 	return free
+}
+
+// firstDisk is the first node, by name, and the smallest disk of it that its node agent
+// calls usable and that is empty, by what it is; nil for none. A node that has one comes
+// before one that has none.
+func firstDisk(facts []*krm.Object) (node string, identity *document.Node) {
+	var names []string
+	inventories := map[string]*krm.Object{}
+	for _, o := range facts {
+		switch o.Kind {
+		case "Node":
+			names = append(names, o.Name)
+		case "NodeInventory":
+			inventories[o.Name] = o
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if inventories[name] == nil {
+			continue
+		}
+		if disk := smallestDisk(inventories[name]); disk != nil {
+			return name, disk
+		}
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	return names[0], nil
+}
+
+// smallestDisk is the identity of the smallest usable and empty disk of a NodeInventory, nil
+// for none.
+func smallestDisk(o *krm.Object) *document.Node {
+	var best *document.Node
+	least := int64(0)
+	for _, d := range o.Node.Seq("status", "disks") {
+		usable, _ := d.Get("usable").Bool()
+		size, _ := d.Get("size").Int()
+		wwn, serial := d.Str("wwn"), d.Str("serial")
+		taken := d.Str("holder") != "" || d.Str("owner") != "" || len(d.Seq("content"))+len(d.Seq("partitions"))+len(d.Seq("mounts")) > 0
+		if !usable || taken || wwn == "" && serial == "" || size <= 0 || best != nil && size >= least {
+			continue
+		}
+		made := document.Object()
+		for _, f := range []struct{ key, value string }{{"wwn", wwn}, {"serial", serial}} {
+			if f.value != "" {
+				made.Set(f.key, document.Text(f.value))
+			}
+		}
+		made.Set("size", document.Int(size))
+		best, least = &made, size
+	}
+	return best
 }
 
 func onlyNamespace(disks []disk) string {

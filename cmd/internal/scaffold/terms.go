@@ -57,11 +57,37 @@ func isField(key string) bool {
 	return found && !strings.Contains(key, "/") && slices.Contains([]string{"metadata", "spec", "status"}, first)
 }
 
-// termList writes terms as a spec has them, nil for none.
-func termList(terms []selector.Term) *document.Node {
-	if len(terms) == 0 {
-		return nil
+// reported makes fields of the keys that are those of a disk in a NodeInventory: nothing
+// else is there to select it by, and it has no labels.
+func reported(terms []selector.Term) []selector.Term {
+	keys := []string{"path", "wwn", "serial", "model", "size", "rotational", "transport", "raid.controller"}
+	var all []selector.Term
+	for _, t := range terms {
+		made := selector.Term{MatchFields: slices.Clone(t.MatchFields)}
+		for _, key := range slices.Sorted(maps.Keys(t.MatchLabels)) {
+			if slices.Contains(keys, key) {
+				made.MatchFields = append(made.MatchFields, selector.Requirement{Key: key, Operator: "In", Values: []string{t.MatchLabels[key]}})
+				continue
+			}
+			if made.MatchLabels == nil {
+				made.MatchLabels = map[string]string{}
+			}
+			made.MatchLabels[key] = t.MatchLabels[key]
+		}
+		for _, r := range t.MatchExpressions {
+			if slices.Contains(keys, r.Key) {
+				made.MatchFields = append(made.MatchFields, r)
+			} else {
+				made.MatchExpressions = append(made.MatchExpressions, r)
+			}
+		}
+		all = append(all, made)
 	}
+	return all
+}
+
+// termList writes terms as a spec has them.
+func termList(terms []selector.Term) *document.Node {
 	var items []document.Node
 	for _, t := range terms {
 		var fields []document.Field
