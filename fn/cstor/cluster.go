@@ -222,13 +222,12 @@ func (c *cluster) alias(name string, among map[string]bool) string {
 	if len(others) == 0 {
 		return ""
 	}
-	live := c.live.disks()
 	for _, other := range others {
 		known := other.Name()
 		if known.Namespace != c.namespace || !among[known.Name] {
 			continue
 		}
-		if !slices.Contains(live, name) || !slices.Contains(live, known.Name) {
+		if !c.live.inCluster(name) || !c.live.inCluster(known.Name) {
 			return known.Name
 		}
 	}

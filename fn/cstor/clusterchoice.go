@@ -168,9 +168,9 @@ func (c *clusterChoice) quotas(added []*member) map[*poolCluster]int {
 	for range added {
 		best := slices.MinFunc(open, func(a, b *poolCluster) int {
 			return cmp.Or(
-				compareBools(!room(a), !room(b)),
-				compareBools(pools(a) >= fewestPools, pools(b) >= fewestPools),
-				compareBools(!c.loses(a), !c.loses(b)),
+				trueFirst(room(a), room(b)),
+				trueFirst(pools(a) < fewestPools, pools(b) < fewestPools),
+				trueFirst(c.loses(a), c.loses(b)),
 				c.compareFilled(a, b, pools),
 				cmp.Compare(a.number, b.number),
 			)
@@ -267,4 +267,13 @@ func come(nodes []string) string {
 	return "the pools on nodes " + finding.Names(nodes) + " come"
 }
 
-func compareBools(a, b bool) int { return lostFirst(b, a) }
+// trueFirst compares by a condition: what meets it comes first.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}

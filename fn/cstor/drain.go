@@ -128,7 +128,7 @@ func (f *draining) run(members []*member) {
 			state.Leaving = append(state.Leaving, drain.Leaving{Pool: i.Name, Lost: m.lost()})
 		}
 	}
-	slices.SortStableFunc(state.Leaving, func(a, b drain.Leaving) int { return lostFirst(a.Lost, b.Lost) })
+	slices.SortStableFunc(state.Leaving, func(a, b drain.Leaving) int { return trueFirst(a.Lost, b.Lost) })
 	for i := range state.Pools {
 		p := &state.Pools[i]
 		switch m := f.at[p.Name]; {
@@ -146,17 +146,6 @@ func (f *draining) run(members []*member) {
 // its CStorVolumeConfig cannot be applied any more, and it is none of those on their way.
 func (f *draining) isGone(volume string) bool {
 	return f.facts.Object(krm.ID{Group: cstorGroup, Kind: cstorVolumeConfigKind, Namespace: f.namespace, Name: volume}) == nil
-}
-
-// lostFirst orders pools: those that are lost come first.
-func lostFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // before is what was rendered of volumes of the cluster that move, by name. A volume of which

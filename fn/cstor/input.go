@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
-	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -55,7 +54,7 @@ func (in *input) lives(h disk.Holder) bool {
 		return false
 	}
 	return h.Object.Kind == poolClusterKind && in.lock.clusterNamed(h.Object.Name) != nil ||
-		h.Object.Kind == poolInstanceKind && slices.ContainsFunc(in.live.all, func(i *pool.Instance) bool { return i.Name == h.Object.Name })
+		h.Object.Kind == poolInstanceKind && in.live.named[h.Object.Name] != nil
 }
 
 // want is what every disk of a cluster must meet, of whatever size, to get its place

@@ -16,6 +16,8 @@ type livePools struct {
 	pools     map[string]*pool.Pool     // of the clusters, by host
 	all       []*pool.Instance          // by name
 	instances map[string]*pool.Instance // by host
+	named     map[string]*pool.Instance // by name
+	on        map[string][]*pool.Pool   // by block device: of the clusters, then of the instances
 	claimed   map[string][]string       // block devices that are claimed for the clusters, by host
 	claimedBy map[string]string         // the cluster that they are claimed for, by host
 	claims    map[string]bool           // the same, and those that are missing from the snapshot
@@ -29,6 +31,8 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*poolClust
 	l := &livePools{
 		pools:     map[string]*pool.Pool{},
 		instances: map[string]*pool.Instance{},
+		named:     map[string]*pool.Instance{},
+		on:        map[string][]*pool.Pool{},
 		claimed:   map[string][]string{},
 		claimedBy: map[string]string{},
 		claims:    map[string]bool{},
@@ -41,9 +45,13 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*poolClust
 		}
 		l.all = append(l.all, live.Instances(n.namespace, c.name)...)
 	}
+	for _, c := range l.clusters {
+		l.index(c.Pools...)
+	}
 	shown := map[string]string{} // hosts, by block device of an instance
 	for _, i := range l.all {
-		l.instances[i.Hostname] = i
+		l.instances[i.Hostname], l.named[i.Name] = i, i
+		l.index(i.Pool)
 		for _, name := range i.Pool.Disks() {
 			shown[name] = i.Hostname
 		}
@@ -79,6 +87,15 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*poolClust
 	l.knows = instances && facts.Tells(cstorGroup, poolClusterKind, n.namespace) && facts.Tells(deviceGroup, blockDeviceClaimKind, n.namespace)
 	l.knowsReplicas = instances && facts.Tells(cstorGroup, cstorVolumeReplicaKind, n.namespace)
 	return l
+}
+
+// index notes on which block devices pools are.
+func (l *livePools) index(pools ...*pool.Pool) {
+	for _, p := range pools {
+		for _, name := range p.Disks() {
+			l.on[name] = append(l.on[name], p)
+		}
+	}
 }
 
 // addVolumes counts as claimed for the cluster the block devices that are claimed, nobody
@@ -196,35 +213,28 @@ func (l *livePools) lives(p *pool.Pool) bool {
 	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed) || l.elsewhere(p) != ""
 }
 
-// disks lists the block devices of the live CStorPoolClusters.
-func (l *livePools) disks() []string {
-	var disks []string
-	for _, c := range l.clusters {
-		disks = append(disks, c.Disks()...)
-	}
-	return disks
+// inCluster reports whether a block device is in a pool of a live CStorPoolCluster.
+func (l *livePools) inCluster(device string) bool {
+	return slices.ContainsFunc(l.clusters, func(c *pool.Cluster) bool {
+		return slices.ContainsFunc(l.on[device], func(p *pool.Pool) bool { return slices.Contains(c.Pools, p) })
+	})
 }
 
 // shows reports whether anything live names a block device as one of a pool, on whatever
 // host.
-func (l *livePools) shows(device string) bool {
-	return l.claims[device] || slices.Contains(l.disks(), device) ||
-		slices.ContainsFunc(l.all, func(i *pool.Instance) bool { return slices.Contains(i.Pool.Disks(), device) })
-}
+func (l *livePools) shows(device string) bool { return l.claims[device] || len(l.on[device]) > 0 }
 
 // elsewhere is the host on which a pool with the disks of another one lives, where that is
 // not the host of the other, or "": the other is on its way.
 func (l *livePools) elsewhere(p *pool.Pool) string {
-	is := func(live *pool.Pool) bool {
-		return live.Hostname != p.Hostname && pool.SameNames(live.Disks(), p.Disks())
+	disks := p.Disks()
+	if len(disks) == 0 {
+		return ""
 	}
-	for _, c := range l.clusters {
-		if i := slices.IndexFunc(c.Pools, is); i >= 0 {
-			return c.Pools[i].Hostname
+	for _, live := range l.on[disks[0]] {
+		if live.Hostname != p.Hostname && pool.SameNames(live.Disks(), disks) {
+			return live.Hostname
 		}
-	}
-	if i := slices.IndexFunc(l.all, func(i *pool.Instance) bool { return is(i.Pool) }); i >= 0 {
-		return l.all[i].Hostname
 	}
 	return ""
 }

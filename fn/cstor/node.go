@@ -113,12 +113,19 @@ func (c *nodeChoice) keepNodes() (dropped map[string]bool) {
 	for _, name := range missing {
 		c.keepNode(name, dropped)
 	}
-	slices.SortFunc(c.members, func(a, b *member) int { return c.order(a) - c.order(b) })
+	slices.SortFunc(c.members, c.planOrder())
 	return dropped
 }
 
-// order is the place of a member in the plan: a node that is made anew is no newer for it.
-func (c *nodeChoice) order(m *member) int { return slices.Index(c.lock.nodes, m.name) }
+// planOrder compares members by their places in the plan: a node that is made anew is no newer
+// for it.
+func (c *nodeChoice) planOrder() func(a, b *member) int {
+	place := make(map[string]int, len(c.lock.nodes))
+	for i, name := range c.lock.nodes {
+		place[name] = i
+	}
+	return func(a, b *member) int { return place[a.name] - place[b.name] }
+}
 
 // mayLive reports whether a node has no pool that was rendered and is known not to live.
 func (c *nodeChoice) mayLive(name string) bool {
@@ -214,7 +221,7 @@ func (c *nodeChoice) release(minimum int) {
 	}
 	leaving := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.leaving == "" })
 	slices.Reverse(leaving)
-	slices.SortStableFunc(leaving, func(a, b *member) int { return lostFirst(a.lost(), b.lost()) })
+	slices.SortStableFunc(leaving, func(a, b *member) int { return trueFirst(a.lost(), b.lost()) })
 	gone, present := map[string]bool{}, false
 	for _, m := range leaving {
 		wait := c.removalWaits(m)

@@ -113,14 +113,9 @@ func (c *nodeChoice) limitNodes(maximum int) {
 			rank[m] = 2
 		}
 	}
-	present := func(m *member) int {
-		if c.isPresent(m.name) {
-			return 1
-		}
-		return 0
-	}
+	inPlan := c.planOrder()
 	order := slices.SortedStableFunc(slices.Values(staying), func(a, b *member) int {
-		return cmp.Or(rank[a]-rank[b], c.isListed(a)-c.isListed(b), present(a)-present(b), c.order(b)-c.order(a))
+		return cmp.Or(rank[a]-rank[b], trueFirst(!c.isListed(a), !c.isListed(b)), trueFirst(!c.isPresent(a.name), !c.isPresent(b.name)), inPlan(b, a))
 	})
 	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(staying), maximum)
 	chosen := fmt.Sprintf("may go, and maxPoolCount is %d of %d", maximum, len(staying))
@@ -142,13 +137,8 @@ func (c *nodeChoice) limitNodes(maximum int) {
 	}
 }
 
-// isListed is 1 for a member that the spec lists, which stays before the others do.
-func (c *nodeChoice) isListed(m *member) int {
-	if c.listed.of[m.name] != nil {
-		return 1
-	}
-	return 0
-}
+// isListed reports whether the spec lists a member, which stays before the others do.
+func (c *nodeChoice) isListed(m *member) bool { return c.listed.of[m.name] != nil }
 
 // fill adds as many candidates as are wanted, leaving out those that cannot supply
 // their disks.
@@ -205,7 +195,7 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 		if m.uid, m.reason = p.Node.UID, reasonOldest; p.Spread {
 			m.reason = reasonZone
 		}
-		if c.isListed(m) > 0 {
+		if c.isListed(m) {
 			m.reason = reasonListed
 		}
 		added[i] = m
