@@ -46,11 +46,7 @@ func printTransition(w io.Writer, t *machineTransition) {
 	terminal.Printf(w, "  Transition of %s: step %d of about %d\n", finding.Ref(t.Object), t.Step, t.Of)
 	kind := ""
 	for i, s := range t.Steps {
-		what := s.What
-		if s.Kind != "" { // that of a step that the plan does not remember is not known
-			what = s.Kind + ": " + what
-		}
-		terminal.Printf(w, "    %d %-4s  %s\n", i+1, s.State, what)
+		terminal.Printf(w, "    %d %-4s  %s: %s\n", i+1, s.State, s.Kind, s.What)
 		if s.Wait != "" {
 			terminal.Printf(w, "            %s\n", s.Wait)
 		}

@@ -257,7 +257,7 @@ func sameFields(a, b []d.Field) bool { return textOf(a) == textOf(b) }
 func (c *conversion) listed(disk, config []d.Field) d.Node {
 	list := d.List()
 	for _, p := range c.pools {
-		entry := d.Object(d.F("node", d.Text(c.nodeOf(p.Hostname))))
+		entry := d.Object(d.F("node", d.Text(nodeName(c.facts, p.Hostname))))
 		if !sameFields(p.disk, disk) {
 			for _, f := range p.disk {
 				entry.Set(f.Key, f.Value)
@@ -271,14 +271,6 @@ func (c *conversion) listed(disk, config []d.Field) d.Node {
 		list.Add(entry)
 	}
 	return list
-}
-
-// nodeOf is the node of a host, which is called like it where the facts do not say.
-func (c *conversion) nodeOf(hostname string) string {
-	if nodes := c.facts.Host(hostname); len(nodes) == 1 {
-		return nodes[0].Name
-	}
-	return hostname
 }
 
 // allowedNodes are the nodes that have the pools, in the order of these.

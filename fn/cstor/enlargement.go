@@ -2,7 +2,6 @@ package cstor
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -57,7 +56,7 @@ func (e *enlargement) ask(m *member) {
 	}
 	m.of.steps.ask(step{
 		kind: stepEnlarge, edit: func(*pool.Cluster) {},
-		what: fmt.Sprintf("the volumes of node %s grow to %s: %s", m.name, grow[0].larger, finding.Names(names)),
+		what: volumesGrow(m.name, grow[0].larger, names),
 		settle: func(wait string) {
 			for _, v := range grow {
 				if wait == "" {
@@ -109,10 +108,9 @@ func (e *enlargement) tell() {
 	}
 }
 
-// ungrown says which volume of a CStorPoolCluster does not have the size that is rendered, a
-// clause that follows "until", or "". Where no pod uses a raw volume nobody does what is left
+// ungrown says which volume of a CStorPoolCluster does not have the size that is rendered. Where no pod uses a raw volume nobody does what is left
 // to a node once the disk itself has grown: it counts as done.
-func (in *input) ungrown(of *poolCluster) string {
+func (in *input) ungrown(of *poolCluster) unfinished {
 	for _, id := range slices.SortedFunc(maps.Keys(in.lock.objects), compareIDs) {
 		claim, live := in.lock.objects[id], in.facts.Object(id)
 		if id.Kind != volumeClaimKind || live == nil || in.lock.clusterOf(nodeOfVolume(claim)) != of {
@@ -121,10 +119,11 @@ func (in *input) ungrown(of *poolCluster) string {
 		has, wanted := live.Node.Str("status", "capacity", "storage"), requestOf(claim)
 		resized := condition(live, "FileSystemResizePending").Str("status") == "True" && sizeOf(requestOf(live)) >= sizeOf(wanted)
 		if has != "" && sizeOf(has) < sizeOf(wanted) && !resized {
-			return "PersistentVolumeClaim " + claim.Name + " holds " + cmp.Or(quantity.Size(sizeOf(wanted)), wanted)
+			size := cmp.Or(quantity.Size(sizeOf(wanted)), wanted)
+			return unfinished{wait: "PersistentVolumeClaim " + claim.Name + " holds " + size, kind: stepEnlarge, what: volumesGrow(nodeOfVolume(claim), size, []string{claim.Name})}
 		}
 	}
-	return ""
+	return unfinished{}
 }
 
 // requestOf is the size that a claim asks for, "" for none.

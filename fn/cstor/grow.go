@@ -148,7 +148,7 @@ func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
 // growth is the step by which the pool of a member gets one RAID group, or a stripe disks.
 func growth(m *member, disks []string, settle func(wait string)) step {
 	return step{
-		kind: stepGrow, disks: len(disks), what: "the pool on node " + m.name + " gets " + finding.Names(disks), settle: settle,
+		kind: stepGrow, disks: len(disks), what: poolGets(m.name, disks), settle: settle,
 		edit: func(c *pool.Cluster) {
 			p := c.Host(m.hostname)
 			if p.RAIDType == pool.Stripe && len(p.Data) > 0 {

@@ -92,6 +92,15 @@ func (in *input) host(hostname string) *inventory.Node {
 	return nil
 }
 
+// nodeName is the name of the node that has a host, which is called like it where the facts do
+// not say.
+func nodeName(facts *inventory.Facts, hostname string) string {
+	if nodes := facts.Host(hostname); len(nodes) == 1 {
+		return nodes[0].Name
+	}
+	return hostname
+}
+
 // findAiling says which live pool of a cluster, but for those to skip, has a disk or a node that is not
 // there, or "". Until that is mended the webhook refuses every edit but its removal or the
 // replacement of the disk (version 3.6).

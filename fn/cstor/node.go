@@ -236,7 +236,7 @@ func (c *nodeChoice) release(minimum int) {
 		if wait == "" {
 			wait = m.of.steps.lateFor(c.rendered(m.of, func(p *nodePool) bool { return p == m.before || gone[p.node] }))
 		}
-		what := "the pool on node " + m.name + " goes"
+		what := poolGoes(m.name)
 		if wait == "" {
 			m.of.steps.took(stepRemove, what)
 			c.going[m.name] = m.hostname

@@ -71,7 +71,7 @@ func (c *poolChoice) edit() edit {
 func (c *poolChoice) askForPools(added []*member) {
 	ready := !c.lacking && !slices.ContainsFunc(added, func(m *member) bool { return m.waiting })
 	for _, m := range added {
-		s := step{kind: stepAdd, disks: len(m.data.Disks()) + len(m.cache.Disks()), what: "a pool comes on node " + m.name, edit: func(cluster *pool.Cluster) {
+		s := step{kind: stepAdd, disks: len(m.data.Disks()) + len(m.cache.Disks()), what: poolComes(m.name), edit: func(cluster *pool.Cluster) {
 			cluster.Pools = append(cluster.Pools, c.newPool(m))
 		}}
 		if !ready {

@@ -68,7 +68,7 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 			m.of.steps.ask(s)
 			continue
 		}
-		s.what = fmt.Sprintf("%s takes the place of %s in the pool on node %s", d.Name, name, m.name)
+		s.what = diskReplaces(d.Name, name, m.name)
 		s.edit = func(c *pool.Cluster) {
 			for i, group := range c.Host(m.hostname).Data {
 				if at := slices.Index(group, name); at >= 0 {

@@ -36,7 +36,7 @@ func (c *cluster) makeRoom() bool {
 // busy reports whether a step is under way, taken or asked for, but for removals that wait,
 // since the volumes of a pool that goes may need the room, and volumes that are to grow.
 func (s *steps) busy() bool {
-	return len(s.taken) > 0 || s.wait != "" || slices.ContainsFunc(s.asked, func(a step) bool { return a.kind != stepRemove && a.kind != stepEnlarge })
+	return len(s.taken) > 0 || s.last.wait != "" || slices.ContainsFunc(s.asked, func(a step) bool { return a.kind != stepRemove && a.kind != stepEnlarge })
 }
 
 // room says why a pool on another node is to be added: a pool is too full, and none of the

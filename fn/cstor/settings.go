@@ -18,7 +18,7 @@ func askForSettings(s *steps, from *pool.Cluster) {
 	wanted := from.Clone()
 	set(wanted)
 	if admission.NewStep(from, wanted).Settings {
-		s.ask(step{kind: stepSettings, what: "the settings of the pools change", edit: set})
+		s.ask(step{kind: stepSettings, what: settingsChange, edit: set})
 	} else {
 		set(from)
 	}

@@ -28,7 +28,6 @@ const (
 	// CStorPoolCluster, so it comes last: none of those waits for it, be it that volumes never
 	// come to grow, and it waits for all of them.
 	stepEnlarge
-	stepKinds // how many kinds there are
 )
 
 func (k stepKind) String() string {
@@ -47,6 +46,24 @@ func (k stepKind) doneWhen() string {
 		"their PersistentVolumeClaims show it",
 	}[k]
 }
+
+// What steps do, in clauses, whoever asks for them or finds them under way.
+
+func poolGoes(node string) string  { return "the pool on node " + node + " goes" }
+func poolComes(node string) string { return "a pool comes on node " + node }
+func poolGets(node string, disks []string) string {
+	return "the pool on node " + node + " gets " + finding.Names(disks)
+}
+
+func diskReplaces(disk, old, node string) string {
+	return disk + " takes the place of " + old + " in the pool on node " + node
+}
+
+func volumesGrow(node, size string, volumes []string) string {
+	return "the volumes of node " + node + " grow to " + size + ": " + finding.Names(volumes)
+}
+
+const settingsChange = "the settings of the pools change"
 
 // step is the least that one edit of the CStorPoolCluster may do: a pool comes, a RAID group
 // comes. Steps of one kind go together, as far as the webhook answers in time.
@@ -74,17 +91,13 @@ type steps struct {
 	of    *poolCluster
 	asked []step // what the spec wants, in the order of its kinds by next
 	taken []step // of one kind
-	wait  string // what of the last step is not done yet, or ""
-	late  []step // that the webhook would answer too late, the smallest of each kind last
-	grows string // which volume has not grown yet, or "": see ungrown
+	last  unfinished
+	late  []step     // that the webhook would answer too late, the smallest of each kind last
+	grows unfinished // the volume that has not grown yet: see ungrown
 
 	transition *transition.Transition // what next has made of them, or nil
 
 	ailing func() string // see findAiling, once, of the pools that stay
-
-	// pending is the kind of a step of which nothing is applied and which may be added to, where
-	// it waits for no more than that: replacements, settings; else stepKinds.
-	pending stepKind
 }
 
 // ask asks for a step. It is taken, or waits, when next is called.
@@ -110,7 +123,7 @@ func (s *steps) begin() {
 	s.grows = s.ungrown(s.of)
 	if !s.free() {
 		s.postpone()
-		s.wait, s.pending = findUnfinished(s.input, s.of, noPool)
+		s.last = findUnfinished(s.input, s.of, noPool)
 	}
 }
 
@@ -118,7 +131,7 @@ func (s *steps) begin() {
 // them is not waited for.
 func (s *steps) forget(gone func(*nodePool) bool) {
 	if !s.free() && slices.ContainsFunc(s.lock.poolsOf(s.of), gone) {
-		s.wait, s.pending = findUnfinished(s.input, s.of, gone)
+		s.last = findUnfinished(s.input, s.of, gone)
 	}
 }
 
@@ -128,7 +141,7 @@ func goneSoon(i *pool.Instance) string {
 }
 
 // until says what of the last step is not done yet, be it one that no other waits for, or "".
-func (s *steps) until() string { return cmp.Or(s.wait, s.grows) }
+func (s *steps) until() string { return cmp.Or(s.last.wait, s.grows.wait) }
 
 // refusal says why no step of a kind may be taken now, or "". A step that mends what makes
 // the webhook refuse all others goes beside that.
@@ -144,8 +157,8 @@ func (s *steps) refusal(kind stepKind, mends bool) string {
 		return "while " + s.ailing()
 	case !mends && s.ailing() != "":
 		return "while " + s.ailing() + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
-	case s.wait != "" && s.pending != kind:
-		return "until " + s.wait
+	case !s.last.takes(kind):
+		return "until " + s.last.wait
 	}
 	return ""
 }
@@ -311,7 +324,7 @@ func (s *steps) tell() {
 	for i, step := range s.transition.Steps {
 		switch {
 		case step.State != transition.Now || step.Kind == drainKind:
-		case len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
+		case len(s.taken) > 0 && (s.last.wait == "" || s.last.open):
 			s.report(finding.Info, ruleStep, "", "step %d of about %d%s: %s; it is done when %s%s", i+1, s.transition.Of(), s.ofWhich(), step.What, s.taken[0].kind.doneWhen(), rest)
 		default:
 			s.report(finding.Info, ruleStep, "", "step %d of about %d%s is under way %s; apply what is rendered, and take the inventory anew%s", i+1, s.transition.Of(), s.ofWhich(), step.Wait, rest)
@@ -364,8 +377,11 @@ func clauses(steps []step) string {
 	for i, s := range steps {
 		all[i] = s.what
 	}
-	return strings.Join(limit(all), "; ")
+	return joined(all)
 }
+
+// joined puts clauses together, the first few of many.
+func joined(clauses []string) string { return strings.Join(limit(clauses), "; ") }
 
 // following says what comes after a step.
 func following(t *transition.Transition) string {

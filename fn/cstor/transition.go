@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,19 +85,20 @@ func (s *steps) underWay() (transition.Step, bool) {
 		}
 	}
 	switch {
-	case len(s.taken) > 0 && s.wait != "" && s.pending < stepKinds && last.kind == s.taken[0].kind.word(): // it is added to
+	case len(s.taken) > 0 && s.last.wait != "" && s.last.open && last.kind == s.taken[0].kind.word(): // it is added to
 		what := last.what
 		if more := clauses(s.taken); !strings.Contains(what, more) {
 			what += "; " + more
 		}
 		return s.tellStep(transition.Now, s.taken[0].kind, what, "until "+s.taken[0].kind.doneWhen()), true
-	case len(s.taken) > 0 && (s.wait == "" || s.pending < stepKinds):
+	case len(s.taken) > 0 && (s.last.wait == "" || s.last.open):
 		return s.tellStep(transition.Now, s.taken[0].kind, clauses(s.taken), "until "+s.taken[0].kind.doneWhen()), true
 	case s.until() == "" || s.ailing() != "" && len(s.taken) == 0 || len(s.waiting()) == 0 && len(s.of.begun) == 0:
 		return transition.Step{}, false
 	}
-	if last == (begun{}) {
-		last.what = "what was rendered last"
+	if last == (begun{}) { // the plan remembers no step that was the only one
+		u := cmp.Or(s.last, s.grows)
+		last = begun{u.kind.word(), u.what}
 	}
 	return transition.Step{State: transition.Now, Kind: last.kind, What: last.what, Wait: "until " + s.until(), Objects: []finding.Ref{s.of.ref(s.namespace)}}, true
 }
@@ -119,7 +121,7 @@ func (s *steps) remembered() []begun {
 		for _, step := range t.Steps {
 			under = under || step.State == transition.Now
 			more = more || step.State == transition.Next
-			if step.State != transition.Next && (step.Kind != drainKind || strings.HasPrefix(step.What, leave(""))) && step.Kind != "" {
+			if step.State != transition.Next && (step.Kind != drainKind || strings.HasPrefix(step.What, leave(""))) {
 				all = append(all, begun{step.Kind, step.What})
 			}
 		}

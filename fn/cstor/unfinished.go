@@ -8,34 +8,42 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 )
 
-// findUnfinished says what of the last step the facts show not to be done, a clause that
-// follows "until", or "". pending is the kind of step, replacements or settings, that waits for
-// no more than to be applied; else stepKinds. Of what the facts do not tell nothing is
-// concluded. Pools that are gone are not looked at.
-func findUnfinished(in *input, of *poolCluster, gone func(*nodePool) bool) (wait string, pending stepKind) {
+// unfinished is what of the last step the facts show not to be done. Of what they do not tell
+// nothing is concluded.
+type unfinished struct {
+	wait string   // what is waited for, a clause that follows "until"; "" where all is done
+	kind stepKind // of the step
+	what string   // what it does, a clause
+	// open says that nothing of it is applied yet, so that more of its kind may be added to it.
+	open bool
+}
+
+// takes reports whether a step of a kind may be added to the last, or that is done.
+func (u unfinished) takes(kind stepKind) bool { return u.wait == "" || u.open && u.kind == kind }
+
+// findUnfinished looks at everything that was rendered of a CStorPoolCluster but the pools that
+// are gone.
+func findUnfinished(in *input, of *poolCluster, gone func(*nodePool) bool) unfinished {
 	rendered, settings := in.rendered(of, gone), false
 	if of.current != nil {
 		step := admission.NewStep(of.current, rendered)
-		if why := unapplied(step); why != "" {
-			if len(step.Replaced) > 0 && len(step.Added)+len(step.Removed)+len(step.Moved)+len(step.Grown) == 0 {
-				return why, stepReplace
-			}
-			return why, stepKinds
+		if u := in.unapplied(step); u.wait != "" {
+			return u
 		}
 		settings = step.Settings
 	}
 	for _, i := range in.state.Leftover(rendered) {
-		return goneSoon(i), stepKinds
+		return unfinished{wait: goneSoon(i), kind: stepRemove, what: poolGoes(nodeName(in.facts, i.Hostname))}
 	}
 	for _, p := range rendered.Pools {
-		if why := in.unbuilt(p); why != "" {
-			return why, stepKinds
+		if u := in.unbuilt(p); u.wait != "" {
+			return u
 		}
 	}
 	if settings {
-		return "the live CStorPoolCluster has the settings that are rendered", stepSettings
+		return unfinished{wait: "the live CStorPoolCluster has the settings that are rendered", kind: stepSettings, what: settingsChange, open: true}
 	}
-	return "", stepKinds
+	return unfinished{}
 }
 
 // rendered is a CStorPoolCluster with the pools as the lock has them by now, but for some.
@@ -54,70 +62,102 @@ func (in *input) rendered(of *poolCluster, without func(*nodePool) bool) *pool.C
 // noPool leaves none out.
 func noPool(*nodePool) bool { return false }
 
-// unapplied says which pools of what was rendered the live CStorPoolCluster does not have as
-// they are rendered, or "".
-func unapplied(s admission.Step) string {
+// unapplied says what of what was rendered the live CStorPoolCluster does not have.
+func (in *input) unapplied(s admission.Step) unfinished {
+	var what []string
 	switch {
 	case len(s.Moved) > 0:
-		return fmt.Sprintf("the pool that moves from host %s to host %s is there", s.Moved[0].From.Hostname, s.Moved[0].To.Hostname)
+		m := s.Moved[0]
+		return in.underMove(m.From.Hostname, m.To)
 	case len(s.Removed) > 0:
-		return "the pool on " + s.Removed[0].Hostname + " is gone from the live cluster"
+		for _, p := range s.Removed {
+			what = append(what, poolGoes(nodeName(in.facts, p.Hostname)))
+		}
+		return unfinished{wait: "the pool on " + s.Removed[0].Hostname + " is gone from the live cluster", kind: stepRemove, what: joined(what)}
 	case len(s.Added) > 0:
-		return "the pool on " + s.Added[0].Hostname + " is in the live CStorPoolCluster"
+		for _, p := range s.Added {
+			what = append(what, poolComes(nodeName(in.facts, p.Hostname)))
+		}
+		return unfinished{wait: "the pool on " + s.Added[0].Hostname + " is in the live CStorPoolCluster", kind: stepAdd, what: joined(what)}
 	case len(s.Grown) > 0:
-		return "the live CStorPoolCluster has the new disks of the pool on " + s.Grown[0].Old.Hostname
+		for _, g := range s.Grown {
+			what = append(what, poolGets(nodeName(in.facts, g.Old.Hostname), slices.Concat(g.Groups...)))
+		}
+		return unfinished{wait: "the live CStorPoolCluster has the new disks of the pool on " + s.Grown[0].Old.Hostname, kind: stepGrow, what: joined(what)}
 	case len(s.Replaced) > 0 && !s.Replaced[0].Cache:
-		return fmt.Sprintf("the live CStorPoolCluster has %s in the place of %s in the pool on %s", s.Replaced[0].In, s.Replaced[0].Out, s.Replaced[0].Host)
+		for _, r := range s.Replaced {
+			what = append(what, diskReplaces(r.In, r.Out, nodeName(in.facts, r.Host)))
+		}
+		r := s.Replaced[0]
+		return unfinished{wait: fmt.Sprintf("the live CStorPoolCluster has %s in the place of %s in the pool on %s", r.In, r.Out, r.Host), kind: stepReplace, what: joined(what), open: true}
 	}
-	return ""
+	return unfinished{}
 }
 
-// unbuilt says what the operators have not made yet of a live pool, or "". What waits for a
-// disk that is not there never comes, and is for a replacement to mend.
-func (in *input) unbuilt(p *pool.Pool) string {
-	i := in.live.running(p)
+// underMove is what a pool waits for that is on its way from another host.
+func (in *input) underMove(from string, p *pool.Pool) unfinished {
+	return unfinished{
+		wait: fmt.Sprintf("the pool that moves from host %s to host %s is there", from, p.Hostname),
+		kind: stepMove, what: fmt.Sprintf("the pool moves from host %s to host %s", from, p.Hostname),
+	}
+}
+
+// unbuilt says what the operators have not made yet of a live pool. What waits for a disk that
+// is not there never comes, and is for a replacement to mend.
+func (in *input) unbuilt(p *pool.Pool) unfinished {
+	i, node := in.live.running(p), nodeName(in.facts, p.Hostname)
 	switch {
 	case i == nil && in.facts.Tells(cstorGroup, poolInstanceKind, in.namespace) && in.host(p.Hostname) != nil:
 		if from := in.live.elsewhere(p); from != "" {
-			return fmt.Sprintf("the pool that moves from host %s to host %s is there", from, p.Hostname)
+			return in.underMove(from, p)
 		}
-		return "the pool on " + p.Hostname + " has a CStorPoolInstance"
+		return unfinished{wait: "the pool on " + p.Hostname + " has a CStorPoolInstance", kind: stepAdd, what: poolComes(node)}
 	case i != nil && i.Object.Deleting():
-		return "CStorPoolInstance " + i.Name + " on " + i.Hostname + ", which is being deleted, is made anew"
+		return unfinished{wait: "CStorPoolInstance " + i.Name + " on " + i.Hostname + ", which is being deleted, is made anew", kind: stepAdd, what: poolComes(node)}
 	case i != nil && i.Rebuilds():
-		return "the resilver of CStorPoolInstance " + i.Name + " on " + i.Hostname + " is over"
+		return unfinished{wait: "the resilver of CStorPoolInstance " + i.Name + " on " + i.Hostname + " is over", kind: stepReplace, what: "the pool on node " + node + " copies its data to a disk"}
 	}
+	grows := i != nil && len(i.Pool.Data) > 0
 	for _, group := range p.Data {
 		if slices.ContainsFunc(group, in.unwell) {
 			continue
 		}
 		for _, name := range group {
-			if why := in.unbound(name); why != "" {
-				return why
+			shown := !grows || slices.Contains(i.Pool.Disks(), name)
+			u := in.unbound(name, node)
+			if u.wait == "" && !shown {
+				u = unfinished{wait: "CStorPoolInstance " + i.Name + " on " + i.Hostname + " shows block device " + name}
 			}
-			if i != nil && len(i.Pool.Data) > 0 && !slices.Contains(i.Pool.Disks(), name) {
-				return "CStorPoolInstance " + i.Name + " on " + i.Hostname + " shows block device " + name
+			switch {
+			case u.wait == "":
+				continue
+			case !shown && u.kind != stepReplace:
+				u.kind, u.what = stepGrow, poolGets(node, slices.DeleteFunc(p.Data.Disks(), func(d string) bool { return slices.Contains(i.Pool.Disks(), d) }))
 			}
+			return u
 		}
 	}
-	return ""
+	return unfinished{}
 }
 
-// unbound says that the claim of a disk is not bound yet, or that the disk still takes the
-// place of another, or "".
-func (in *input) unbound(name string) string {
+// unbound says that the claim of a disk of a pool is not bound yet, or that the disk still takes
+// the place of another.
+func (in *input) unbound(name, node string) unfinished {
 	d := in.facts.Device(in.namespace, name)
 	if d == nil {
-		return ""
+		return unfinished{}
 	}
 	switch claim := in.facts.ClaimOf(d); {
 	case claim == nil:
 	case claim.Predecessor != "":
-		return "block device " + name + " has taken the place of " + claim.Predecessor + ", and the resilver is over (openebs.io/bd-predecessor of BlockDeviceClaim " + claim.Name + ")"
+		return unfinished{
+			wait: "block device " + name + " has taken the place of " + claim.Predecessor + ", and the resilver is over (openebs.io/bd-predecessor of BlockDeviceClaim " + claim.Name + ")",
+			kind: stepReplace, what: diskReplaces(name, claim.Predecessor, node),
+		}
 	case claim.Phase != "" && claim.Phase != "Bound":
-		return "BlockDeviceClaim " + claim.Name + " of block device " + name + " is bound"
+		return unfinished{wait: "BlockDeviceClaim " + claim.Name + " of block device " + name + " is bound", kind: stepAdd, what: poolComes(node)}
 	}
-	return ""
+	return unfinished{}
 }
 
 // unwell reports whether a disk is not there, or not Active.
