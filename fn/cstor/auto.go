@@ -11,10 +11,12 @@ import (
 // says which CStorClusterConfig it means, so that all rules read that; what they find stands
 // where the CSPCAuto says it.
 
-// autoFields pairs the fields of an item of spec.cspiList.items with those of an entry of
-// spec.pools.
-func autoFields() map[string]string {
-	return map[string]string{"nodeLabel": "nodeSelector", "diskCount": "minCount", "diskCapacity": "minCapacity"}
+// autoField is a field of an item of spec.cspiList.items, and the one of an entry of spec.pools
+// that it means.
+type autoField struct{ said, meant string }
+
+func autoFields() []autoField {
+	return []autoField{{"nodeLabel", "nodeSelector"}, {"diskCount", "minCount"}, {"diskCapacity", "minCapacity"}}
 }
 
 // inAuto is where a CSPCAuto says what a CStorClusterConfig says at a field.
@@ -23,9 +25,9 @@ func inAuto(field string) string {
 	switch {
 	case listed:
 		entry, name, _ := strings.Cut(strings.TrimSuffix(rest, ".matchLabels"), ".")
-		for old, now := range autoFields() {
-			if name == now {
-				entry += "." + old
+		for _, f := range autoFields() {
+			if name == f.meant {
+				entry += "." + f.said
 			}
 		}
 		return "spec.cspiList.items" + entry

@@ -99,14 +99,17 @@ func readConfig(spec *system.Spec) (config, error) {
 	if c.general, err = c.generalSettings(); err != nil {
 		return c, err
 	}
-	entries, known := spec.Object.Node.Seq("spec", "pools"), map[string]string(nil)
+	entries, meant := spec.Object.Node.Seq("spec", "pools"), map[string]string{}
 	if spec.Object.Kind == autoKind {
-		entries, known = spec.Object.Node.Seq("spec", "cspiList", "items"), autoFields()
+		entries = spec.Object.Node.Seq("spec", "cspiList", "items")
+		for _, f := range autoFields() {
+			meant[f.said] = f.meant
+		}
 	}
 	err = c.readListed(func(i int) map[string]bool {
 		given := map[string]bool{}
 		for _, f := range entries[i].Fields() {
-			given[cmp.Or(known[f.Key], f.Key)] = f.Value.Kind() != document.Null
+			given[cmp.Or(meant[f.Key], f.Key)] = f.Value.Kind() != document.Null
 		}
 		return given
 	})

@@ -18,12 +18,13 @@ func convertAuto(facts *inventory.Facts, o *krm.Object) system.Conversion {
 	items := list.Seq("items")
 	for i := range items {
 		entry := d.Object()
-		if label := r.Take(&items[i], "nodeLabel"); label != nil {
-			entry.Set("nodeSelector", d.Object(d.F("matchLabels", label.Made())))
-		}
-		for _, f := range []struct{ from, to string }{{"diskCount", "minCount"}, {"diskCapacity", "minCapacity"}} {
-			if n := given(r.Take(&items[i], f.from)); n != nil {
-				entry.Set(f.to, n.Made())
+		for _, f := range autoFields() {
+			switch n := given(r.Take(&items[i], f.said)); {
+			case n == nil:
+			case f.meant == "nodeSelector":
+				entry.Set(f.meant, d.Object(d.F("matchLabels", n.Made())))
+			default:
+				entry.Set(f.meant, n.Made())
 			}
 		}
 		pools.Add(entry)
