@@ -314,7 +314,7 @@ func renderCompleted(objects, before []*krm.Object, completed map[string][]byte)
 	pkg.policy.Engine, pkg.policy.Protection, pkg.policy.Intermediates = "all", "confirm", "local"
 	for _, o := range pkg.classified.specs {
 		pkg.specs = append(pkg.specs, &system.Spec{
-			Object: o, Completed: completed[o.Name], Before: pkg.lock[o.OwnerKey()], Consent: system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)),
+			Object: o, Completed: completed[o.Name], Before: pkg.lock[o.OwnerKey()], Consent: system.NewConsent(o.AnnotationList(krm.AnnotationAllowRemoval)),
 		})
 	}
 	return pkg.render()

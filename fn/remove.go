@@ -17,7 +17,7 @@ func (c *classified) consented(owner string) *krm.Object {
 		return nil
 	}
 	at := slices.IndexFunc(c.lock[owner], func(o *krm.Object) bool {
-		return system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Covers(kind.Whole, id.Name)
+		return system.NewConsent(o.AnnotationList(krm.AnnotationAllowRemoval)).Covers(kind.Whole, id.Name)
 	})
 	if at < 0 {
 		return nil
@@ -40,7 +40,7 @@ func (pkg *prepared) remove(r *reconciler) []finding.Finding {
 		}
 		object := *consent // it stands where the consent is given
 		object.Ref = pkg.function.specRef(owner)
-		gone := &system.Spec{Object: &object, Before: pkg.lock[owner], Consent: system.NewConsent(object.Annotation(krm.AnnotationAllowRemoval))}
+		gone := &system.Spec{Object: &object, Before: pkg.lock[owner], Consent: system.NewConsent(object.AnnotationList(krm.AnnotationAllowRemoval))}
 		out := remover.Remove(r.facts, gone)
 		if findings = append(findings, out.Findings...); finding.Failed(out.Findings) {
 			continue

@@ -171,7 +171,7 @@ func (pkg *prepared) complete(o *krm.Object) *system.Spec {
 		Object:    o,
 		Completed: completed,
 		Before:    pkg.lock[o.OwnerKey()],
-		Consent:   system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)),
+		Consent:   system.NewConsent(o.AnnotationList(krm.AnnotationAllowRemoval)),
 	}
 }
 
@@ -301,10 +301,7 @@ func protect(spec *system.Spec, out *system.Output, declared *system.Declaration
 func unmatchedConsent(spec *system.Spec) []finding.Finding {
 	var findings []finding.Finding
 	for _, entry := range spec.Consent.Unmatched() {
-		f := spec.Finding(finding.Warning, "consent-unmatched", "", fmt.Sprintf("%s names %s, which is not there (any more); remove it", krm.AnnotationAllowRemoval, entry))
-		f.Field = "metadata.annotations"
-		f.Pos = spec.Object.At("metadata", "annotations", krm.AnnotationAllowRemoval)
-		findings = append(findings, f)
+		findings = append(findings, spec.AnnotationFinding(finding.Warning, "consent-unmatched", krm.AnnotationAllowRemoval, entry, "which is not there (any more); remove it"))
 	}
 	return findings
 }

@@ -36,7 +36,7 @@ func newTestInput(t *testing.T, more string) *input {
 	spec := &system.Spec{
 		Object:    parse(t, "{apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterConfig, metadata: {name: prod, namespace: openebs}}")[0],
 		Completed: []byte(`{"spec":{"diskConfig":{"minCapacity":"1","local":{}}}}`),
-		Consent:   system.NewConsent(""),
+		Consent:   system.NewConsent(nil),
 	}
 	return newCluster(spec, facts, pool.LiveOf(facts), disk.NewLedger(facts), 0).input
 }

@@ -126,7 +126,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		ready(of)
 	}
 	c.nodes.clusters = &clusterChoice{input: in, ready: ready}
-	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.Annotation(annotationAllowMove))}, c.released}
+	c.moves = &relocation{in, moveConsent{n, system.NewConsent(spec.Object.AnnotationList(annotationAllowMove))}, c.released}
 	var err error
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)

@@ -2,11 +2,9 @@ package cstor
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/drain"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
@@ -44,10 +42,8 @@ const drainField = "metadata.annotations"
 // nodesToDrain reads which nodes a person wants to be drained.
 func nodesToDrain(spec *krm.Object) map[string]bool {
 	wanted := map[string]bool{}
-	for name := range strings.SplitSeq(spec.Annotation(annotationDrain), ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			wanted[name] = true
-		}
+	for _, name := range spec.AnnotationList(annotationDrain) {
+		wanted[name] = true
 	}
 	return wanted
 }
@@ -56,9 +52,7 @@ func nodesToDrain(spec *krm.Object) map[string]bool {
 func (c *nodeChoice) warnOfUnknownDrains() {
 	for _, name := range slices.Sorted(maps.Keys(c.drains)) {
 		if c.facts.Node(name) == nil && !c.lock.known[name] {
-			found := c.spec.Finding(finding.Warning, "drain-unmatched", "", fmt.Sprintf("%s names node %s, which is neither in the inventory nor in the plan (any more); correct it, or remove it", annotationDrain, name))
-			found.Field, found.Pos = drainField, c.spec.Object.At("metadata", "annotations", annotationDrain)
-			c.Collect(found)
+			c.Collect(c.spec.AnnotationFinding(finding.Warning, "drain-unmatched", annotationDrain, "node "+name, "which is neither in the inventory nor in the plan (any more); correct it, or remove it"))
 		}
 	}
 }

@@ -122,8 +122,6 @@ func (r *relocation) otherwiseAiling(of *poolCluster, moving []*displaced) strin
 // when nobody thinks of it.
 func (r *relocation) warnOfIdleMoves() {
 	for _, entry := range r.allowed.given.Unmatched() {
-		f := r.spec.Finding(finding.Warning, "move-unmatched", "", fmt.Sprintf("%s names %s, whose pool is where its disks are, or is not there (any more); remove it", annotationAllowMove, entry))
-		f.Field, f.Pos = "metadata.annotations", r.spec.Object.At("metadata", "annotations", annotationAllowMove)
-		r.Collect(f)
+		r.Collect(r.spec.AnnotationFinding(finding.Warning, "move-unmatched", annotationAllowMove, entry, "whose pool is where its disks are, or is not there (any more); remove it"))
 	}
 }

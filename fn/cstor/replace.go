@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -24,10 +23,8 @@ type replacement struct {
 
 func newReplacement(in *input) *replacement {
 	r := &replacement{in, map[string]bool{}}
-	for name := range strings.SplitSeq(in.spec.Object.Annotation(annotationReplace), ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			r.named[name] = false
-		}
+	for _, name := range in.spec.Object.AnnotationList(annotationReplace) {
+		r.named[name] = false
 	}
 	return r
 }
@@ -166,8 +163,6 @@ func (r *replacement) tell() {
 		case d == nil:
 			severity, why = finding.Warning, "is not among the block devices; correct it, or remove it"
 		}
-		f := r.spec.Finding(severity, "replace-idle", "", fmt.Sprintf("%s names %s, which %s", annotationReplace, name, why))
-		f.Field, f.Pos = "metadata.annotations", r.spec.Object.At("metadata", "annotations", annotationReplace)
-		r.Collect(f)
+		r.Collect(r.spec.AnnotationFinding(severity, "replace-idle", annotationReplace, name, "which "+why))
 	}
 }

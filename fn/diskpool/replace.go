@@ -96,7 +96,5 @@ func (r *replacement) checkReplaced(name string) {
 			}
 		}
 	}
-	f := r.Finding(finding.Warning, "replace-unmatched", "", annotationReplace+" names "+poolKind+"/"+name+", which is not there (any more); remove it")
-	f.Field, f.Pos = "metadata.annotations", r.Object.At("metadata", "annotations", annotationReplace)
-	r.Collect(f)
+	r.Collect(r.AnnotationFinding(finding.Warning, "replace-unmatched", annotationReplace, poolKind+"/"+name, "which is not there (any more); remove it"))
 }

@@ -110,8 +110,8 @@ func (s *set) choose() {
 // replaced reads which pools are to be replaced.
 func replaced(o *krm.Object) []string {
 	var names []string
-	for entry := range strings.SplitSeq(o.Annotation(annotationReplace), ",") {
-		if name, found := strings.CutPrefix(strings.TrimSpace(entry), poolKind+"/"); found && !slices.Contains(names, name) {
+	for _, entry := range o.AnnotationList(annotationReplace) {
+		if name, found := strings.CutPrefix(entry, poolKind+"/"); found && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -54,6 +54,18 @@ func (o *Object) Annotation(key string) string {
 	return o.Node.Str("metadata", "annotations", key)
 }
 
+// AnnotationList returns the entries of an annotation that is a list with commas between them,
+// without the space around them.
+func (o *Object) AnnotationList(key string) []string {
+	var entries []string
+	for entry := range strings.SplitSeq(o.Annotation(key), ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
 // Label returns one label, or "".
 func (o *Object) Label(key string) string {
 	return o.Node.Str("metadata", "labels", key)

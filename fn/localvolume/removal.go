@@ -27,7 +27,7 @@ func (r *rendering) Leave(gone system.Gone) []finding.Finding {
 	l.object = gone.Before[i]
 	l.lock = readLock(l.object)
 	l.consent = slices.ContainsFunc(gone.Before, func(o *krm.Object) bool {
-		return system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Covers(gone.Kind, gone.Name)
+		return system.NewConsent(o.AnnotationList(krm.AnnotationAllowRemoval)).Covers(gone.Kind, gone.Name)
 	})
 	l.judge()
 	if !finding.Failed(l.findings) {
@@ -50,7 +50,7 @@ func (l *leaving) judge() {
 func (r *rendering) leaveTemplate(gone system.Gone) []finding.Finding {
 	var findings []finding.Finding
 	consent := slices.ContainsFunc(gone.Before, func(o *krm.Object) bool {
-		return system.NewConsent(o.Annotation(krm.AnnotationAllowRemoval)).Covers(templateKind, gone.Name)
+		return system.NewConsent(o.AnnotationList(krm.AnnotationAllowRemoval)).Covers(templateKind, gone.Name)
 	})
 	report := func(o *krm.Object, rule, format string, args ...any) {
 		findings = append(findings, finding.Finding{Severity: finding.Error, Rule: rule, Object: o.Ref, Pos: o.At(), Message: fmt.Sprintf(format, args...)})

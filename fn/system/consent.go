@@ -1,7 +1,5 @@
 package system
 
-import "strings"
-
 // Consent is the annotation poolwright.io/allow-removal: what a person allows
 // to be lost (ARCHITECTURE.md, rule 3).
 type Consent struct {
@@ -9,14 +7,11 @@ type Consent struct {
 	order   []string
 }
 
-// NewConsent reads the value of the annotation.
-func NewConsent(value string) *Consent {
-	c := &Consent{entries: map[string]bool{}}
-	for entry := range strings.SplitSeq(value, ",") {
-		if entry = strings.TrimSpace(entry); entry != "" {
-			c.entries[entry] = false
-			c.order = append(c.order, entry)
-		}
+// NewConsent is consent to the entries of the annotation.
+func NewConsent(entries []string) *Consent {
+	c := &Consent{entries: map[string]bool{}, order: entries}
+	for _, entry := range entries {
+		c.entries[entry] = false
 	}
 	return c
 }

@@ -173,3 +173,11 @@ func (s *Spec) Finding(severity finding.Severity, rule, field, message string) f
 	}
 	return f
 }
+
+// AnnotationFinding starts a finding on an entry of an annotation of the spec, such as one of
+// poolwright.io/drain. why goes on behind the entry.
+func (s *Spec) AnnotationFinding(severity finding.Severity, rule, annotation, entry, why string) finding.Finding {
+	f := s.Finding(severity, rule, "", annotation+" names "+entry+", "+why)
+	f.Field, f.Pos = "metadata.annotations", s.Object.At("metadata", "annotations", annotation)
+	return f
+}
