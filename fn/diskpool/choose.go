@@ -20,14 +20,16 @@ type selection struct {
 
 // keepMembers goes on with the nodes that have pools.
 func (s *selection) keepMembers(allowed map[string]string) {
+	before := s.roster.chosenBefore()
 	for _, name := range s.roster.members() {
-		if n := s.Facts.Node(name); n != nil && allowed[name] != "" {
-			s.Decide(nodeRef(name), name, "", place.Kept, s.roster.chosenBefore(name, "it has pools; it gets no new one, since "+allowed[name]))
-		} else if n != nil {
-			s.Decide(nodeRef(name), name, "", place.Kept, s.roster.chosenBefore(name, "it has pools"))
+		switch n := s.Facts.Node(name); {
+		case n == nil:
+			s.Decide(nodeRef(name), name, "", place.Held, "it is missing from the inventory, and its pools are held"+before[name])
+		case allowed[name] != "":
+			s.Decide(nodeRef(name), name, "", place.Kept, "it has pools; it gets no new one, since "+allowed[name]+before[name])
+		default:
+			s.Decide(nodeRef(name), name, "", place.Kept, "it has pools"+before[name])
 			s.fill(n, "")
-		} else {
-			s.Decide(nodeRef(name), name, "", place.Held, s.roster.chosenBefore(name, "it is missing from the inventory, and its pools are held"))
 		}
 	}
 }
@@ -36,7 +38,7 @@ func (s *selection) keepMembers(allowed map[string]string) {
 // "" where it may.
 func (s *selection) allowedNodes() map[string]string {
 	allowed := map[string]string{}
-	members := s.roster.members()
+	members := s.roster.nodes()
 	for _, n := range s.Facts.Nodes {
 		if !s.selects(n) {
 			allowed[n.Name] = "it is not selected by spec.allowedNodes"
@@ -46,7 +48,7 @@ func (s *selection) allowedNodes() map[string]string {
 		for _, need := range s.needs(n) {
 			allowed[n.Name] = cmp.Or(allowed[n.Name], need.reason)
 			what := "no pool is made on it"
-			if slices.Contains(members, n.Name) {
+			if members[n.Name] {
 				what = "its pools are kept, and no new one is made on it"
 			}
 			s.Report(finding.Warning, need.rule, "", "node %s: %s; %s until then: %s", n.Name, need.reason, what, need.command)
@@ -75,11 +77,11 @@ func (s *selection) fill(n *inventory.Node, chosen string) {
 
 // chooseNodes makes pools on nodes that had none, spread over the zones.
 func (s *selection) chooseNodes(allowed map[string]string) {
-	members := s.roster.members()
+	members := s.roster.nodes()
 	var kept, candidates []*inventory.Node
 	for _, n := range s.Facts.Nodes {
 		switch {
-		case slices.Contains(members, n.Name):
+		case members[n.Name]:
 			kept = append(kept, n)
 		case allowed[n.Name] != "":
 		case !s.offers.hasCandidate(n):
@@ -95,11 +97,11 @@ func (s *selection) chooseNodes(allowed map[string]string) {
 	for _, picked := range place.SpreadNodes(kept, candidates, count) {
 		s.Decide(nodeRef(picked.Node.Name), picked.Node.Name, "", place.Chosen, picked.Reason)
 		s.fill(picked.Node, wordOf(picked))
-		members = append(members, picked.Node.Name)
+		members[picked.Node.Name] = true
 	}
 	for _, n := range s.Facts.Nodes {
 		switch {
-		case slices.Contains(members, n.Name):
+		case members[n.Name]:
 		case allowed[n.Name] != "":
 			s.Decide(nodeRef(n.Name), n.Name, "", place.Refused, allowed[n.Name])
 		default:

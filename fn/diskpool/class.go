@@ -70,7 +70,7 @@ func (m *classMaker) newClass(want *classConfig, name string, before *class.Clas
 		}
 	}
 	if repl == 0 {
-		repl = max(1, min(3, len(m.roster.members())))
+		repl = max(1, min(3, len(m.roster.nodes())))
 	}
 	parameters := map[string]string{"repl": strconv.Itoa(repl), "protocol": "nvmf", "fsType": want.FSType}
 	if want.Thin {
@@ -109,7 +109,7 @@ func (m *classMaker) newClass(want *classConfig, name string, before *class.Clas
 
 // checkReplicas holds the copies against the nodes that can have one.
 func (m *classMaker) checkReplicas(c *setClass) {
-	nodes, online, lives := len(m.roster.members()), map[string]bool{}, false
+	nodes, online, lives := len(m.roster.nodes()), map[string]bool{}, false
 	for _, p := range m.roster.pools {
 		lives = lives || p.live != nil
 		if stateOf(p.live).online {

@@ -141,9 +141,12 @@ func (k *retention) stays(p *pool) bool {
 
 // takeBack takes pools back that live as ours and that the lock has lost.
 func (k *retention) takeBack(locked []*pool) {
+	isLocked := make(map[string]bool, len(locked))
+	for _, p := range locked {
+		isLocked[p.name] = true
+	}
 	for _, o := range k.Facts.Objects(group, poolKind) {
-		isLocked := slices.ContainsFunc(locked, func(p *pool) bool { return p.name == o.Name })
-		if o.Namespace != k.Object.Namespace || o.Owner() != k.owner || isLocked || o.Deleting() || k.allows(o.Name) || slices.Contains(k.replace, o.Name) {
+		if o.Namespace != k.Object.Namespace || o.Owner() != k.owner || isLocked[o.Name] || o.Deleting() || k.allows(o.Name) || slices.Contains(k.replace, o.Name) {
 			continue
 		}
 		p := readPool(o)

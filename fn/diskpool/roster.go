@@ -45,13 +45,13 @@ func (r *roster) use(p *pool) {
 
 // full reports whether a pool more on another node would be one too many.
 func (r *roster) full(node string) bool {
-	members, here := r.members(), 0
+	here := 0
 	for _, p := range r.pools {
 		if p.node == node {
 			here++
 		}
 	}
-	return here >= r.cfg.perNode || here == 0 && r.cfg.Spec.MaxNodeCount > 0 && len(members) > r.cfg.Spec.MaxNodeCount
+	return here >= r.cfg.perNode || here == 0 && r.cfg.Spec.MaxNodeCount > 0 && len(r.nodes()) > r.cfg.Spec.MaxNodeCount
 }
 
 // members are the nodes with a pool, those that go first at the end: what may go, then
@@ -76,6 +76,15 @@ func (r *roster) members() []string {
 		return cmp.Or(rank(a)-rank(b), oldest(r.Facts, a, b), cmp.Compare(a, b))
 	})
 	return names
+}
+
+// nodes are those with a pool, to look them up.
+func (r *roster) nodes() map[string]bool {
+	nodes := map[string]bool{}
+	for _, p := range r.pools {
+		nodes[p.node] = true
+	}
+	return nodes
 }
 
 // oldest orders nodes by name as place.Oldest does; a missing one is not known to be new.
@@ -137,12 +146,13 @@ func (r *roster) checkOthers(p *pool) {
 	}
 }
 
-// chosenBefore adds to what is kept of a node why it was chosen, where a pool tells.
-func (r *roster) chosenBefore(node, reason string) string {
+// chosenBefore tells why nodes were chosen in earlier runs, where a pool tells: "; " and that.
+func (r *roster) chosenBefore() map[string]string {
+	reasons := map[string]string{}
 	for _, p := range r.pools {
-		if p.node == node && !p.isNew && p.ofNode() != "" {
-			return reason + "; " + p.ofNode()
+		if why := p.ofNode(); !p.isNew && why != "" && reasons[p.node] == "" {
+			reasons[p.node] = "; " + why
 		}
 	}
-	return reason
+	return reasons
 }
