@@ -86,7 +86,7 @@ func (c *cloudDisks) place(m *member) {
 
 	var unbound, unseen, unchanged []string
 	for _, v := range m.cloud {
-		if c.keepClaim(v) {
+		if c.keepClaim(m, v) {
 			unchanged = append(unchanged, v.name)
 		}
 		c.bind(m, v)
@@ -116,15 +116,15 @@ func (c *cloudDisks) place(m *member) {
 
 // keepClaim keeps the class of a claim that is there, and its size until a step makes it
 // larger. It reports whether the spec asks for what it cannot follow.
-func (c *cloudDisks) keepClaim(v *cloudDisk) bool {
-	claim := c.lock.objects[c.claimID(v.name)]
+func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
+	claim := c.volumeObject(c.claimID(v.name))
 	if claim == nil || c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) {
 		return false
 	}
-	capacity, kept := c.sizes.of(claim), *v.provisioner
-	kept.StorageClassName = claim.Node.Str("spec", "storageClassName")
-	if attachment := c.lock.objects[c.lock.attachmentID(c.namespace, v.name, nodeOfVolume(claim))]; attachment != nil {
-		kept.CSIAttacherName = attachment.Node.Str("spec", "attacher")
+	capacity, kept := cmp.Or(c.sizes.of(claim), v.capacity), *v.provisioner
+	kept.StorageClassName = cmp.Or(claim.Node.Str("spec", "storageClassName"), kept.StorageClassName)
+	if attachment := c.volumeObject(c.lock.attachmentID(c.namespace, v.name, m.name)); attachment != nil {
+		kept.CSIAttacherName = cmp.Or(attachment.Node.Str("spec", "attacher"), kept.CSIAttacherName)
 	}
 	follows := kept == *v.provisioner && sizeOf(v.capacity) == sizeOf(capacity)
 	if v.role != cache && sizeOf(v.capacity) > sizeOf(capacity) {
@@ -164,7 +164,7 @@ func (c *cloudDisks) bind(m *member, v *cloudDisk) {
 	if claim := c.facts.VolumeClaim(c.namespace, v.name); claim != nil && claim.Bound {
 		v.pvName = claim.VolumeName
 	}
-	old := c.lock.objects[c.lock.attachmentID(c.namespace, v.name, m.name)]
+	old := c.volumeObject(c.lock.attachmentID(c.namespace, v.name, m.name))
 	if old == nil {
 		return
 	}

@@ -83,7 +83,8 @@ func liveVolumes(count int) string {
 
 // run decides what stays for now.
 func (x *deletion) run() {
-	disks := slices.DeleteFunc(slices.Clone(x.spec.Before), func(o *krm.Object) bool {
+	before := append(slices.Clone(x.spec.Before), lostVolumes(x.spec.Object.OwnerKey(), x.facts, x.spec.Before)...)
+	disks := slices.DeleteFunc(slices.Clone(before), func(o *krm.Object) bool {
 		return o.Kind != volumeClaimKind && o.Kind != volumeAttachmentKind
 	})
 	slices.SortFunc(disks, func(a, b *krm.Object) int { return compareIDs(a.ID(), b.ID()) })
@@ -91,7 +92,7 @@ func (x *deletion) run() {
 	switch {
 	case len(disks) == 0:
 	case !slices.ContainsFunc(disks, (*krm.Object).Retained) && x.mayLive():
-		x.objects.all = remade(x.spec.Before, false)
+		x.objects.all = remade(before, false)
 		x.report(finding.Warning, "volumes-wait", "",
 			"its CStorPoolCluster is no longer rendered; the claims and attachments of its disks are let go once it and its CStorPoolInstances are gone from the live cluster: where the engine has kept it, delete it (kubectl delete cspc -n %s %s); refresh the inventory then, and render again", x.namespace, x.clusterNames())
 	case deletionPolicy(plan.Node.Str("spec", "deletionPolicy")) == deleteDisks:

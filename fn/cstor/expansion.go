@@ -38,6 +38,18 @@ func readGrown(n *d.Node) grown {
 	return g
 }
 
+// rememberGrowth notes that a pool of cloud disks has grown, whose storage set does not know
+// it: it has more of them than the spec gives a new pool. It grows again once it was seen below
+// the threshold.
+func (l *lock) rememberGrowth(p *nodePool, wanted *settings) {
+	set, have := l.sets[p.node], len(p.Data.Disks())
+	if !wanted.external() || have <= max(wanted.minCount, set.grown.disks) {
+		return
+	}
+	set.grown = grown{count: set.grown.count + 1, disks: have, level: set.grown.level}
+	l.sets[p.node] = set
+}
+
 // node writes it down.
 func (g grown) node() d.Node {
 	n := d.Object(d.F("count", d.Int(int64(g.count))), d.F("disks", d.Int(int64(g.disks))), d.F("level", d.Int(int64(g.level))))

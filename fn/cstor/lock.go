@@ -32,6 +32,7 @@ type lock struct {
 	pooled   map[string]bool // block devices of the pools
 	objects  map[krm.ID]*krm.Object
 	retained []*krm.Object            // what is left to a person, and rendered until that is applied
+	restored []*krm.Object            // claims and attachments that it had lost: see restoreClaims
 	volumes  map[string][]*krm.Object // rendered claims and attachments, by node
 }
 
@@ -293,6 +294,18 @@ func (l *lock) removesOn(host string) bool {
 		}
 	}
 	return false
+}
+
+// volumeObject is a claim or an attachment as it was rendered last, be it as what is left to a
+// person, or as it lives: as which it is taken over. It may be nil.
+func (in *input) volumeObject(id krm.ID) *krm.Object {
+	if o := in.lock.objects[id]; o != nil {
+		return o
+	}
+	if i := slices.IndexFunc(in.lock.retained, func(o *krm.Object) bool { return o.ID() == id }); i >= 0 {
+		return in.lock.retained[i]
+	}
+	return in.facts.Object(id)
 }
 
 // reserved returns the devices of a role that the storage set of a node holds.

@@ -322,6 +322,7 @@ func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
 	for _, name := range back {
 		r.lock.pooled[name] = true
 	}
+	r.lock.rememberGrowth(known, r.settings(known.node))
 	if len(back) == 1 {
 		r.report(finding.Warning, "group-taken-back", "",
 			"block device %s lives in the pool on node %s and is taken back: the rendered CStorPoolCluster had lost it, and disks cannot be taken out of a pool", back[0], known.node)

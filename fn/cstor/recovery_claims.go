@@ -18,19 +18,44 @@ func boundFor(owner string, facts *inventory.Facts) []*krm.Object {
 	})
 }
 
-// restoreClaims takes back the bound claims of cloud disks that the lock has lost, with
-// their nodes. What is put into the lock is read alone: it is rendered anew.
-func (r *recovery) restoreClaims() {
-	lost := map[string][]string{} // by node
-	for _, o := range boundFor(r.owner, r.facts) {
+// lostVolumes lists the bound claims that live as those of a spec and are not among what was
+// rendered, each with its attachment, as they are rendered: the output has lost them, or they
+// were let go before they were bound.
+func lostVolumes(owner string, facts *inventory.Facts, rendered []*krm.Object) []*krm.Object {
+	known := map[krm.ID]bool{}
+	for _, o := range rendered {
+		known[o.ID()] = true
+	}
+	var lost []*krm.Object
+	for _, o := range boundFor(owner, facts) {
 		node := nodeOfVolume(o)
-		left := slices.ContainsFunc(r.lock.retained, func(other *krm.Object) bool { return other.ID() == o.ID() })
-		if node == "" || left || r.lock.objects[o.ID()] != nil || r.consent.allows(node) {
+		if node == "" || known[o.ID()] {
 			continue
 		}
+		lost = append(lost, makeClaim(o.Namespace, o.Name, node, o.Node.Str("spec", "storageClassName"), requestOf(o)))
+		for _, a := range facts.Objects(storageGroup, volumeAttachmentKind) {
+			volume := a.Node.Str("spec", "source", "persistentVolumeName")
+			if a.Owner() == owner && !a.Deleting() && !known[a.ID()] && nodeOfVolume(a) == node && volume == facts.VolumeClaim(o.Namespace, o.Name).VolumeName {
+				lost, known[a.ID()] = append(lost, copyOf(a)), true
+			}
+		}
+	}
+	return lost
+}
+
+// restoreClaims takes back the bound claims of cloud disks that the lock has lost, with
+// their nodes, unless those may go. What is put into the lock is read alone: it is rendered
+// anew, or let go as what was rendered is.
+func (r *recovery) restoreClaims() {
+	lost := map[string][]string{} // by node
+	for _, o := range lostVolumes(r.owner, r.facts, r.spec.Before) {
+		node := nodeOfVolume(o)
 		r.lock.objects[o.ID()] = o
 		r.lock.volumes[node] = append(r.lock.volumes[node], o)
-		lost[node] = append(lost[node], o.Name)
+		r.lock.restored = append(r.lock.restored, o)
+		if o.Kind == volumeClaimKind && !r.consent.allows(node) {
+			lost[node] = append(lost[node], o.Name)
+		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(lost)) {
 		if r.lock.known[node] {
@@ -45,19 +70,15 @@ func (r *recovery) restoreClaims() {
 	}
 }
 
-// tellLostClaims tells of bound claims that were rendered for the spec, and that neither
-// the lock nor this render has: their removal was allowed, or is no loss to a pool.
+// tellLostClaims tells of bound claims that the output had lost and that are not rendered
+// now, either: they go with consent, or must not. Of what was rendered last others tell.
 func (r *removal) tellLostClaims(objects *manifests) {
-	rendered := make(map[krm.ID]bool, len(objects.all))
-	for _, o := range objects.all {
-		rendered[o.ID()] = true
-	}
+	rendered := objects.ids()
 	var going, lost []string
-	for _, o := range boundFor(r.owner, r.facts) {
-		known := r.lock.objects[o.ID()]
+	for _, o := range r.lock.restored {
 		switch {
-		case rendered[o.ID()], known != nil && known != o:
-		case r.consent.allows(nodeOfVolume(o)):
+		case o.Kind != volumeClaimKind || rendered[o.ID()]:
+		case r.released[o.ID()]:
 			going = append(going, o.Name)
 		default:
 			lost = append(lost, o.Name)
@@ -68,7 +89,7 @@ func (r *removal) tellLostClaims(objects *manifests) {
 			"no longer rendered, since their removal is allowed, and still bound in the cluster: PersistentVolumeClaim %s; delete them there, and keep the consent until they are gone", finding.Names(going))
 	}
 	if len(lost) > 0 {
-		r.report(finding.Warning, "claims-lost", "",
-			"bound in the cluster, made for this spec, and no longer rendered: PersistentVolumeClaim %s; if their disks are in use, restore rendered/ from Git before this is applied, else delete them", finding.Names(lost))
+		r.report(finding.Error, "claims-lost", "",
+			"bound in the cluster, made for this spec, lost by the output and not wanted any more: PersistentVolumeClaim %s; restore rendered/ from Git, or, %s", finding.Names(lost), release)
 	}
 }

@@ -32,10 +32,7 @@ func (r *removal) linger(objects *manifests) {
 	for _, m := range r.members {
 		member[m.name], r.waiting[m.name] = true, m.leaving != ""
 	}
-	rendered := map[krm.ID]bool{}
-	for _, o := range objects.all {
-		rendered[o.ID()] = true
-	}
+	rendered := objects.ids()
 	for node := range r.lock.volumes {
 		r.lingering[node] = !member[node] && r.lingers(node)
 	}
@@ -85,28 +82,39 @@ func (r *removal) lingeringSet(node string, set *krm.Object) *krm.Object {
 }
 
 // surplus lets go what is in no pool: what was claimed and never became a
-// volume, and with consent also what did. It matters for what is no longer
-// wanted.
+// volume, what is known to be unused where it is left to a person, and with consent all
+// else. It matters for what is no longer wanted.
 func (r *removal) surplus() {
 	pooled := pooledNames(r.names, r.lock)
 	for id, o := range r.lock.objects {
 		if o.Kind != volumeClaimKind || pooled[o.Name] || r.inPool(o) || r.lingering[nodeOfVolume(o)] || r.waiting[nodeOfVolume(o)] {
 			continue
 		}
-		if !r.holdsData(o) || r.consent.allows(nodeOfVolume(o)) {
+		allowed := r.consent.allows(nodeOfVolume(o)) // it has a meaning, whatever else lets it go
+		if allowed || !r.holdsData(o) || r.retains() && r.isUnused(o) {
 			r.released[id] = true
 			r.released[r.lock.attachmentID(r.namespace, o.Name, nodeOfVolume(o))] = true
 		}
 	}
 }
 
+// retains reports whether cloud disks that go are left to a person.
+func (r *removal) retains() bool { return r.cfg.Spec.PoolConfig.DeletionPolicy != deleteDisks }
+
+// isUnused reports whether the volume of a claim is known to be in no pool: it never came to
+// a node, or nothing that lives has a block device that is it.
+func (r *removal) isUnused(claim *krm.Object) bool {
+	if r.lock.objects[r.lock.attachmentID(r.namespace, claim.Name, nodeOfVolume(claim))] == nil {
+		return true
+	}
+	devices := r.devicesOf(claim)
+	return r.live.knows && len(devices) > 0 && !slices.ContainsFunc(devices, func(d *inventory.BlockDevice) bool { return r.live.shows(d.Name) })
+}
+
 // retain leaves to a person what goes of cloud disks, unless the spec says that they are
 // deleted. Attachments of a claim that stays are not meant: its volume is attached elsewhere.
 func (r *removal) retain(objects *manifests) {
-	rendered := map[krm.ID]bool{}
-	for _, o := range objects.all {
-		rendered[o.ID()] = true
-	}
+	rendered := objects.ids()
 	goes := slices.DeleteFunc(slices.Clone(r.lock.retained), func(o *krm.Object) bool {
 		r.released[o.ID()] = true
 		return rendered[o.ID()]
@@ -121,7 +129,7 @@ func (r *removal) retain(objects *manifests) {
 			goes = append(goes, a)
 		}
 	}
-	if r.cfg.Spec.PoolConfig.DeletionPolicy == deleteDisks {
+	if !r.retains() {
 		return
 	}
 	left := retention{r.facts, r.owner}.leave(goes)
@@ -209,18 +217,21 @@ func (r *removal) inPool(claim *krm.Object) bool {
 	if storage := r.lock.objects[r.storageID(claim.Name)]; storage != nil && r.lock.pooled[storage.Annotation(krm.AnnotationBlockDevice)] {
 		return true
 	}
+	return slices.ContainsFunc(r.devicesOf(claim), func(d *inventory.BlockDevice) bool { return r.lock.pooled[d.Name] })
+}
+
+// devicesOf lists the block devices that the volume of a claim is.
+func (r *removal) devicesOf(claim *krm.Object) []*inventory.BlockDevice {
 	node, pvName := nodeOfVolume(claim), ""
 	if live := r.facts.VolumeClaim(claim.Namespace, claim.Name); live != nil {
 		pvName = live.VolumeName
 	}
 	pv := r.facts.Volume(pvName)
 	if pv == nil {
-		return false
+		return nil
 	}
-	hostname := r.lock.sets[node].hostname
-	return slices.ContainsFunc(r.facts.DevicesOf(pv, pv.Driver, node, hostname), func(d *inventory.BlockDevice) bool {
-		return r.lock.pooled[d.Name] && d.Namespace == r.namespace
-	})
+	devices := r.facts.DevicesOf(pv, pv.Driver, node, r.lock.sets[node].hostname)
+	return slices.DeleteFunc(slices.Clone(devices), func(d *inventory.BlockDevice) bool { return d.Namespace != r.namespace })
 }
 
 // tellStuck tells of an instance that is left of a removed pool, and in the way of a new one:

@@ -38,6 +38,15 @@ func (f *manifests) addMembers(members []*member) {
 
 func (f *manifests) add(o gitops.Object) { f.all = append(f.all, o) }
 
+// ids are those of the objects so far.
+func (f *manifests) ids() map[krm.ID]bool {
+	ids := make(map[krm.ID]bool, len(f.all))
+	for i := range f.all {
+		ids[f.all[i].ID()] = true
+	}
+	return ids
+}
+
 // addPlan adds what remembers the nodes, the steps of a transition, the pools that are being
 // removed, and that fewer are left than minPoolCount.
 func (f *manifests) addPlan(members []*member, removing []string, short bool) {
@@ -232,14 +241,7 @@ func (f *manifests) addVolume(m *member, v *cloudDisk) {
 	}
 	f.add(gitops.Object{File: "storage.yaml", Object: storage})
 
-	claim := krm.Make("v1", volumeClaimKind, f.namespace, v.name, d.F("spec", d.Object(
-		d.F("accessModes", d.List(d.Text("ReadWriteOnce"))),
-		d.F("volumeMode", d.Text("Block")),
-		d.F("storageClassName", d.Text(v.StorageClassName)),
-		d.F("resources", d.Object(d.F("requests", d.Object(d.F("storage", d.Text(v.capacity)))))),
-	)))
-	// With a WaitForFirstConsumer class and no pod, this is what lets it bind.
-	claim.SetAnnotation(inventory.AnnotationSelectedNode, m.name)
+	claim := makeClaim(f.namespace, v.name, m.name, v.StorageClassName, v.capacity)
 	f.add(gitops.Object{File: "persistentvolumeclaim.yaml", Stage: claimStage, Object: claim})
 
 	if v.pvName == "" {
@@ -255,6 +257,19 @@ func (f *manifests) addVolume(m *member, v *cloudDisk) {
 		File: "volumeattachment.yaml", Stage: attachStage, Object: attachment,
 		Needs: []krm.ID{claim.ID()},
 	})
+}
+
+// makeClaim makes the claim of a cloud disk for a node.
+func makeClaim(namespace, name, node, class, capacity string) *krm.Object {
+	claim := krm.Make("v1", volumeClaimKind, namespace, name, d.F("spec", d.Object(
+		d.F("accessModes", d.List(d.Text("ReadWriteOnce"))),
+		d.F("volumeMode", d.Text("Block")),
+		d.F("storageClassName", d.Text(class)),
+		d.F("resources", d.Object(d.F("requests", d.Object(d.F("storage", d.Text(capacity)))))),
+	)))
+	// With a WaitForFirstConsumer class and no pod, this is what lets it bind.
+	claim.SetAnnotation(inventory.AnnotationSelectedNode, node)
+	return claim
 }
 
 // addPoolCluster adds the CStorPoolCluster, after the attachments of its disks.

@@ -27,22 +27,40 @@ type retention struct {
 	owner string // the key of the spec
 }
 
-// leave is what is rendered once more of objects that go.
+// leave is what is rendered once more of claims and attachments that go.
 func (r retention) leave(goes []*krm.Object) []gitops.Object {
-	return remade(slices.DeleteFunc(slices.Clone(goes), func(o *krm.Object) bool { return !r.isNeeded(o) }), true)
+	attached, applied := map[krm.ID]bool{}, map[string]bool{} // claims; nodes of which the facts show it applied
+	claims := claimsByAttachment(goes)
+	for _, o := range goes {
+		if o.Kind == volumeAttachmentKind {
+			attached[o.ID()], attached[claims[o.Name]] = true, true
+		}
+		if r.isLeft(r.facts.Object(o.ID())) {
+			applied[nodeOfVolume(o)] = true
+		}
+	}
+	return remade(slices.DeleteFunc(slices.Clone(goes), func(o *krm.Object) bool {
+		return !r.isNeeded(o, attached[o.ID()] && !applied[nodeOfVolume(o)])
+	}), true)
+}
+
+// isLeft reports whether the facts show an object as left to a person already.
+func (r retention) isLeft(live *krm.Object) bool {
+	return live != nil && live.Owner() == "" && live.RenderedFor() == r.owner
 }
 
 // isNeeded reports whether an object holds something, and is not known to be nobody's yet. Of
-// what the facts do not tell it is taken to be so.
-func (r retention) isNeeded(o *krm.Object) bool {
-	live := r.facts.Object(o.ID())
-	if live == nil {
-		return !r.facts.Tells(o.Group(), o.Kind, o.Namespace)
-	}
-	if claim := r.facts.VolumeClaim(o.Namespace, o.Name); o.Kind == volumeClaimKind && claim != nil && !claim.Bound {
+// what the facts do not tell it is taken to be so, and of what was bound earlier, too, as an
+// attachment says: an old snapshot does not have it, or not as bound.
+func (r retention) isNeeded(o *krm.Object, wasBound bool) bool {
+	live, claim := r.facts.Object(o.ID()), r.facts.VolumeClaim(o.Namespace, o.Name)
+	switch {
+	case live == nil:
+		return wasBound || !r.facts.Tells(o.Group(), o.Kind, o.Namespace)
+	case r.isLeft(live):
 		return false
 	}
-	return live.Owner() != "" || live.RenderedFor() != r.owner
+	return wasBound || o.Kind != volumeClaimKind || claim == nil || claim.Bound
 }
 
 // tellRetained tells what is left to a person.
@@ -71,13 +89,7 @@ func (c *collector) tellRetained(left []gitops.Object) {
 // remade renders objects of nodes anew, as they were, without what they say to engines, which
 // may be something else by now.
 func remade(objects []*krm.Object, retained bool) []gitops.Object {
-	claims := map[string]krm.ID{} // by the name of an attachment
-	for _, o := range objects {
-		if o.Kind == volumeClaimKind {
-			claims[attachmentName(o.Namespace, o.Name)] = o.ID()
-			claims[joinName(o.Namespace, o.Name, nodeOfVolume(o))] = o.ID()
-		}
-	}
+	claims := claimsByAttachment(objects)
 	files := map[string]gitops.Object{
 		storageSetKind:       {File: "cstorclusterstorageset.yaml"},
 		storageKind:          {File: "storage.yaml"},
@@ -97,6 +109,18 @@ func remade(objects []*krm.Object, retained bool) []gitops.Object {
 		made = append(made, f)
 	}
 	return made
+}
+
+// claimsByAttachment is which of some claims an attachment is for, by the names that it may have.
+func claimsByAttachment(objects []*krm.Object) map[string]krm.ID {
+	claims := map[string]krm.ID{}
+	for _, o := range objects {
+		if o.Kind == volumeClaimKind {
+			claims[attachmentName(o.Namespace, o.Name)] = o.ID()
+			claims[joinName(o.Namespace, o.Name, nodeOfVolume(o))] = o.ID()
+		}
+	}
+	return claims
 }
 
 // copyOf is an object with its spec and what the next render reads.

@@ -69,8 +69,8 @@ func (h *history) allowDeletions() {
 	}
 }
 
-// retained lists the bound claims of cloud disks that no engine may delete: those of configs
-// that never had another deletionPolicy.
+// retained lists the claims of cloud disks that no engine may delete: those of configs that never
+// had another deletionPolicy, as far as it could be known that they are bound.
 func (h *history) retained() []string {
 	var names []string
 	for _, claim := range sorted(h.cluster.VolumeClaims) {
@@ -79,7 +79,8 @@ func (h *history) retained() []string {
 		for _, c := range h.deleted {
 			of = append(of, c)
 		}
-		if claim.Namespace == Namespace && claim.Status.Phase == "Bound" && slices.ContainsFunc(of, retains) {
+		known := h.view.bound[claim.Name] || h.cluster.Attachments[Namespace+"-"+claim.Name] != nil
+		if claim.Namespace == Namespace && known && claim.Status.Phase == "Bound" && slices.ContainsFunc(of, retains) {
 			names = append(names, claim.Name)
 		}
 	}

@@ -19,10 +19,11 @@ type Watch struct {
 	known  View
 }
 
-// View is what facts that were taken at some time tell of the replicas.
+// View is what facts that were taken at some time tell of replicas and claims.
 type View struct {
 	fates int             // that had struck
 	false map[string]bool // volumes of which a replica is not as the API says it is
+	bound map[string]bool // PersistentVolumeClaims that are bound, by name
 }
 
 // Err is everything that happened and must not.
@@ -45,7 +46,10 @@ func (w *Watch) Healthy(volume string) int {
 
 // Look is what facts tell that are taken now.
 func (w *Watch) Look() View {
-	v := View{w.fates, map[string]bool{}}
+	v := View{w.fates, map[string]bool{}, map[string]bool{}}
+	for _, claim := range w.api.VolumeClaims {
+		v.bound[claim.Name] = claim.Status.Phase == "Bound"
+	}
 	for _, r := range w.api.Replicas {
 		i := w.api.Instances[r.instance()]
 		if shown := r.Status.Phase == "Healthy" && i != nil && w.pools.hardware.runs(i.selects()); shown != w.pools.healthy(r) {
