@@ -56,7 +56,7 @@ func (m *poolManagers) manage(i *Instance) {
 		z = zpool{members: i.Spec.disks(), resilvers: map[string]int{}, rebuilds: map[string]int{}}
 	}
 	m.resilver(i, &z)
-	z.members = i.Spec.disks()
+	z.members = m.joined(i, &z)
 	for _, name := range z.members {
 		if d := m.api.BlockDevices[name]; d != nil && m.hardware.works(name, i.selects()) {
 			d.Spec.FileSystem = &fileSystem{zfsMember}
@@ -68,6 +68,31 @@ func (m *poolManagers) manage(i *Instance) {
 	for _, r := range m.api.replicasOn(i.Name) {
 		m.replica(i, r, &z)
 	}
+}
+
+// joined lists the disks of an instance that are in its pool. Of those that are new to a RAID
+// group, or to a stripe, none comes into it while one of them fails: zpool add refuses them all.
+func (m *poolManagers) joined(i *Instance, z *zpool) []string {
+	var members []string
+	for _, group := range slices.Concat(i.Spec.Data, i.Spec.Cache) {
+		refused := func(name string) bool {
+			_, replaces := z.resilvers[name]
+			return !slices.Contains(z.members, name) && !replaces && !m.hardware.works(name, i.selects())
+		}
+		fails := slices.ContainsFunc(group.names(), refused)
+		for _, name := range group.names() {
+			if _, replaces := z.resilvers[name]; !fails || replaces || slices.Contains(z.members, name) {
+				members = append(members, name)
+			}
+		}
+	}
+	return members
+}
+
+// members are the disks of a RAID group that are in the pool.
+func (m *poolManagers) members(i *Instance, group RAIDGroup) []string {
+	z, known := m.pools[i.Name]
+	return slices.DeleteFunc(group.names(), func(name string) bool { return known && !slices.Contains(z.members, name) })
 }
 
 // resilver starts for the disks that came in the place of others, and goes on. The claim
@@ -102,7 +127,7 @@ func (m *poolManagers) phase(i *Instance) string {
 	phase := online
 	for _, group := range i.Spec.Data {
 		bad := 0
-		for _, name := range group.names() {
+		for _, name := range m.members(i, group) {
 			if m.pools[i.Name].resilvers[name] > 0 || !m.hardware.works(name, i.selects()) {
 				bad++
 			}
@@ -123,7 +148,8 @@ func (m *poolManagers) total(i *Instance) int64 {
 	var total int64
 	for _, group := range i.Spec.Data {
 		least, all := int64(0), int64(0)
-		for _, name := range group.names() {
+		members := m.members(i, group)
+		for _, name := range members {
 			if d := m.api.BlockDevices[name]; d != nil {
 				all += d.Spec.Capacity.Storage
 				if least == 0 || d.Spec.Capacity.Storage < least {
@@ -131,7 +157,7 @@ func (m *poolManagers) total(i *Instance) int64 {
 				}
 			}
 		}
-		switch n := int64(len(group.BlockDevices)); i.Spec.Config.DataRAIDGroupType {
+		switch n := int64(len(members)); i.Spec.Config.DataRAIDGroupType {
 		case "stripe":
 			total += all
 		case "mirror":
