@@ -92,7 +92,7 @@ func TestAdmit(t *testing.T) {
 	for _, c := range []struct{ name, facts, live, wanted, want string }{
 		{"nothing", "", "n1 stripe a1,inactive1", "n1 stripe inactive1,a1", ""},
 		{"a create", "", "", "n1 stripe a1", ""},
-		{"refused", "", "", "n1 mirror a1", "error raid-group the cStor admission webhook would refuse the CStorPoolCluster: pool on n1: 1 disks do not make a mirror group"},
+		{"refused", "", "", "n1 mirror a1", "error raid-group the cStor admission webhook would refuse the CStorPoolCluster: pool on n1: 1 disk does not make a mirror group"},
 		{"a change refused", "", "n1 mirror a1,b1", "n1 mirror a1,b1,c1,d1", "error group-size the cStor admission webhook would refuse the change of the CStorPoolCluster: pool on n1: a RAID group changes its size"},
 		{"beside a dead disk", "", "n1 stripe inactive1", "n1 stripe inactive1,a1", "error disk-inactive the cStor admission webhook would refuse the change of the CStorPoolCluster: block device inactive1 of the pool on n1 is Inactive, not Active; bring it back or replace it before anything else: until then every other change is refused"},
 		{"never carried out", "", "h3 mirror a3,b3", "h3 mirror a3,c3", "error replacement-hostname the cStor webhook lets it pass, and the operator never carries it out: block device c3 of the pool on h3 cannot take the place of b3"},

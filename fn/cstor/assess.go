@@ -154,7 +154,7 @@ func (a assessment) poolCluster() {
 			return
 		}
 		if left := len(a.instances()); left > 0 {
-			a.Judge(change.Disruptive, "", finding.Count(left, "pool")+" of it live without it, and what the operator makes of them was not seen yet; look at poolwright status first")
+			a.Judge(change.Disruptive, "", finding.Count(left, "pool")+" of it "+finding.Agree(left, "lives", "live")+" without it, and what the operator makes of them was not seen yet; look at poolwright status first")
 			return
 		}
 		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", finding.Count(len(pools), "new pool"), a.counted(devices)))

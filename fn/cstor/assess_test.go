@@ -238,7 +238,7 @@ func TestAssess(t *testing.T) {
 
 		{"a cache more", assessedPools, replace("[{blockDeviceName: w1}]", "[{blockDeviceName: w1}, {blockDeviceName: w2}]"), "", change.Safe, "does not carry this out"},
 		{"no cache", assessedPools, replace("    writeCacheRaidGroups:\n    - blockDevices: [{blockDeviceName: w1}]\n", ""), "", change.Disruptive, "the disks stay in the pool"},
-		{"another cache type", assessedPools, replace("writeCacheGroupType: stripe", "writeCacheGroupType: mirror"), "", change.Disruptive, "the webhook refuses it, and the sync stops here: pool on n1: write cache: 1 disks do not make a mirror group"},
+		{"another cache type", assessedPools, replace("writeCacheGroupType: stripe", "writeCacheGroupType: mirror"), "", change.Disruptive, "the webhook refuses it, and the sync stops here: pool on n1: write cache: 1 disk does not make a mirror group"},
 		{"compression", assessedPools, replace("lz4", "gzip"), "", change.Safe, "compression is for what is written from now on"},
 		{"thick", assessedPools, replace("compression: lz4", "compression: lz4, thickProvision: true"), "", change.Safe, "thickProvision is for volumes"},
 		{"threshold up", assessedPools, replace("roThresholdLimit: 70", "roThresholdLimit: 80"), "", change.Safe, "stay writable for longer"},

@@ -75,10 +75,7 @@ func nameVolumes(names []string) string {
 }
 
 func liveVolumes(count int) string {
-	if count == 1 {
-		return "1 volume lives"
-	}
-	return finding.Count(count, "volume") + " live"
+	return finding.Count(count, "volume") + finding.Agree(count, " lives", " live")
 }
 
 // run decides what stays for now.

@@ -129,7 +129,7 @@ func replicaOn(v *drain.Volume, instance string) string {
 func (f *draining) tellUnknown(rendered int) {
 	text := "volumes cannot be moved"
 	if rendered > 0 {
-		text = fmt.Sprintf("what is rendered for %s that move stays as it is", finding.Count(rendered, "volume"))
+		text = fmt.Sprintf("what is rendered for %s that %s stays as it is", finding.Count(rendered, "volume"), finding.Agree(rendered, "moves", "move"))
 	}
 	f.report(finding.Warning, "drain-unknown", "", "%s: the inventory does not tell of %s; take it anew with poolwright inventory", text, finding.Names(f.lacks()))
 }

@@ -34,7 +34,8 @@ func (s *steps) postpone() {
 		s.lock.takeBackGrowth(known)
 		s.lock.unpool(back)
 		s.of.takenBack()
-		s.report(finding.Warning, "step-postponed", "", "block devices %s are rendered as part of the pool on node %s and not applied, and wait while %s: the cStor webhook refuses every other edit until that is mended", finding.Names(back), known.node, why)
+		s.report(finding.Warning, "step-postponed", "", "block %s %s %s rendered as part of the pool on node %s and not applied, and %s while %s: the cStor webhook refuses every other edit until that is mended",
+			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.node, finding.Agree(len(back), "waits", "wait"), why)
 	}
 	if left.Settings && !s.lock.adopted {
 		s.of.takenBack()

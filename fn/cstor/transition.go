@@ -204,17 +204,10 @@ func (f *draining) stages() (now, next []transition.Step) {
 		}
 	}
 	if len(rest) > 0 {
-		step.What = fmt.Sprintf("%s %s to rest on their pools", finding.Count(len(rest), "volume"), comes(len(rest)))
+		step.What = fmt.Sprintf("%s %s pools", finding.Count(len(rest), "volume"), finding.Agree(len(rest), "comes to rest on its", "come to rest on their"))
 		now = append(now, step)
 	}
 	return now, next
-}
-
-func comes(n int) string {
-	if n == 1 {
-		return "comes"
-	}
-	return "come"
 }
 
 // isCalledOff reports whether a step is the drain of a pool that stays after all.

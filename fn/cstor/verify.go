@@ -57,7 +57,7 @@ type proof struct {
 func (p *proof) asStatus() {
 	if p.live.Cluster(p.of.Namespace, p.of.Name) == nil {
 		instances := p.live.Instances(p.of.Namespace, p.of.Name)
-		p.Error(conformance.Missing, p.Subject, "is missing, and %s are its own; apply it again", finding.Count(len(instances), poolInstanceKind))
+		p.Error(conformance.Missing, p.Subject, "is missing, and %s %s its own; apply it again", finding.Count(len(instances), poolInstanceKind), finding.Agree(len(instances), "is", "are"))
 		return
 	}
 	owner := krm.Make(daoVersion, clusterConfigKind, p.of.Namespace, p.of.Name) // of what was rendered elsewhere

@@ -177,14 +177,11 @@ func (s *selection) compareSettings() {
 			haveOf(old), strings.Join(differ, ", "), annotationReplace, poolKind, example)
 	}
 	if unlabelled > 0 {
-		s.Report(finding.Info, "unlabelled", "spec.release", "%s no label %s, and stay as they were made", haveOf(unlabelled), labelSet)
+		s.Report(finding.Info, "unlabelled", "spec.release", "%s no label %s, and %s made", haveOf(unlabelled), labelSet, finding.Agree(unlabelled, "stays as it was", "stay as they were"))
 	}
 }
 
 // haveOf says "1 pool has" or "3 pools have".
 func haveOf(n int) string {
-	if n == 1 {
-		return "1 pool has"
-	}
-	return finding.Count(n, "pool") + " have"
+	return finding.Count(n, "pool") + " " + finding.Agree(n, "has", "have")
 }

@@ -127,10 +127,7 @@ func (m *classMaker) checkReplicas(c *setClass) {
 }
 
 func nodesHave(n int) string {
-	if n == 1 {
-		return "1 node has"
-	}
-	return finding.Count(n, "node") + " have"
+	return finding.Count(n, "node") + " " + finding.Agree(n, "has", "have")
 }
 
 // reportClass reports on a field of a class, or on the class where it is not written.

@@ -137,7 +137,7 @@ func (d *departure) drop(all []leaving) {
 // purge says what is left to do for the disks of a host that leaves.
 func (d *departure) purge(host string, all []leaving) {
 	d.Report(finding.Warning, "purge-osds", "spec.storage", "%s of host %s: no longer rendered, as the spec allows; %s on it %s on until a person has purged %s: wait until Ceph has moved the data away, and then run ceph osd purge ID --yes-i-really-mean-it in %s; %s says how",
-		links(all), host, orElse(len(all) == 1, "the OSD", "the OSDs"), orElse(len(all) == 1, "runs", "run"), orElse(len(all) == 1, "it", "them"), toolboxName, guide)
+		links(all), host, finding.Agree(len(all), "the OSD", "the OSDs"), finding.Agree(len(all), "runs", "run"), finding.Agree(len(all), "it", "them"), toolboxName, guide)
 }
 
 func links(all []leaving) string {
@@ -161,7 +161,7 @@ func (d *departure) mayLeave(name string, left []string) string {
 		return "ceph health is " + cmp.Or(health, "not known") + ", and it leaves only while that is HEALTH_OK"
 	}
 	if c := readCluster(d.live); c.running > c.declared {
-		return fmt.Sprintf("%s run, and the live CephCluster has disks for %d; purge those of the disks that left before, and take the inventory anew", finding.Count(c.running, "OSD"), c.declared)
+		return fmt.Sprintf("%s %s, and the live CephCluster has disks for %d; purge those of the disks that left before, and take the inventory anew", finding.Count(c.running, "OSD"), finding.Agree(c.running, "runs", "run"), c.declared)
 	}
 	return ""
 }

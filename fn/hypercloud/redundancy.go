@@ -43,10 +43,7 @@ func (r *redundancy) checkMons() {
 }
 
 func takePods(n int) string {
-	if n == 1 {
-		return "1 node takes pods"
-	}
-	return finding.Count(n, "node") + " take pods"
+	return finding.Count(n, "node") + finding.Agree(n, " takes pods", " take pods")
 }
 
 // domainLabel is the label of a node that says in which failure domain it is.
@@ -136,18 +133,15 @@ func (r *redundancy) checkDomains() {
 		told = told || about == ""
 		class := orElse(c.DeviceClass != "", " of class "+c.DeviceClass, "")
 		if len(unlabelled) > 0 {
-			class += fmt.Sprintf("; %s %s no label %s", finding.Names(unlabelled), orElse(len(unlabelled) == 1, "has", "have"), domainLabel(domain))
+			class += fmt.Sprintf("; %s %s no label %s", finding.Names(unlabelled), finding.Agree(len(unlabelled), "has", "have"), domainLabel(domain))
 		}
 		r.reportAt(finding.Error, "replicas", path, "%s%s, each %s another %s, and %s%s; add devices to more of them, or lower replicas (for 1, every pool needs allowUnsafe: true)",
-			about, orElse(c.Replicas == 1, "1 copy", fmt.Sprintf("%d copies", c.Replicas)), orElse(domain == "host", "on", "in"), domain, haveDisks(n, domain), class)
+			about, finding.Count(c.Replicas, "copy"), orElse(domain == "host", "on", "in"), domain, haveDisks(n, domain), class)
 	}
 }
 
 func haveDisks(n int, domain string) string {
-	if n == 1 {
-		return "1 " + domain + " has disks"
-	}
-	return finding.Count(n, domain) + " have disks"
+	return finding.Count(n, domain) + finding.Agree(n, " has disks", " have disks")
 }
 
 // checkFewer warns of fewer copies than what lives has.

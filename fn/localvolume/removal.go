@@ -154,7 +154,7 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		}
 	}
 	if len(inside) > 0 {
-		l.report(finding.Error, "group-used", "%s, and %s of the package %s in it: %s; take them out first, or %s", l.how, finding.Count(len(inside), "Volume"), isOrAre(len(inside)), finding.Names(inside), l.undo)
+		l.report(finding.Error, "group-used", "%s, and %s of the package %s in it: %s; take them out first, or %s", l.how, finding.Count(len(inside), "Volume"), finding.Agree(len(inside), "is", "are"), finding.Names(inside), l.undo)
 		return
 	}
 	cascade, invalid := l.cascade(g)
@@ -170,7 +170,7 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 	}
 	if len(live) > 0 && !cascade {
 		l.report(finding.Error, "group-used", "%s, and %s %s in it: %s; delete them first, or %s, annotate it with %s: \"true\", render and apply that, and take it out then",
-			l.how, finding.Count(len(live), "live Volume"), isOrAre(len(live)), finding.Names(live), l.undo, annotationCascade)
+			l.how, finding.Count(len(live), "live Volume"), finding.Agree(len(live), "is", "are"), finding.Names(live), l.undo, annotationCascade)
 		return
 	}
 	if foreign := l.foreignIn(g, live); foreign != "" {
@@ -227,7 +227,7 @@ func (l *leaving) foreignIn(g *volumeGroup, live []string) string {
 				}
 			}
 			if len(others) > 0 {
-				return finding.Count(len(others), "logical volume") + " of others " + isOrAre(len(others)) + " in it: " + finding.Names(others)
+				return finding.Count(len(others), "logical volume") + " of others " + finding.Agree(len(others), "is", "are") + " in it: " + finding.Names(others)
 			}
 			continue
 		}
@@ -244,11 +244,4 @@ func (l *leaving) foreignIn(g *volumeGroup, live []string) string {
 		}
 	}
 	return ""
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/raid"
 )
 
@@ -104,7 +105,7 @@ func groupProblems(raidType string, groups pool.Groups) []string {
 	}
 	for _, group := range groups {
 		if !raid.IsGroup(raidType, len(group)) {
-			problems = append(problems, fmt.Sprintf("%d disks do not make a %s group", len(group), raidType))
+			problems = append(problems, fmt.Sprintf("%s %s not make a %s group", finding.Count(len(group), "disk"), finding.Agree(len(group), "does", "do"), raidType))
 		}
 	}
 	return problems

@@ -253,7 +253,7 @@ func (p *proof) health(c *conformance.Check, v *volume.Chain) {
 		c.Warn(ruleFactors, v.Target.Ref, "has replicationFactor %d and desiredReplicationFactor %d; scaling leaves the first behind", has, desired)
 	}
 	if n := int64(len(v.Replicas)); desired > 0 && n != desired {
-		c.Warn(ruleFactors, v.Target.Ref, "has desiredReplicationFactor %d, and there are %s", desired, finding.Count(int(n), "replica"))
+		c.Warn(ruleFactors, v.Target.Ref, "has desiredReplicationFactor %d, and there %s %s", desired, finding.Agree(int(n), "is", "are"), finding.Count(int(n), "replica"))
 	}
 	if quorum := v.Quorum(); has > 0 && quorum < chain.Quorum(int(has)) {
 		c.Warn(ruleFactors, v.Target.Ref, "has consistencyFactor %d, and more than half of %s is %d: two halves could each go on alone", quorum, finding.Count(int(has), "replica"), chain.Quorum(int(has)))
