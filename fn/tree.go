@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,14 +54,22 @@ func addHolders(t *health.Tree, facts *inventory.Facts, ledger *disk.Ledger) {
 		return
 	}
 	on := ledger.Device(t.Object.Namespace, t.Object.Name)
+	if t.Object.GroupKind() == disk.Kind() {
+		on = ledger.At(t.Object.Namespace, t.Object.Name)
+	}
 	notes := []string{t.Note}
 	for _, h := range on.Holders() {
 		notes = append(notes, "held by "+h.Object.String())
 	}
-	for _, v := range facts.VolumesOn(on.Device) {
-		if v.Path != "" { // that of a cloud is shown where its claim is
-			notes = append(notes, "is PersistentVolume "+v.Name)
+	if on.Device != nil {
+		for _, v := range facts.VolumesOn(on.Device) {
+			if v.Path != "" { // that of a cloud is shown where its claim is
+				notes = append(notes, "is PersistentVolume "+v.Name)
+			}
 		}
+	}
+	if on.Entry != nil && !on.Entry.Usable && on.Entry.Reason != "" {
+		notes = append(notes, "not usable: "+on.Entry.Reason)
 	}
 	if len(notes) == 1 {
 		notes = append(notes, "in no pool")
@@ -95,6 +104,9 @@ func joined(trees []*health.Tree) *health.Tree {
 // they tell all the same. Kinds without namespaces are looked for in any. The error
 // says what there is instead.
 func (f *Function) TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, name string) (krm.ID, error) {
+	if kind == disk.Kind() {
+		return diskRoot(inventory.New(facts), namespace, name)
+	}
 	var found []krm.ID
 	var names []string
 	namespaced := false
@@ -137,5 +149,40 @@ func (f *Function) TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, 
 		return krm.ID{}, fmt.Errorf("there is no %s %q%s; there are %s", kind.Kind, name, in, finding.Names(names))
 	default:
 		return krm.ID{}, fmt.Errorf("there is no %s %q%s%s", kind.Kind, name, in, near)
+	}
+}
+
+// diskRoot finds a disk by what a person calls it, on the node or in the namespace that is
+// given, or anywhere.
+func diskRoot(facts *inventory.Facts, place, name string) (krm.ID, error) {
+	ledger := disk.NewLedger(facts)
+	var found []krm.ID
+	var names []string
+	for _, d := range ledger.Disks() {
+		names = append(names, cmp.Or(d.Name().Name, d.Known().Serial, d.Path))
+		if d.IsCalled(name) && (place == "" || place == ledger.NodeOf(d) || place == d.Name().Namespace) {
+			of := d.Ref()
+			found = append(found, krm.ID{Group: of.Group(), Kind: of.Kind, Namespace: of.Namespace, Name: of.Name})
+		}
+	}
+	slices.Sort(names)
+	switch in := ""; {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var where []string
+		for _, id := range found {
+			where = append(where, id.Kind+"/"+id.Namespace+"/"+id.Name)
+		}
+		return krm.ID{}, fmt.Errorf("there are %d disks called %s: say which, one of %s", len(found), name, strings.Join(where, ", "))
+	default:
+		if place != "" {
+			in = " on node or in namespace " + place
+		}
+		near := schema.DidYouMean(name, names)
+		if near == "" && len(names) > 0 {
+			near = "; there are " + finding.Names(names)
+		}
+		return krm.ID{}, fmt.Errorf("no disk is called %s%s%s; write a serial number, a WWN, a link or a path", name, in, near)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -94,13 +95,29 @@ func (p program) offerRoots(begun, from, namespace string) ([]string, cobra.Shel
 			return nil
 		}
 		var refs []finding.Ref
+		if kind.GroupKind == disk.Kind() {
+			refs = disksOf(p.knownFacts(from))
+		}
 		for _, o := range p.knownFacts(from) {
-			if o.GroupKind() == kind.GroupKind && (namespace == "" || o.Namespace == "" || o.Namespace == namespace) {
+			if o.GroupKind() == kind.GroupKind {
 				refs = append(refs, o.Ref)
 			}
 		}
-		return refs
+		return slices.DeleteFunc(refs, func(r finding.Ref) bool { return namespace != "" && r.Namespace != "" && r.Namespace != namespace })
 	})
+}
+
+// disksOf names the disks that facts tell of: by their BlockDevices, or by serial number.
+func disksOf(facts []*krm.Object) []finding.Ref {
+	var refs []finding.Ref
+	for _, d := range disk.NewLedger(inventory.New(facts)).Disks() {
+		if d.Device != nil {
+			refs = append(refs, d.Ref())
+		} else if serial := d.Known().Serial; serial != "" {
+			refs = append(refs, finding.Ref{Kind: disk.Kind().Kind, Name: serial})
+		}
+	}
+	return refs
 }
 
 // offerSubjects completes what explain has to say something about.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/transition"
@@ -86,6 +87,9 @@ func explainArgs(args []string) (dir string, subject *ref, err error) {
 type ref struct{ kind, namespace, name string }
 
 func parseRef(s string) (*ref, error) {
+	if kind, name, found := strings.Cut(s, "/"); found && isDisk(kind) && name != "" {
+		return diskRef(kind, name), nil
+	}
 	parts := strings.Split(s, "/")
 	for _, p := range parts {
 		if p == "" {
@@ -99,6 +103,25 @@ func parseRef(s string) (*ref, error) {
 		return &ref{kind: parts[0], namespace: parts[1], name: parts[2]}, nil
 	}
 	return nil, usage("%q is not of the form KIND/NAME or KIND/NAMESPACE/NAME, such as Node/worker-1", s)
+}
+
+func isDisk(kind string) bool { return strings.EqualFold(kind, disk.Kind().Kind) }
+
+// diskRef reads what a person calls a disk: by the name of its BlockDevice with or without
+// the namespace, by serial number, WWN or link, or by its node and path, as they are printed.
+func diskRef(kind, name string) *ref {
+	place, path, isPath := strings.Cut(name, "//")
+	switch {
+	case isPath && place != "":
+		return &ref{kind: kind, namespace: place, name: "/" + path}
+	case strings.HasPrefix(name, "dev/"):
+		return &ref{kind: kind, name: "/" + name}
+	case !strings.HasPrefix(name, "/"):
+		if namespace, rest, found := strings.Cut(name, "/"); found {
+			return &ref{kind: kind, namespace: namespace, name: rest}
+		}
+	}
+	return &ref{kind: kind, name: name}
 }
 
 func (r *ref) matches(o finding.Ref) bool {

@@ -36,6 +36,7 @@ different ones; -n only says which object of a name is meant.`
 
 const treeRoots = `Without an argument everything is shown, and counted at the end; --unhealthy leaves
 out what is OK. KIND/NAME or KIND/NAMESPACE/NAME starts at one object: %s.
+A disk is named by its serial number, WWN, link or BlockDevice.
 From a disk, a pool or a node the tree also goes up, to every volume that would be hit
 if it failed, and says which would go on.`
 

@@ -50,7 +50,7 @@ func deviceKinds() []system.Kind {
 	return []system.Kind{
 		{
 			GroupKind: krm.GroupKind{Group: deviceGroup, Kind: blockDeviceKind}, Version: "v1alpha1", Role: system.RoleFact,
-			Plural: "blockdevices", Names: []string{"bd", "disk"}, Selected: true, Reports: true, Health: true,
+			Plural: "blockdevices", Names: []string{"bd"}, Selected: true, Reports: true, Health: true,
 			Keep: "spec status{claimState state}",
 			Node: [][]string{{"metadata", "labels", inventory.LabelHostname}, {"spec", "nodeAttributes", "nodeName"}},
 		},

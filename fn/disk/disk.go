@@ -2,11 +2,14 @@ package disk
 
 import (
 	"cmp"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Disk is one report of a physical disk: a BlockDevice, an entry of a NodeInventory, or
@@ -31,6 +34,33 @@ type class struct {
 
 // Name is the BlockDevice that the disk is known as, if it is known as one.
 func (d *Disk) Name() inventory.Key { return d.name }
+
+// Ref names the disk for people: one that only a node agent reports has no object, and is
+// called by its node and path.
+func (d *Disk) Ref() finding.Ref {
+	if d.Device != nil {
+		return d.Device.Object.Ref
+	}
+	return finding.Ref{Kind: Kind().Kind, Namespace: d.Node, Name: d.Path}
+}
+
+// Kind is that of a disk that has no object: no API server has it.
+func Kind() krm.GroupKind { return krm.GroupKind{Kind: "Disk"} }
+
+// IsCalled reports whether a person means the disk by the name of its BlockDevice, a serial
+// number, a WWN, a link with or without its folder, or a path.
+func (d *Disk) IsCalled(name string) bool {
+	known := d.Known()
+	links := known.Links
+	if d.Entry != nil {
+		links = slices.Concat(links, d.Entry.Links)
+	}
+	if d.Device != nil {
+		links = slices.Concat(links, d.Device.Links)
+	}
+	return d.name.Name == name || known.Serial != "" && strings.EqualFold(known.Serial, name) || known.WWN != "" && known.WWN == WWN(name) || d.Path == name ||
+		slices.ContainsFunc(links, func(link string) bool { return link == name || path.Base(link) == name })
+}
 
 // Missing reports whether nobody reports the disk now.
 func (d *Disk) Missing() bool { return d.Device == nil && d.Entry == nil }

@@ -17,7 +17,7 @@ type Ledger struct {
 	byWWN    map[string]*class
 	bySerial map[string]*class
 	byLink   map[string]*class
-	byPath   map[inventory.Key]*Disk // node and path, see at
+	byPath   map[inventory.Key]*Disk // node and path, see At
 
 	byNode       map[string][]*Disk             // see On
 	byVolumePath map[string][]*inventory.Volume // see volumesOn
@@ -242,7 +242,7 @@ func (l *Ledger) Named(hold Hold) []*Disk {
 		found = append(found, c.disks...)
 	}
 	if len(found) == 0 {
-		if d := l.at(hold.Identity.Node, hold.Identity.Path); d != nil {
+		if d := l.At(hold.Identity.Node, hold.Identity.Path); d != nil {
 			return []*Disk{d}
 		}
 		d := l.miss(&Disk{Identity: hold.Identity})
@@ -252,9 +252,9 @@ func (l *Ledger) Named(hold Hold) []*Disk {
 	return found
 }
 
-// at finds the disk on which a path of a node, given by name or hostname label, lies
+// At finds the disk on which a path of a node, given by name or hostname label, lies
 // now, or nil.
-func (l *Ledger) at(node, path string) *Disk {
+func (l *Ledger) At(node, path string) *Disk {
 	if path == "" {
 		return nil
 	}

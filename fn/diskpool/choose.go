@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -24,11 +25,11 @@ func (s *selection) keepMembers(allowed map[string]string) {
 	for _, name := range s.roster.members() {
 		switch n := s.Facts.Node(name); {
 		case n == nil:
-			s.Decide(nodeRef(name), name, "", place.Held, "it is missing from the inventory, and its pools are held"+before[name])
+			s.Decide(system.NodeRef(name), name, "", place.Held, "it is missing from the inventory, and its pools are held"+before[name])
 		case allowed[name] != "":
-			s.Decide(nodeRef(name), name, "", place.Kept, "it has pools; it gets no new one, since "+allowed[name]+before[name])
+			s.Decide(system.NodeRef(name), name, "", place.Kept, "it has pools; it gets no new one, since "+allowed[name]+before[name])
 		default:
-			s.Decide(nodeRef(name), name, "", place.Kept, "it has pools"+before[name])
+			s.Decide(system.NodeRef(name), name, "", place.Kept, "it has pools"+before[name])
 			s.fill(n, "")
 		}
 	}
@@ -95,7 +96,7 @@ func (s *selection) chooseNodes(allowed map[string]string) {
 		count = max(0, min(count, most-len(members)))
 	}
 	for _, picked := range place.SpreadNodes(kept, candidates, count) {
-		s.Decide(nodeRef(picked.Node.Name), picked.Node.Name, "", place.Chosen, picked.Reason)
+		s.Decide(system.NodeRef(picked.Node.Name), picked.Node.Name, "", place.Chosen, picked.Reason)
 		s.fill(picked.Node, wordOf(picked))
 		members[picked.Node.Name] = true
 	}
@@ -103,9 +104,9 @@ func (s *selection) chooseNodes(allowed map[string]string) {
 		switch {
 		case members[n.Name]:
 		case allowed[n.Name] != "":
-			s.Decide(nodeRef(n.Name), n.Name, "", place.Refused, allowed[n.Name])
+			s.Decide(system.NodeRef(n.Name), n.Name, "", place.Refused, allowed[n.Name])
 		default:
-			s.Decide(nodeRef(n.Name), n.Name, "", place.Free, "spec.maxNodeCount is reached")
+			s.Decide(system.NodeRef(n.Name), n.Name, "", place.Free, "spec.maxNodeCount is reached")
 		}
 	}
 }
@@ -133,11 +134,11 @@ func (s *selection) explainRest(allowed map[string]string) {
 			}
 			switch _, reason := s.offers.refuse(n, there); {
 			case reason != "":
-				s.Decide(diskRef(there), n.Name, "", place.Refused, reason)
+				s.Decide(there.Ref(), n.Name, "", place.Refused, reason)
 			case allowed[n.Name] != "":
-				s.Decide(diskRef(there), n.Name, "", place.Free, "its node gets no new pool: "+allowed[n.Name])
+				s.Decide(there.Ref(), n.Name, "", place.Free, "its node gets no new pool: "+allowed[n.Name])
 			default:
-				s.Decide(diskRef(there), n.Name, "", place.Free, "enough disks were chosen without it")
+				s.Decide(there.Ref(), n.Name, "", place.Free, "enough disks were chosen without it")
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (o *offers) take(n *inventory.Node, c candidate, chosen, reason string) *po
 	p.chosen = chosen
 	o.roster.pools = append(o.roster.pools, p)
 	o.roster.use(p)
-	o.Decide(diskRef(c.Disk), n.Name, "pool", place.Chosen, reason)
+	o.Decide(c.Disk.Ref(), n.Name, "pool", place.Chosen, reason)
 	return p
 }
 

@@ -107,7 +107,7 @@ func (r *roster) keepDisk(p *pool, verdict place.Verdict, reason string) {
 		reason += "; " + before
 	}
 	if p.disk != nil {
-		r.Decide(diskRef(p.disk), p.node, "pool", verdict, reason)
+		r.Decide(p.disk.Ref(), p.node, "pool", verdict, reason)
 		return
 	}
 	r.Decide(r.poolRef(p.name), p.node, "pool", verdict, reason)
@@ -119,7 +119,7 @@ func (r *roster) drop(p *pool, why string) {
 	if p.disk != nil {
 		r.Disks.Release(p.disk, r.owner)
 		r.givenUp[p.disk] = !p.gone
-		r.Decide(diskRef(p.disk), p.node, "", place.Refused, why)
+		r.Decide(p.disk.Ref(), p.node, "", place.Refused, why)
 	}
 }
 

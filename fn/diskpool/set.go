@@ -118,18 +118,6 @@ func replaced(o *krm.Object) []string {
 	return names
 }
 
-func nodeRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
-}
-
-// diskRef names a disk for people: one that only a node agent reports has no object.
-func diskRef(there *disk.Disk) finding.Ref {
-	if there.Device != nil {
-		return there.Device.Object.Ref
-	}
-	return finding.Ref{Kind: "Disk", Namespace: there.Node, Name: there.Path}
-}
-
 // output is what becomes of the set.
 func (s *set) output() system.Output {
 	var objects []gitops.Object

@@ -5,6 +5,7 @@ package diskpool
 
 import (
 	"github.com/poolwright/poolwright/fn/class"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -61,7 +62,7 @@ func (System) Declare() system.Declaration {
 		},
 		Facts: []krm.GroupKind{{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, class.Kind(), poolGroupKind()},
 		Roots: []krm.GroupKind{
-			class.Kind(), {Kind: volumeKind}, poolGroupKind(), {Kind: nodeKind}, inventory.DeviceKind(),
+			class.Kind(), {Kind: volumeKind}, poolGroupKind(), {Kind: nodeKind}, inventory.DeviceKind(), disk.Kind(),
 		},
 		Domains: []string{"openebs.io"},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
@@ -25,35 +26,31 @@ func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*h
 			f.classes = append(f.classes, o)
 		}
 	}
-	if root == (krm.ID{}) {
+	switch {
+	case root == (krm.ID{}):
 		return f.everything()
+	case root.GroupKind() == disk.Kind():
+		return system.TreeOf(f.diskUp(disks.At(root.Namespace, root.Name)))
 	}
 	o := facts.Object(root)
 	if o == nil {
 		return nil
 	}
-	var t *health.Tree
 	switch root.GroupKind() {
 	case class.Kind():
 		if slices.Contains(f.classes, o) {
-			t = f.class(o)
+			return system.TreeOf(f.class(o))
 		}
 	case poolGroupKind():
-		t = f.poolUp(o)
+		return system.TreeOf(f.poolUp(o))
 	case krm.GroupKind{Kind: volumeKind}:
-		t = f.volume(o)
+		return system.TreeOf(f.volume(o))
 	case krm.GroupKind{Kind: nodeKind}:
-		t = f.up(o, func(p *krm.Object) bool { return p.Node.Str("spec", "node") == o.Name })
+		return system.TreeOf(f.up(o.Ref, "", func(p *krm.Object) bool { return p.Node.Str("spec", "node") == o.Name }))
 	case inventory.DeviceKind():
-		t = f.up(o, func(p *krm.Object) bool {
-			d := f.disk(p)
-			return d != nil && d.Device != nil && d.Device.Object == o
-		})
+		return system.TreeOf(f.diskUp(disks.Device(o.Namespace, o.Name)))
 	}
-	if t == nil {
-		return nil
-	}
-	return []*health.Tree{t}
+	return nil
 }
 
 type forest struct {
@@ -135,10 +132,10 @@ func (f *forest) volumeAlone(o *krm.Object) *health.Tree {
 // pool is a pool with its disk, and that with its node.
 func (f *forest) pool(o *krm.Object) *health.Tree {
 	t := f.poolAlone(o)
-	node := f.node(o.Node.Str("spec", "node"))
+	node := system.NodeTree(f.facts, o.Node.Str("spec", "node"), "its pool")
 	on := &health.Tree{Object: finding.Ref{Kind: "Disk", Name: uriOf(o)}, Phase: health.Error, State: health.Missing, Place: health.Place{Role: health.Disk}, Children: []*health.Tree{node}}
 	if d := f.disk(o); d != nil {
-		on.Object, on.Phase, on.State, on.Note = diskRef(d), health.OK, "", quantity.Size(d.Size())
+		on.Object, on.Phase, on.State, on.Note = d.Ref(), health.OK, "", quantity.Size(d.Size())
 		if d.Device != nil {
 			on.State = d.Device.State
 			on.Note = strings.Join([]string{d.Device.Path, on.Note}, ", ")
@@ -198,9 +195,21 @@ func (f *forest) users(o *krm.Object) []*health.Tree {
 	return trees
 }
 
+// diskUp is a disk with the pools on it; nil for none.
+func (f *forest) diskUp(there *disk.Disk) *health.Tree {
+	if there == nil || there.Missing() {
+		return nil
+	}
+	state := ""
+	if there.Device != nil {
+		state = there.Device.State
+	}
+	return f.up(there.Ref(), state, func(p *krm.Object) bool { return f.disk(p) == there })
+}
+
 // up is a node or a disk with the pools on it and what uses them; nil for none.
-func (f *forest) up(o *krm.Object, has func(*krm.Object) bool) *health.Tree {
-	t := &health.Tree{Object: o.Ref, State: o.Node.Str("status", "state")}
+func (f *forest) up(on finding.Ref, state string, has func(*krm.Object) bool) *health.Tree {
+	t := &health.Tree{Object: on, State: state}
 	for _, p := range f.pools {
 		if has(p) {
 			pool := f.poolAlone(p)
@@ -210,23 +219,6 @@ func (f *forest) up(o *krm.Object, has func(*krm.Object) bool) *health.Tree {
 	}
 	if len(t.Children) == 0 {
 		return nil
-	}
-	return t
-}
-
-func (f *forest) node(name string) *health.Tree {
-	n := f.facts.Node(name)
-	if n == nil {
-		return health.Absent(nodeRef(name), "its pool names it")
-	}
-	t := &health.Tree{Object: n.Object.Ref, Phase: health.OK}
-	for _, c := range n.Object.Node.Seq("status", "conditions") {
-		if c.Str("type") == "Ready" {
-			t.State = "Ready"
-			if c.Str("status") != "True" {
-				t.Phase, t.State, t.Note = health.Error, "NotReady", c.Str("reason")
-			}
-		}
 	}
 	return t
 }

@@ -97,15 +97,7 @@ func (e *entry) explain(there *disk.Disk, before int) {
 			break
 		}
 	}
-	e.Decide(diskRef(there), e.node(), "", verdict, reason)
-}
-
-// diskRef names a disk for people: one that only a node agent reports has no object.
-func diskRef(there *disk.Disk) finding.Ref {
-	if there.Device != nil {
-		return there.Device.Object.Ref
-	}
-	return finding.Ref{Kind: "Disk", Namespace: there.Node, Name: there.Path}
+	e.Decide(there.Ref(), e.node(), "", verdict, reason)
 }
 
 // reportDevice reports on a disk as it is named.

@@ -6,6 +6,7 @@ package localvolume
 
 import (
 	"github.com/poolwright/poolwright/fn/class"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -41,6 +42,8 @@ func groupGroupKind() krm.GroupKind { return krm.GroupKind{Group: group, Kind: g
 
 func lockGroupKind() krm.GroupKind { return krm.GroupKind{Group: ownGroup, Kind: lockKind} }
 
+func templateGroupKind() krm.GroupKind { return krm.GroupKind{Group: ownGroup, Kind: templateKind} }
+
 func volumeID(name string) krm.ID { return krm.ID{Group: group, Kind: volumeKind, Name: name} }
 
 func groupID(name string) krm.ID { return krm.ID{Group: group, Kind: groupKind, Name: name} }
@@ -64,7 +67,7 @@ func (System) Declare() system.Declaration {
 				Node:        [][]string{{"spec", "nodeName"}},
 			},
 			{
-				GroupKind: krm.GroupKind{Group: ownGroup, Kind: templateKind}, Version: ownVersion, Role: system.RoleSpec, Whole: templateKind,
+				GroupKind: templateGroupKind(), Version: ownVersion, Role: system.RoleSpec, Whole: templateKind,
 				Plural: "volumetemplates", Names: []string{"vtpl"}, Cluster: true, Health: true,
 			},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
@@ -78,7 +81,8 @@ func (System) Declare() system.Declaration {
 			{Group: ownGroup, Kind: agentKind}, inventory.DeviceKind(),
 		},
 		Roots: []krm.GroupKind{
-			{Kind: claimKind}, {Kind: pvKind}, volumeGroupKind(), groupGroupKind(), {Kind: nodeKind},
+			templateGroupKind(), {Kind: claimKind}, {Kind: pvKind}, volumeGroupKind(), groupGroupKind(),
+			disk.Kind(), inventory.DeviceKind(), {Kind: nodeKind},
 		},
 		Domains: []string{"metalk8s.scality.com"},
 	}

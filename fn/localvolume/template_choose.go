@@ -7,6 +7,7 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -20,7 +21,7 @@ func (t *template) choose() {
 	}
 	for _, i := range t.items {
 		if t.Facts.Node(i.node) == nil {
-			t.Decide(nodeRef(i.node), i.node, "", place.Held, "it is missing from the inventory, and what is on it is held")
+			t.Decide(system.NodeRef(i.node), i.node, "", place.Held, "it is missing from the inventory, and what is on it is held")
 		}
 	}
 	slices.SortFunc(t.items, byNumber)
@@ -62,13 +63,13 @@ func (t *template) chooseOn(n *inventory.Node) (lacks string) {
 	}
 	switch {
 	case kept > 0 && refused != "":
-		t.Decide(nodeRef(n.Name), n.Name, "", place.Held, refused+"; what is on it is held")
+		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Held, refused+"; what is on it is held")
 	case kept > 0:
-		t.Decide(nodeRef(n.Name), n.Name, "", place.Kept, "what is on it is rendered already")
+		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Kept, "what is on it is rendered already")
 	case has > 0:
-		t.Decide(nodeRef(n.Name), n.Name, "", place.Chosen, "it is selected, and can have "+finding.Count(has, t.kind()))
+		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Chosen, "it is selected, and can have "+finding.Count(has, t.kind()))
 	default:
-		t.Decide(nodeRef(n.Name), n.Name, "", place.Refused, refused)
+		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Refused, refused)
 	}
 	t.explainRest(n, refused)
 	return lacks
@@ -130,7 +131,7 @@ func (t *template) take(n *inventory.Node, i *item, disks []*disk.Disk) {
 	for _, there := range disks {
 		t.Disks.Take(there, t.Object.Ref, t.owner)
 		i.devices, i.disks = append(i.devices, pin(there)), append(i.disks, there)
-		t.Decide(diskRef(there), n.Name, t.role(), place.Chosen, "the smallest eligible disk that is left on the node, for "+i.name)
+		t.Decide(there.Ref(), n.Name, t.role(), place.Chosen, "the smallest eligible disk that is left on the node, for "+i.name)
 	}
 	t.use(disks)
 }
@@ -208,15 +209,11 @@ func (t *template) explainRest(n *inventory.Node, refused string) {
 		}
 		switch reason := t.refuse(n, there, itemName(t.Object.Name, n.Name, 1)); {
 		case reason != "":
-			t.Decide(diskRef(there), n.Name, "", place.Refused, reason)
+			t.Decide(there.Ref(), n.Name, "", place.Refused, reason)
 		case refused != "":
-			t.Decide(diskRef(there), n.Name, "", place.Free, "its node gets nothing new: "+refused)
+			t.Decide(there.Ref(), n.Name, "", place.Free, "its node gets nothing new: "+refused)
 		default:
-			t.Decide(diskRef(there), n.Name, "", place.Free, "enough disks were chosen without it")
+			t.Decide(there.Ref(), n.Name, "", place.Free, "enough disks were chosen without it")
 		}
 	}
-}
-
-func nodeRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
 }

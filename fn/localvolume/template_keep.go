@@ -195,7 +195,7 @@ func (t *template) staysGone(i *item, why string) bool {
 func (t *template) keepDisks(i *item, verdict place.Verdict, reason string) {
 	for at, there := range i.disks {
 		if there != nil {
-			t.Decide(diskRef(there), i.node, t.role(), verdict, reason)
+			t.Decide(there.Ref(), i.node, t.role(), verdict, reason)
 			continue
 		}
 		t.Decide(finding.Ref{Kind: "Disk", Namespace: i.node, Name: i.devices[at].String()}, i.node, t.role(), place.Held, reason)
@@ -216,7 +216,7 @@ func (t *template) drop(i *item, why string) {
 		if !i.gone {
 			t.givenUp[there] = t.called(i)
 		}
-		t.Decide(diskRef(there), i.node, "", place.Refused, why)
+		t.Decide(there.Ref(), i.node, "", place.Refused, why)
 	}
 }
 

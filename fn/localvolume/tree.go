@@ -1,47 +1,52 @@
 package localvolume
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // Tree implements system.Mapper. Downwards it goes from the claim over its PersistentVolume to
-// the Volume, the group that it is in, the disks and their node; a group, and a node, shows
-// what is on it.
+// the Volume, the logical volume, the group that it is in, the disks and their node; a disk, a
+// group, and a node show what is on them, up to the claims, and a template what was rendered
+// for it.
 func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree {
 	f := &forest{facts: facts, ledger: disks}
-	if root == (krm.ID{}) {
+	switch {
+	case root == (krm.ID{}):
 		return f.everything()
+	case root.GroupKind() == disk.Kind():
+		return system.TreeOf(f.diskUp(disks.At(root.Namespace, root.Name)))
+	case root.GroupKind() == templateGroupKind():
+		return system.TreeOf(f.template(root))
 	}
 	o := facts.Object(root)
 	if o == nil {
 		return nil
 	}
-	var t *health.Tree
 	switch root.GroupKind() {
 	case volumeGroupKind():
-		t = f.volumeUp(o)
+		return system.TreeOf(f.volumeUp(o))
 	case groupGroupKind():
-		t = f.groupUp(o)
+		return system.TreeOf(f.groupUp(o))
 	case krm.GroupKind{Kind: pvKind}:
-		t = f.persistent(o)
+		return system.TreeOf(f.persistent(o))
 	case krm.GroupKind{Kind: claimKind}:
-		t = f.claim(o)
+		return system.TreeOf(f.claim(o))
 	case krm.GroupKind{Kind: nodeKind}:
-		t = f.nodeUp(o)
+		return system.TreeOf(f.nodeUp(o))
+	case inventory.DeviceKind():
+		return system.TreeOf(f.diskUp(disks.Device(o.Namespace, o.Name)))
 	}
-	if t == nil {
-		return nil
-	}
-	return []*health.Tree{t}
+	return nil
 }
 
 type forest struct {
@@ -94,9 +99,14 @@ func (f *forest) claim(o *krm.Object) *health.Tree {
 	if below == nil {
 		return nil
 	}
-	phase := o.Node.Str("status", "phase")
-	t := &health.Tree{Object: o.Ref, Phase: health.Error, State: phase, Children: []*health.Tree{below}}
-	switch phase {
+	t := claimAlone(o)
+	t.Children = []*health.Tree{below}
+	return t
+}
+
+func claimAlone(o *krm.Object) *health.Tree {
+	t := &health.Tree{Object: o.Ref, Phase: health.Error, State: o.Node.Str("status", "phase")}
+	switch t.State {
 	case "Bound":
 		t.Phase = health.OK
 	case "Pending", "":
@@ -122,8 +132,20 @@ func (f *forest) persistentAlone(o *krm.Object) *health.Tree {
 	if phase == "Failed" || phase == "Lost" {
 		t.Phase = health.Error
 	}
-	if claim := persistentOf(f.facts, o.Name).claim; claim != "" {
-		t.Note = "of claim " + claim
+	return t
+}
+
+// persistentUp is a PersistentVolume with the claim that has it.
+func (f *forest) persistentUp(o *krm.Object) *health.Tree {
+	t := f.persistentAlone(o)
+	ref := o.Node.Get("spec", "claimRef")
+	if ref.Str("name") == "" {
+		return t
+	}
+	if claim := f.facts.Object(krm.ID{Kind: claimKind, Namespace: ref.Str("namespace"), Name: ref.Str("name")}); claim != nil {
+		t.Children = append(t.Children, claimAlone(claim))
+	} else {
+		t.Note = "of claim " + ref.Str("namespace") + "/" + ref.Str("name")
 	}
 	return t
 }
@@ -164,7 +186,7 @@ func joinNotes(notes ...string) string {
 func (f *forest) volumeUp(o *krm.Object) *health.Tree {
 	t := f.volume(o)
 	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
-		t.Children = append(t.Children, f.persistentAlone(pv))
+		t.Children = append(t.Children, f.persistentUp(pv))
 	}
 	for _, g := range f.facts.Objects(group, groupKind) {
 		if readGroup(g).volume == o.Name {
@@ -176,10 +198,20 @@ func (f *forest) volumeUp(o *krm.Object) *health.Tree {
 
 // logical is the logical volume of a Volume, in its group.
 func (f *forest) logical(v *volume) *health.Tree {
-	t := &health.Tree{Object: finding.Ref{Kind: "LogicalVolume", Name: v.source.vg + "/" + logicalName(v.name)}}
+	t := f.logicalAlone(v)
+	if o := f.groupOf(v); o != nil {
+		t.Children = append(t.Children, f.group(o))
+	} else {
+		t.Children = append(t.Children, f.reportedGroup(v.node, v.source.vg))
+	}
+	return t
+}
+
+func (f *forest) logicalAlone(v *volume) *health.Tree {
+	t := &health.Tree{Object: logicalRef(v.source.vg, logicalName(v.name))}
 	for _, reported := range reportsOf(f.facts)[v.node].named(v.source.vg) {
 		for _, lv := range reported.volumes {
-			if lv.owner == ownerOf(volumeKind, v.name) || lv.name == logicalName(v.name) {
+			if lv.isOf(v.name) {
 				t.Phase, t.Note = health.OK, quantity.Size(lv.size)
 			}
 		}
@@ -187,12 +219,45 @@ func (f *forest) logical(v *volume) *health.Tree {
 			t.Phase, t.State = health.Progressing, health.Missing
 		}
 	}
-	if o := f.groupOf(v); o != nil {
-		t.Children = append(t.Children, f.group(o))
-	} else {
-		t.Children = append(t.Children, f.reportedGroup(v.node, v.source.vg))
-	}
 	return t
+}
+
+func logicalRef(vg, name string) finding.Ref {
+	return finding.Ref{Kind: "LogicalVolume", Name: vg + "/" + name}
+}
+
+// isOf reports whether a logical volume is that of a Volume.
+func (lv *logicalVolume) isOf(volume string) bool {
+	return lv.owner == ownerOf(volumeKind, volume) || lv.owner == "" && lv.name == logicalName(volume)
+}
+
+// inGroup are the logical volumes of a group with the Volumes of which they are, and those of
+// others.
+func (f *forest) inGroup(o *krm.Object) []*health.Tree {
+	g := readGroup(o)
+	var trees []*health.Tree
+	var ours []string
+	for _, live := range f.facts.Objects(group, volumeKind) {
+		if v := readVolume(live); f.groupOf(&v) == o {
+			t := f.logicalAlone(&v)
+			t.Children = append(t.Children, f.users(live))
+			trees = append(trees, t)
+			ours = append(ours, v.name)
+		}
+	}
+	for _, reported := range reportsOf(f.facts)[g.node].named(g.vg) {
+		for _, lv := range reported.volumes {
+			if slices.ContainsFunc(ours, lv.isOf) {
+				continue
+			}
+			note := "of others"
+			if lv.owner != "" {
+				note = "of " + lv.owner
+			}
+			trees = append(trees, &health.Tree{Object: logicalRef(g.vg, lv.name), Phase: health.OK, Note: joinNotes(quantity.Size(lv.size), note)})
+		}
+	}
+	return trees
 }
 
 // groupOf finds the VolumeGroup that a Volume is in; nil for none.
@@ -262,23 +327,32 @@ func (f *forest) groupAlone(o *krm.Object) *health.Tree {
 	return &health.Tree{Object: o.Ref, Phase: s.phase, State: s.word, Note: joinNotes(notes...), Place: health.Place{Role: health.Pool, Node: g.node, Used: max(0, size-free), Total: size}}
 }
 
-// groupUp is a VolumeGroup with its disks, and the Volumes in it with what has them.
+// groupUp is a VolumeGroup with its disks, and what is in it with what has that.
 func (f *forest) groupUp(o *krm.Object) *health.Tree {
 	t := f.group(o)
-	for _, live := range f.facts.Objects(group, volumeKind) {
-		if v := readVolume(live); f.groupOf(&v) == o {
-			t.Children = append(t.Children, f.users(live))
+	t.Children = append(t.Children, f.inGroup(o)...)
+	return t
+}
+
+// users are a Volume and what has it: a PersistentVolume and its claim, or the group that
+// takes its device.
+func (f *forest) users(o *krm.Object) *health.Tree {
+	t := f.volumeAlone(o)
+	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
+		t.Children = append(t.Children, f.persistentUp(pv))
+	}
+	for _, g := range f.facts.Objects(group, groupKind) {
+		if readGroup(g).volume == o.Name {
+			t.Children = append(t.Children, f.groupUsers(g))
 		}
 	}
 	return t
 }
 
-// users are a Volume and what has it.
-func (f *forest) users(o *krm.Object) *health.Tree {
-	t := f.volumeAlone(o)
-	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
-		t.Children = append(t.Children, f.persistentAlone(pv))
-	}
+// groupUsers are a VolumeGroup and what is in it.
+func (f *forest) groupUsers(o *krm.Object) *health.Tree {
+	t := f.groupAlone(o)
+	t.Children = f.inGroup(o)
 	return t
 }
 
@@ -286,16 +360,9 @@ func (f *forest) users(o *krm.Object) *health.Tree {
 func (f *forest) nodeUp(o *krm.Object) *health.Tree {
 	t := f.node(o.Name)
 	for _, live := range f.facts.Objects(group, groupKind) {
-		if readGroup(live).node != o.Name {
-			continue
+		if g := readGroup(live); g.node == o.Name && g.kind != volumeRef { // that is above its Volume
+			t.Children = append(t.Children, f.groupUsers(live))
 		}
-		g := f.groupAlone(live)
-		for _, in := range f.facts.Objects(group, volumeKind) {
-			if v := readVolume(in); f.groupOf(&v) == live {
-				g.Children = append(g.Children, f.users(in))
-			}
-		}
-		t.Children = append(t.Children, g)
 	}
 	for _, live := range f.facts.Objects(group, volumeKind) {
 		if v := readVolume(live); v.node == o.Name && f.groupOf(&v) == nil {
@@ -308,6 +375,79 @@ func (f *forest) nodeUp(o *krm.Object) *health.Tree {
 	return t
 }
 
+// template is a VolumeTemplate with what was rendered for it and lives, each with what it is on
+// and what has it; nil for none.
+func (f *forest) template(root krm.ID) *health.Tree {
+	t := &health.Tree{Object: finding.Ref{APIVersion: ownGroup + "/" + ownVersion, Kind: templateKind, Name: root.Name}}
+	isOurs := func(o *krm.Object) bool {
+		owner, _ := krm.ParseOwner(o.Owner())
+		return owner == root
+	}
+	for _, o := range f.facts.Objects(class.Kind().Group, class.Kind().Kind) {
+		if isOurs(o) {
+			t.Children = append(t.Children, &health.Tree{Object: o.Ref, Phase: health.OK, Note: o.Node.Str("provisioner")})
+		}
+	}
+	for _, o := range f.facts.Objects(group, volumeKind) {
+		if isOurs(o) {
+			t.Children = append(t.Children, f.volumeUp(o))
+		}
+	}
+	for _, o := range f.facts.Objects(group, groupKind) {
+		if isOurs(o) {
+			t.Children = append(t.Children, f.groupUp(o))
+		}
+	}
+	if len(t.Children) == 0 {
+		return nil
+	}
+	t.Phase = health.OK
+	for _, child := range t.Children {
+		if child.Phase.WorseThan(t.Phase) {
+			t.Phase = child.Phase
+		}
+	}
+	return t
+}
+
+// diskUp is a disk with its node, and what is on it. One that is reported as an object is
+// nothing of ours where nothing of ours is on it; nil then.
+func (f *forest) diskUp(there *disk.Disk) *health.Tree {
+	if there == nil || there.Missing() {
+		return nil
+	}
+	t := &health.Tree{Place: health.Place{Role: health.Disk, Node: f.ledger.NodeOf(there)}}
+	f.describe(t, there)
+	for _, o := range f.facts.Objects(group, groupKind) {
+		if g := readGroup(o); slices.ContainsFunc(g.disks, func(d device) bool { return slices.Contains(f.ledger.Named(d.hold(g.node, "")), there) }) {
+			t.Children = append(t.Children, f.groupUsers(o))
+		}
+	}
+	for _, o := range f.facts.Objects(group, volumeKind) {
+		v := readVolume(o)
+		if d := v.source.device(); !d.empty() && slices.Contains(f.ledger.Named(d.hold(v.node, "")), there) {
+			t.Children = append(t.Children, f.users(o))
+		}
+	}
+	if t.Unused = len(t.Children) == 0; t.Unused && there.Device != nil {
+		return nil
+	}
+	if !t.Unused {
+		t.Children = append(t.Children, f.node(f.ledger.NodeOf(there)))
+	}
+	return t
+}
+
+// describe says of a disk in a tree what it is.
+func (f *forest) describe(t *health.Tree, there *disk.Disk) {
+	t.Object, t.Phase, t.Note = there.Ref(), health.OK, quantity.Size(there.Size())
+	if there.Device != nil {
+		t.State = there.Device.State
+		return
+	}
+	t.Note = joinNotes(t.Note, there.Identity.String())
+}
+
 // disk is a disk with its node.
 func (f *forest) disk(node string, of device) *health.Tree {
 	t := &health.Tree{
@@ -318,13 +458,7 @@ func (f *forest) disk(node string, of device) *health.Tree {
 		if there.Missing() || f.ledger.NodeOf(there) != node {
 			continue
 		}
-		t.Phase, t.Note = health.OK, quantity.Size(there.Size())
-		if there.Device != nil {
-			t.Object, t.State = there.Device.Object.Ref, there.Device.State
-		} else {
-			t.Object.Name = cmp.Or(there.Path, of.String())
-			t.Note = joinNotes(t.Note, there.Identity.String())
-		}
+		f.describe(t, there)
 		return t
 	}
 	if reportsOf(f.facts)[node] != nil {
@@ -334,13 +468,5 @@ func (f *forest) disk(node string, of device) *health.Tree {
 }
 
 func (f *forest) node(name string) *health.Tree {
-	ref := finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
-	n := f.facts.Node(name)
-	switch {
-	case n == nil:
-		return health.Absent(ref, "a Volume or a VolumeGroup names it")
-	case n.Down():
-		return &health.Tree{Object: ref, Phase: health.Error, State: "NotReady"}
-	}
-	return &health.Tree{Object: ref, Phase: health.OK, State: "Ready"}
+	return system.NodeTree(f.facts, name, "a Volume or a VolumeGroup")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
@@ -68,7 +69,7 @@ func (k *Kinds) checkFacts() error {
 	for i := range k.declarations {
 		d := &k.declarations[i]
 		for _, kind := range append(slices.Clone(d.Facts), d.Roots...) {
-			if found, _ := k.Find(kind); found.Keep == "" && found.Role != RoleSpec {
+			if found, _ := k.Find(kind); found.Keep == "" && found.Role != RoleSpec && kind != disk.Kind() {
 				errs = append(errs, fmt.Errorf("%s: %v is looked at, and no snapshot keeps anything of it", d.Name, kind))
 			}
 		}

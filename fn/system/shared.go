@@ -42,6 +42,7 @@ func (Shared) Declare() Declaration {
 				// Why a node is not ready is said with "3m2s ago"; the reason is enough.
 				Keep: "spec{unschedulable taints{key value effect}} status{allocatable{hugepages-2Mi} conditions[type=Ready]{type status reason lastTransitionTime}}",
 			},
+			{GroupKind: disk.Kind(), Plural: "disks", Names: []string{"disk"}, Cluster: true, Static: true}, // by serial number, WWN, link or path
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolume"}, Version: "v1", Role: RoleFact,
 				Plural: "persistentvolumes", Names: []string{"pv"}, Cluster: true, Reports: true,
