@@ -59,6 +59,10 @@ vm: ## Build the virtual machine of the node agent's tests, into .cache/vm
 test-vm: ## Run the node agent's tests on the disks of a virtual machine (minutes; emulated)
 	POOLWRIGHT_TEST_VM=1 go test -timeout 120m -v ./test/vm
 
+.PHONY: test-scale
+test-scale: control-plane ## Run the node agents of 200 nodes, and one with 1,000 Volumes, and measure them (minutes)
+	POOLWRIGHT_TEST_SCALE=1 go test -timeout 40m -v ./nodeagent/controller -run 'TestTwoHundredNodes|TestThousandVolumes'
+
 .PHONY: missing
 missing:
 	@for tool in kpt podman qemu-system-x86_64; do \

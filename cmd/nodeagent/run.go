@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,6 +94,8 @@ func runCommand(f *flags) *cobra.Command {
 				return err
 			}
 			agent.DryRun = dryRun
+			small()
+			agent.Rest = debug.FreeOSMemory // a burst, such as the start, takes more than what is kept
 			only, err := lock(filepath.Join(c.folder, "lock"))
 			if err != nil {
 				return err
@@ -111,6 +115,17 @@ func runCommand(f *flags) *cobra.Command {
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "log the steps that would be taken, and write to neither disks nor the API server")
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:9809", "address of /metrics, /healthz and /readyz; none where it is empty")
 	return cmd
+}
+
+// small keeps resident what the agent needs and little more, also on a node with many processors, each
+// of which the runtime keeps memory for. GOGC and GOMAXPROCS are heeded.
+func small() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(25)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(min(2, runtime.GOMAXPROCS(0)))
+	}
 }
 
 // lock is held for as long as an agent runs: two of them, during an update or by hand, would

@@ -34,6 +34,8 @@ type Controller struct {
 	Metrics *Metrics
 	// Changed is sent to when something of the node has changed.
 	Changed <-chan struct{}
+	// Rest, if not nil, is called whenever nothing is left to be done.
+	Rest func()
 
 	writer
 	seen
@@ -59,6 +61,13 @@ func (c *Controller) Run(ctx context.Context) error {
 			return nil // it was ended
 		}
 		c.handle(ctx, key)
+		if !c.queue.Empty() {
+			continue
+		}
+		c.Engine.Forget()
+		if c.Rest != nil {
+			c.Rest()
+		}
 	}
 }
 
@@ -132,8 +141,9 @@ func (c *Controller) nodeChanged() func(string) {
 	}
 }
 
-// all adds everything there is.
+// all adds everything there is, to be looked at anew.
 func (c *Controller) all() {
+	c.Engine.Forget()
 	c.queue.Add(inventoryKey)
 	if !c.synced.Load() {
 		return

@@ -256,18 +256,22 @@ func (a *agent) stop() {
 	}
 }
 
-// memory is what of the agent is resident, and what of that is its own, in KiB.
-func (a *agent) memory(t *testing.T) (resident, anonymous int) {
+// checkMemory holds the bound of the specification, on all that is resident: the program as well.
+func (a *agent) checkMemory(t *testing.T) {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
+	resident, anonymous := 0, 0 // KiB
 	for line := range strings.Lines(string(data)) {
 		_, _ = fmt.Sscanf(line, "VmRSS: %d", &resident)
 		_, _ = fmt.Sscanf(line, "RssAnon: %d", &anonymous)
 	}
-	return resident, anonymous
+	t.Logf("%.1f MiB resident, of which %.1f MiB are the agent's own", float64(resident)/1024, float64(anonymous)/1024)
+	if resident == 0 || resident > 25<<10 {
+		t.Errorf("%d KiB of the agent are resident, and 25 MiB is the bound", resident)
+	}
 }
 
 // requests are those that the API server has answered to the agent's kinds of clients, by

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
-	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/inventory"
 	"github.com/poolwright/poolwright/nodeagent/source"
 )
@@ -32,7 +31,7 @@ type inventoryWriter struct {
 
 // write writes the NodeInventory where it differs from what was written.
 func (w *inventoryWriter) write(ctx context.Context) error {
-	f, err := facts.Read(w.engine.Host)
+	f, err := w.engine.Facts()
 	if err != nil {
 		return err
 	}

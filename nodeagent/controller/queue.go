@@ -70,6 +70,13 @@ func (q *queue) Forget(key string) {
 	}
 }
 
+// Empty reports whether no key waits.
+func (q *queue) Empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) == 0
+}
+
 // Next waits for a key.
 func (q *queue) Next(ctx context.Context) (string, error) {
 	for {

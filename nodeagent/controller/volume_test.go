@@ -230,9 +230,5 @@ spec: {storageClassName: delete, volumeName: gone, accessModes: [ReadWriteOnce],
 			t.Errorf("at rest: %s", line)
 		}
 	}
-	resident, anonymous := a.memory(t)
-	t.Logf("resident %.1f MiB, of which %.1f MiB anonymous", float64(resident)/1024, float64(anonymous)/1024)
-	if anonymous > 25<<10 {
-		t.Errorf("the agent has %d KiB of its own resident, and 25 MiB is the bound", anonymous)
-	}
+	a.checkMemory(t)
 }

@@ -27,9 +27,11 @@ type Facts struct {
 
 	contents map[string]content
 	marks    map[string]content
+	report   *Report
 	lvmOnce  sync.Once
 	lvm      *lvm.State
 	lvmErr   error
+	shared   bool
 }
 
 type content struct {
@@ -129,15 +131,31 @@ func (f *Facts) PartitionGUID(d *device.Device) string {
 // LVM is what LVM has. The error wraps host.ErrMissing where there is no LVM.
 func (f *Facts) LVM(ctx context.Context) (*lvm.State, error) {
 	f.lvmOnce.Do(func() {
+		turn := 0
+		if f.report != nil {
+			if f.lvm, turn = f.report.last(); f.lvm != nil {
+				f.shared = true
+				return
+			}
+		}
 		state, err := lvm.Read(ctx, f.Host.Tools)
 		if err != nil {
 			f.lvmErr = err
 			return
 		}
 		f.lvm = &state
+		if f.report != nil {
+			f.report.keep(f.lvm, turn)
+		}
 	})
 	return f.lvm, f.lvmErr
 }
+
+// Share makes the facts take what LVM said last, and keep there what it says now.
+func (f *Facts) Share(r *Report) { f.report = r }
+
+// Shared reports whether what these facts have of LVM was read for others.
+func (f *Facts) Shared() bool { return f.shared }
 
 // Group is the LVM group on a device or one of its partitions, or nil.
 func (f *Facts) Group(ctx context.Context, d *device.Device) *lvm.Group {

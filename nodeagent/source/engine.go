@@ -9,6 +9,7 @@ import (
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
+	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/mark"
 	"github.com/poolwright/poolwright/nodeagent/step"
@@ -26,7 +27,23 @@ type Engine struct {
 	Runner  step.Runner
 	// RAID says that drives behind RAID controllers are carried out.
 	RAID bool
+
+	report facts.Report
 }
+
+// Facts is what the node is now, but for LVM: it is what LVM said since the last Forget.
+func (e *Engine) Facts() (*facts.Facts, error) {
+	f, err := facts.Read(e.Host)
+	if err != nil {
+		return nil, err
+	}
+	f.Share(&e.report)
+	return f, nil
+}
+
+// Forget drops what LVM has said. Whoever has looked at all objects calls it, and whoever hears of a
+// change of the node.
+func (e *Engine) Forget() { e.report.Forget() }
 
 // Filesystem is what a StorageClass says of a filesystem.
 type Filesystem struct {
@@ -135,10 +152,18 @@ func (e *Engine) loop(ctx context.Context, name string, plan func(*job) (Result,
 		}
 		j.lock = lock
 		result, err := plan(j)
-		if err != nil || len(result.Steps) == 0 {
+		idle := err == nil && len(result.Steps) == 0
+		switch {
+		case !idle && j.facts.Shared():
+			// What was read for others tells at most that nothing is to be done.
+			e.Forget()
+			continue
+		case idle || err != nil:
 			return result, err
 		}
-		if err := e.Runner.Run(ctx, result.Steps[0]); err != nil {
+		err = e.Runner.Run(ctx, result.Steps[0])
+		e.Forget()
+		if err != nil {
 			return result, err
 		}
 	}

@@ -31,7 +31,7 @@ func (e *Engine) begin(name string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := facts.Read(e.Host)
+	f, err := e.Facts()
 	if err != nil {
 		return nil, err
 	}
