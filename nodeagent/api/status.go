@@ -28,6 +28,7 @@ const (
 	ReasonForeignData      Reason = "ForeignData"
 	ReasonNoSpace          Reason = "NoSpace"
 	ReasonNodeUnknown      Reason = "NodeUnknown"
+	ReasonToolMissing      Reason = "ToolMissing" // or it does not answer
 )
 
 // Condition is a condition of a status.

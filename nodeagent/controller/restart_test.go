@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poolwright/poolwright/test/tool"
 )
@@ -43,13 +45,20 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = dry.Process.Kill(); _ = dry.Wait() })
-	if out, err := c.second(t, flags); err == nil || !strings.Contains(out, "another node agent runs") {
+	said := func(what string) func() (bool, string) {
+		return func() (bool, string) {
+			text, err := os.ReadFile(log.Name())
+			return err == nil && strings.Contains(string(text), what), string(text)
+		}
+	}
+	await(t, "the first agent has no lock", said("node agent started"))
+	short, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	second := exec.CommandContext(short, c.program, append([]string{"run", "--dry-run", "--listen", ""}, flags...)...)
+	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "another node agent runs") {
 		t.Errorf("a second agent: %v\n%s", err, out)
 	}
-	await(t, "the dry run says nothing of the steps", func() (bool, string) {
-		said, err := os.ReadFile(log.Name())
-		return err == nil && strings.Contains(string(said), `"step":"create-file"`), string(said)
-	})
+	await(t, "the dry run says nothing of the steps", said(`"step":"create-file"`))
 	if files, _ := filepath.Glob(filepath.Join(folder, "sparse", "*")); len(files) > 0 {
 		t.Errorf("a file was made: %v", files)
 	}
@@ -101,15 +110,42 @@ spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {label
 	c.phase(t, "data", "Available")
 }
 
-// second starts another agent once the first has the lock.
-func (c *cluster) second(t *testing.T, flags []string) (string, error) {
-	t.Helper()
-	var text string
-	var failed error
-	await(t, "the first agent has no lock", func() (bool, string) {
-		out, err := exec.Command("timeout", append([]string{"3", c.program, "run", "--dry-run", "--listen", ""}, flags...)...).CombinedOutput()
-		text, failed = string(out), err
-		return strings.Contains(text, "another node agent runs"), text
+// TestMetalK8sDefinition holds that nothing is made while MetalK8s' definition of Volume is in place,
+// which drops what the agent has to remember, that this is told, and that the agent goes on with ours.
+func TestMetalK8sDefinition(t *testing.T) {
+	if os.Geteuid() != 0 {
+		tool.Missing(t, "loop devices need root")
+	}
+	theirs := tool.Upstream(t, "metalk8s-volume.yaml")[0]
+	c := newCluster(t)
+	folder := filepath.Join(t.TempDir(), "state")
+	links(t, folder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	define := func(file string) {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.apply(t, string(data))
+	}
+	define(theirs)
+	c.apply(t, sparseVolume("probe", "keep", "40Mi", "Filesystem"))
+	await(t, "their definition is not served", func() (bool, string) {
+		_, err := c.Resource(volume).Patch(t.Context(), "probe", types.MergePatchType, []byte(`{"status":{"uuid":"x"}}`), metav1.PatchOptions{}, "status")
+		got := c.get(t, volume, "probe", "status", "uuid")
+		return err == nil && got == "null", got
 	})
-	return text, failed
+	c.start(t, c.token(t, "n1"), folder)
+	await(t, "it is not told", func() (bool, string) {
+		got := c.get(t, volume, "probe", "status", "conditions")
+		return strings.Contains(got, "apply deploy/crds") && strings.Contains(got, `"False"`), got
+	})
+	if files, _ := filepath.Glob(filepath.Join(folder, "*", "*")); len(files) > 0 {
+		t.Errorf("something was made: %v", files)
+	}
+	define(filepath.Join(tool.Root(t), "deploy/crds/volumes.storage.metalk8s.scality.com.yaml"))
+	c.phase(t, "probe", "Available")
 }

@@ -51,7 +51,7 @@ func (c *Controller) volume(ctx context.Context, name string) error {
 		return c.volumeStatus(ctx, v, failed(refusal), nil)
 	}
 	if v.Status.UUID == "" {
-		if err := c.volumeStatus(ctx, v, verdict{metav1.ConditionUnknown, api.ReasonPending, "its storage is being made"}, nil); err != nil {
+		if err := c.firstStatus(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -72,6 +72,24 @@ func (c *Controller) volume(ctx context.Context, name string) error {
 	}
 	v.Status.Claim = pv.claim()
 	return c.volumeStatus(ctx, v, verdict{status: metav1.ConditionTrue, message: strings.Join(result.Notes, "; ")}, &result)
+}
+
+// errPruned is why nothing is made beside MetalK8s' own definition of Volume: it knows fewer fields.
+var errPruned = errors.New("the definition of Volume in this cluster drops fields of the agent: apply deploy/crds")
+
+// firstStatus says that the storage is being made, before it is, or that it cannot be: what the agent
+// has to remember would be dropped.
+func (c *Controller) firstStatus(ctx context.Context, v *api.Volume) error {
+	told := slices.ContainsFunc(v.Status.Conditions, func(c api.Condition) bool { return c.Message == errPruned.Error() })
+	is := verdict{metav1.ConditionUnknown, api.ReasonPending, "its storage is being made"}
+	if told {
+		is = failed(errPruned) // it stands until the definition is another
+	}
+	err := c.volumeStatus(ctx, v, is, nil)
+	if errors.Is(err, errPruned) && !told {
+		_ = c.volumeStatus(ctx, v, failed(errPruned), nil) // it is written, and fails for the same reason
+	}
+	return err
 }
 
 // badOption finds an option that would set what the agent sets, force, or write elsewhere.
@@ -146,9 +164,8 @@ func (c *Controller) volumeStatus(ctx context.Context, v *api.Volume, is verdict
 		return ignoreGone(err)
 	}
 	if stored != nil {
-		// MetalK8s' own definition knows fewer fields: what the agent has to remember is dropped.
 		if kept, _, _ := unstructured.NestedString(stored.Object, "status", "uuid"); kept == "" {
-			return errors.New("the definition of Volume in this cluster drops fields of the agent: apply deploy/crds")
+			return errPruned
 		}
 	}
 	if told {

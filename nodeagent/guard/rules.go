@@ -66,7 +66,9 @@ func (r Refusal) Reason() api.Reason {
 		return api.ReasonIdentity
 	case RuleSpace:
 		return api.ReasonNoSpace
-	case RuleTool, RuleSource:
+	case RuleTool:
+		return api.ReasonToolMissing
+	case RuleSource:
 		return api.ReasonCreationError
 	}
 	return api.ReasonForeignData

@@ -86,15 +86,11 @@ func (t *Tools) Find(name string) (string, error) {
 // caller to judge, by what the program printed and by what then is. The error wraps
 // ErrMissing or ErrDeadline where it is one of these.
 func (t *Tools) Run(ctx context.Context, c Command) (Result, error) {
-	path, err := t.Find(c.Name)
+	line, err := t.Line(c)
 	if err != nil {
 		return Result{}, err
 	}
-	args := c.Args
-	if c.Writes {
-		path, args = t.scope(path, args)
-	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{
 		"LC_ALL=C", "HOME=/", "LVM_SUPPRESS_FD_WARNINGS=1",
 		"PATH=" + strings.Join(t.Folders, ":"),
@@ -178,20 +174,26 @@ func (t *Tools) deadline(c Command) time.Duration {
 	return readDeadline
 }
 
-// scope runs a program that writes in a unit of its own, where systemd is: kubelet kills
-// every process of a pod that it ends, and lvcreate must not die of that.
-func (t *Tools) scope(path string, args []string) (string, []string) {
-	if !t.Enter {
-		return path, args
+// Line is what is run for a command. One that writes gets a unit of its own, where systemd is: kubelet
+// kills every process of a pod that it ends, and lvcreate must not die of that. The error wraps
+// ErrMissing.
+func (t *Tools) Line(c Command) ([]string, error) {
+	path, err := t.Find(c.Name)
+	if err != nil {
+		return nil, err
+	}
+	line := append([]string{path}, c.Args...)
+	if !c.Writes || !t.Enter {
+		return line, nil
 	}
 	if _, err := os.Stat(filepath.Join(t.Root, "run/systemd/system")); err != nil {
-		return path, args
+		return line, nil
 	}
 	run, err := t.Find("systemd-run")
 	if err != nil {
-		return path, args
+		return line, nil
 	}
-	return run, append([]string{"--scope", "--quiet", "--collect", "--slice=system.slice", "--", path}, args...)
+	return append([]string{run, "--scope", "--quiet", "--collect", "--slice=system.slice", "--"}, line...), nil
 }
 
 // limited keeps the beginning of what is written to it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,12 @@ func TestNotCarriedOut(t *testing.T) {
 		if !errors.As(err, &refusal) || refusal.Rule != test.want {
 			t.Errorf("%s: %v, want the rule %s", name, err, test.want)
 		}
+	}
+	e.Host.Tools.Folders = []string{t.TempDir()}
+	_, err = e.Apply(context.Background(), source.Request{Volume: logical("data", "fast", "1Gi", api.Block)})
+	var missing guard.Refusal
+	if !errors.As(err, &missing) || missing.Rule != guard.RuleTool || missing.Reason() != api.ReasonToolMissing || !strings.Contains(err.Error(), "lvm is not on the node") {
+		t.Errorf("a node without LVM: %v", err)
 	}
 	g := &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "fast"}}
 	_, err = e.ApplyGroup(context.Background(), source.GroupRequest{Group: g})

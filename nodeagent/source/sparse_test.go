@@ -2,10 +2,12 @@ package source_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
@@ -78,4 +80,76 @@ func TestCrashSparse(t *testing.T) {
 		t.Run(name, func(t *testing.T) { crash(t, operations, dropLoops(t)) })
 		t.Run(name+", again and again", func(t *testing.T) { stutter(t, operations, dropLoops(t)) })
 	}
+}
+
+// TestLoops: a file has one loop device, whoever has attached it: what is there is taken, a second one or
+// one over a part of the file is refused, and a file that could not be written full is not made.
+func TestLoops(t *testing.T) {
+	needLoops(t)
+	losetup := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("losetup", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("losetup %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	tool.Need(t, "losetup")
+	folder := filepath.Join(t.TempDir(), "agent")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dropLoops(t)(folder) })
+	tell := func(size, refused string) (points []string) {
+		t.Helper()
+		if err := os.RemoveAll(filepath.Join(folder, "progress")); err != nil {
+			t.Fatal(err)
+		}
+		points, _, err := start(t, run{Folder: folder, Root: "/", KillAt: -1, Operations: []operation{{Apply: sparse("data", size, api.Filesystem), FS: "ext4"}}})
+		if (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Fatalf("%v, want %q, after\n%s", err, refused, strings.Join(points, "\n"))
+		}
+		return points
+	}
+	if points := tell("4Ei", "rule space"); len(points) > 0 {
+		t.Errorf("without room for it: %v", points)
+	}
+	tell("40Mi", "")
+	files, err := os.ReadDir(filepath.Join(folder, "sparse"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	file := filepath.Join(folder, "sparse", files[0].Name())
+	loop := losetup("--noheadings", "--output", "NAME", "--associated", file)
+	if got := strings.Fields(losetup("--noheadings", "--output", "PARTSCAN,DIO", loop)); got[0] != "1" || got[1] != direct(t, file) {
+		t.Errorf("partscan and direct I/O of %s are %v", loop, got)
+	}
+
+	losetup("--detach", loop)
+	removeLinks(t)                        // as udev does
+	losetup("--find", "--partscan", file) // as a unit of MetalK8s does after a boot
+	if points := tell("40Mi", ""); len(points) > 0 {
+		t.Errorf("beside a loop device that is there: %v", points)
+	}
+	losetup("--find", file)
+	tell("40Mi", "rule twin")
+	tell("64Mi", "rule twin")
+	dropLoops(t)(folder)
+	losetup("--find", "--offset", "1048576", file)
+	if points := tell("40Mi", "rule twin"); len(points) > 0 {
+		t.Errorf("beside a loop device over a part: %v", points)
+	}
+}
+
+// direct says, as losetup does, whether a file can be read without the page cache.
+func direct(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECT, 0)
+	if err != nil {
+		return "0"
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return "1"
 }
