@@ -1,15 +1,24 @@
 package source_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/host"
-	"github.com/poolwright/poolwright/nodeagent/step"
 )
+
+// lostByBoot are the kinds of steps that a boot undoes, or does itself: it takes loop devices off
+// files, activates what is in a group, and reads partition tables.
+func lostByBoot() []string {
+	return []string{"attach-loop", "activate", "deactivate", "announce-partition"}
+}
 
 // lives is what the virtual machine has over two boots.
 func lives() []operation {
@@ -17,6 +26,9 @@ func lives() []operation {
 		{Apply: raw("disk", "SCSI0001", api.Filesystem), FS: "xfs"},
 		{Apply: raw("block", "NVME0001", api.Block)},
 		{Apply: raw("third", "VBLK0001", api.Filesystem), FS: "ext4"},
+		{Apply: sparse("file", "40Mi", api.Filesystem), FS: "ext4"},
+		{Group: &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "toy"}, Spec: api.VolumeGroupSpec{NodeName: "n1", Sparse: &api.SparseLoopDevice{Size: "64Mi"}}}},
+		{Apply: logical("slice", "toy", "20Mi", api.Filesystem), FS: "ext4"},
 	}
 }
 
@@ -25,65 +37,91 @@ func TestBootFirst(t *testing.T) {
 	for _, serial := range []string{"SCSI0001", "NVME0001", "VBLK0001"} {
 		machineDisk(t, serial)
 	}
-	if points := boot(t); len(points) == 0 {
+	if points := boot(t, stateFolder(t, "first")); len(points) == 0 {
 		t.Error("nothing was done")
 	}
 }
 
 // TestBootSecond runs after a boot with the disks attached in another order, and on a node
-// whose journal is gone, as one that was installed anew: all is known by its marks, and nothing
-// is written.
+// whose journal is gone, as one that was installed anew: all is known by its marks. Files get their loop
+// devices, one each, and nothing is written.
 func TestBootSecond(t *testing.T) {
 	machineDisk(t, "SCSI0001")
-	for _, point := range boot(t) {
+	folder := stateFolder(t, "second")
+	if err := os.Rename("/state/first/sparse", filepath.Join(folder, "sparse")); err != nil {
+		t.Fatal(err)
+	}
+	attached := 0
+	for _, point := range boot(t, folder) {
 		fields := strings.Fields(point)
-		if kind := fields[2]; kind != "announce-partition" {
+		if !slices.Contains(lostByBoot(), fields[2]) {
 			t.Errorf("after a boot: %s", point)
 		}
-	}
-}
-
-// TestReboot takes one step, and leaves the rest for the next boot. What the agent keeps is on a disk of
-// its own.
-func TestReboot(t *testing.T) {
-	state := machineDisk(t, "STATE001")
-	for _, serial := range []string{"SCSI0001", "VBLK0001", "NVME0001"} {
-		machineDisk(t, serial)
-	}
-	shell(t, "mkdir -p /state; blkid -p "+state.Path+" || mkfs.ext4 -q "+state.Path+"; mount "+state.Path+" /state")
-	folder := "/state/agent"
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	points, killed, err := start(t, run{Folder: folder, Root: "/", KillAt: len(step.Points()) - 1, Operations: []operation{
-		{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Filesystem), FS: "ext4"},
-		{Group: group("fast", "VBLK0001", "SCSI0001")}, {Apply: logical("data", "fast", "90Mi", api.Filesystem), FS: "ext4"},
-		{Apply: part("one", "NVME0001", "20Mi", api.Filesystem), FS: "ext4"}, {Remove: part("one", "NVME0001", "20Mi", api.Filesystem)},
-		{Remove: logical("data", "fast", "90Mi", api.Filesystem)}, {Ungroup: group("fast", "VBLK0001", "SCSI0001")},
-	}})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, strings.Join(points, "\n"))
-	}
-	if len(points) > 0 {
-		t.Log(points[0])
-	}
-	if !killed {
-		disks := []string{machineDisk(t, "SCSI0001").Name, machineDisk(t, "VBLK0001").Name, machineDisk(t, "NVME0001").Name}
-		for line := range strings.Lines(summary(t, host.New("/"), folder, disks...)) {
-			if !strings.HasSuffix(strings.TrimSpace(line), "[] <nil>") && !strings.HasSuffix(strings.TrimSpace(line), "[] <nil> zero true") {
-				t.Errorf("it is left: %s", line)
-			}
+		if fields[2] == "attach-loop" && fields[3] == "ended" {
+			attached++
 		}
-		t.Log("nothing is left to do")
+	}
+	if attached != 2 {
+		t.Errorf("%d files were attached, want 2", attached)
 	}
 }
 
-func boot(t *testing.T) []string {
+// stateFolder is a folder of the agent's on a disk of its own, which a boot leaves.
+func stateFolder(t *testing.T, name string) string {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "agent")
+	state := machineDisk(t, "STATE001")
+	shell(t, "mkdir -p /state; mountpoint -q /state && exit; blkid -p "+state.Path+" || mkfs.ext4 -q "+state.Path+"; mount "+state.Path+" /state")
+	folder := filepath.Join("/state", name)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	return folder
+}
+
+// TestReboot takes one step of each of two lives, and leaves the rest for the next boot.
+func TestReboot(t *testing.T) {
+	fast, both := group("fast", "VBLK0001"), group("fast", "VBLK0001", "SCSI0001")
+	one, data := part("one", "NVME0001", "20Mi", api.Filesystem), logical("data", "fast", "90Mi", api.Filesystem)
+	left, remains := 0, ""
+	for _, life := range []struct {
+		name       string
+		disks      []string
+		operations []operation
+	}{
+		{"group", []string{"VBLK0001", "SCSI0001"}, []operation{
+			{Group: fast}, {Apply: logical("data", "fast", "50Mi", api.Filesystem), FS: "ext4"},
+			{Group: both}, {Apply: data, FS: "ext4"}, {Remove: data}, {Ungroup: both},
+		}},
+		{"partition", []string{"NVME0001"}, []operation{{Apply: one, FS: "ext4"}, {Remove: one}}},
+	} {
+		folder := stateFolder(t, life.name)
+		var names []string
+		for _, serial := range life.disks {
+			names = append(names, machineDisk(t, serial).Name)
+		}
+		points, killed, err := start(t, run{Folder: folder, Root: "/", KillAt: -1, OneStep: true, Operations: life.operations})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, strings.Join(points, "\n"))
+		}
+		if killed {
+			left++
+			fmt.Println("STEP", points[len(points)-1])
+		}
+		remains += summary(t, host.New("/"), folder, names...)
+	}
+	if left > 0 {
+		return
+	}
+	for line := range strings.Lines(remains) {
+		if !strings.HasSuffix(strings.TrimSpace(line), "[] <nil>") && !strings.HasSuffix(strings.TrimSpace(line), "[] <nil> zero true") {
+			t.Errorf("it is left: %s", line)
+		}
+	}
+	fmt.Println("nothing is left to do")
+}
+
+func boot(t *testing.T, folder string) []string {
+	t.Helper()
 	points, _, err := start(t, run{Folder: folder, Root: "/", Operations: lives(), KillAt: -1})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(points, "\n"))

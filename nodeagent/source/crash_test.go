@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,6 +47,8 @@ type run struct {
 	Operations []operation
 	Deadline   time.Duration // of programs; theirs where it is zero
 	KillAt     int           // the number of the point at which the process ends itself; -1 for none
+	// OneStep ends the process after the first step whose effect outlasts a boot.
+	OneStep bool
 }
 
 const workerEnv = "POOLWRIGHT_TEST_WORKER"
@@ -82,13 +85,19 @@ func work(file string) error {
 	h.Tools.Folders = append(r.Tools, h.Tools.Folders...)
 	h.Tools.Deadline = r.Deadline
 	points := 0
+	killed := func() {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
 	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, RAID: true, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
 		if points == r.KillAt {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
+			killed()
 		}
 		points++
 		fmt.Printf("POINT %s %s %s\n", s.Object, s.Kind, point)
+		if r.OneStep && point == "ended" && !slices.Contains(lostByBoot(), s.Kind) {
+			killed()
+		}
 	}}}
 	progress := filepath.Join(r.Folder, "progress")
 	begun, _ := os.ReadFile(progress)

@@ -23,12 +23,18 @@ type story struct {
 // tell does one operation, and checks what it is refused for, if anything.
 func (s story) tell(o operation, refused string) {
 	s.t.Helper()
-	if err := os.Remove(filepath.Join(s.folder, "progress")); err != nil && !os.IsNotExist(err) {
-		s.t.Fatal(err)
-	}
+	s.forget()
 	points, _, err := start(s.t, run{Folder: s.folder, Root: "/", Operations: []operation{o}, KillAt: -1})
 	if (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
 		s.t.Fatalf("%v, want %q, after\n%s", err, refused, strings.Join(points, "\n"))
+	}
+}
+
+// forget makes the next run begin with its first operation.
+func (s story) forget() {
+	s.t.Helper()
+	if err := os.Remove(filepath.Join(s.folder, "progress")); err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
 	}
 }
 
@@ -54,7 +60,7 @@ func tell(t *testing.T, disks ...*device.Device) story {
 }
 
 // TestStoryBlockDevice: a group on a Volume's block device, slices of it, one that is too large, growth of
-// an XFS that is in use, and the group goes last.
+// an XFS that is in use, none while it has a snapshot, and the group goes last.
 func TestStoryBlockDevice(t *testing.T) {
 	s := tell(t, machineDisk(t, "SCSI0001"))
 	device := raw("device", "SCSI0001", api.Block)
@@ -69,6 +75,9 @@ func TestStoryBlockDevice(t *testing.T) {
 	// In use, it grows where it is mounted.
 	s.says("mount", "/dev/fast/small", "/mnt")
 	s.says("sh", "-c", "echo kept > /mnt/file")
+	s.says("lvm", "lvcreate", "--snapshot", "-L", "20M", "-n", "snap", "fast/small")
+	s.tell(operation{Apply: logical("small", "fast", "400Mi", api.Filesystem), FS: "xfs"}, "has a snapshot")
+	s.says("lvm", "lvremove", "-y", "fast/snap")
 	s.tell(operation{Apply: logical("small", "fast", "400Mi", api.Filesystem), FS: "xfs"}, "")
 	if got := s.says("sh", "-c", "cat /mnt/file; stat -f -c %b /mnt"); !strings.HasPrefix(got, "kept") {
 		t.Error(got)
@@ -80,6 +89,35 @@ func TestStoryBlockDevice(t *testing.T) {
 	s.tell(operation{Ungroup: fast, Ref: device}, "")
 	if groups := s.says("lvm", "vgs", "--noheadings", "-o", "vg_name", "--select", "vg_name=fast"); strings.TrimSpace(groups) != "" {
 		t.Errorf("there is %q", groups)
+	}
+}
+
+// TestStoryAtRest: where nothing is to be done, LVM is asked once for a group and all that is in it, and a
+// volume that somebody has taken away meanwhile is seen nevertheless.
+func TestStoryAtRest(t *testing.T) {
+	s := tell(t, machineDisk(t, "VBLK0001"))
+	fast := group("fast", "VBLK0001")
+	all := []operation{{Group: fast}}
+	for _, name := range []string{"a", "b", "c"} {
+		all = append(all, operation{Apply: logical(name, "fast", "20Mi", api.Filesystem), FS: "ext4"})
+	}
+	for _, o := range all {
+		s.tell(o, "")
+	}
+	wrappers := t.TempDir()
+	again := func() (asked int, err error) {
+		wrap(t, wrappers, "lvm", "", -1)
+		before := runs(t, wrappers, "lvm")
+		s.forget()
+		_, _, err = start(t, run{Folder: s.folder, Root: "/", Operations: all, KillAt: -1, Tools: []string{wrappers}})
+		return runs(t, wrappers, "lvm") - before, err
+	}
+	if asked, err := again(); err != nil || asked != 1 {
+		t.Errorf("LVM was asked %d times, %v", asked, err)
+	}
+	s.says("lvm", "lvremove", "-y", "fast/b")
+	if _, err := again(); err == nil || !strings.Contains(err.Error(), "is gone from the group") {
+		t.Errorf("the end of a volume was not seen: %v", err)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestNodeAgent(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
-	program := build(t)
+	program := build(t, "source")
 	var baits []vm.Disk
 	for i := range 12 {
 		baits = append(baits, vm.NewDisk(t, "virtio", fmt.Sprintf("BAIT%04d", i), "", 320<<20))
@@ -113,20 +113,21 @@ func copies(t *testing.T, disks []vm.Disk) []vm.Disk {
 	return all
 }
 
-// TestBoot makes volumes, boots with the disks attached in another order and without a
+// TestBoot makes volumes and sparse files, boots with the disks attached in another order and without a
 // journal, and finds all of them again.
 func TestBoot(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
-	program := build(t)
+	program := build(t, "source")
 	disks := []vm.Disk{
 		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "virtio", "VBLK0002", "", 320<<20),
 		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20), vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 320<<20),
 		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20), vm.NewDisk(t, "nvme", "NVME0002", "", 64<<20),
+		vm.NewDisk(t, "virtio", "STATE001", "", 2<<30), // sparse files leave a GiB free
 	}
 	for _, test := range []string{"TestBootFirst", "TestBootSecond"} {
-		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp\ncd /tmp && /source.test -test.v -test.run '^"+test+"$' 2>&1\n", map[string]string{"/source.test": program})
+		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, inMachine("source", test), map[string]string{"/source.test": program})
 		t.Log(out)
 		if code != 0 || !strings.Contains(out, "--- PASS: "+test) {
 			t.Fatalf("%s ended with %d", test, code)
@@ -138,22 +139,27 @@ func TestBoot(t *testing.T) {
 // TestReboots makes and removes a group, a logical volume and a partition with a boot between every two
 // steps. The disks are attached in another order each time.
 func TestReboots(t *testing.T) {
-	if os.Getenv("POOLWRIGHT_TEST_VM") == "" || os.Getenv("POOLWRIGHT_VM_REBOOTS") == "" {
-		t.Skip("skipped: it boots for every step; POOLWRIGHT_VM_REBOOTS=1 make test-vm runs it")
+	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
+		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
-	program := build(t)
+	program := build(t, "source")
 	disks := []vm.Disk{
 		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "virtio", "STATE001", "", 64<<20),
-		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20), vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 64<<20),
-		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20),
+		vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20), vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20),
 	}
+	steps := 0
 	for boots := 1; ; boots++ {
-		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp\ncd /tmp && /source.test -test.v -test.run '^TestReboot$' 2>&1\n", map[string]string{"/source.test": program})
+		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, inMachine("source", "TestReboot"), map[string]string{"/source.test": program})
 		if code != 0 || !strings.Contains(out, "--- PASS: TestReboot") {
 			t.Fatalf("boot %d ended with %d:\n%s", boots, code, out)
 		}
+		done := regexp.MustCompile(`(?m)^STEP POINT (.*) ended`).FindAllStringSubmatch(out, -1)
+		for _, m := range done {
+			t.Logf("boot %d: %s", boots, m[1])
+		}
+		steps += len(done)
 		if strings.Contains(out, "nothing is left to do") {
-			t.Logf("%d boots", boots)
+			t.Logf("%d boots, of %d steps", boots, steps)
 			return
 		}
 		if boots > 40 {
@@ -163,12 +169,28 @@ func TestReboots(t *testing.T) {
 	}
 }
 
-// build builds the tests of nodeagent/source, static, as the machine has no libraries for them.
-func build(t *testing.T) string {
+// inMachine is what runs a test in a machine.
+func inMachine(name, test string) string {
+	return "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/tmp\ncd /tmp && /" + name + ".test -test.v -test.run '^" + test + "$' 2>&1\n"
+}
+
+// TestNamespaces runs a test that needs a process 1 whose namespaces may be entered.
+func TestNamespaces(t *testing.T) {
+	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
+		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
+	}
+	out, code := vm.Machine{}.Run(t, inMachine("host", "TestNamespaces"), map[string]string{"/host.test": build(t, "host")})
+	if code != 0 || !strings.Contains(out, "--- PASS: TestNamespaces") {
+		t.Errorf("it ended with %d:\n%s", code, out)
+	}
+}
+
+// build builds the tests of a package below nodeagent, static, as the machine has no libraries for them.
+func build(t *testing.T, name string) string {
 	t.Helper()
 	vm.Built(t)
-	program := filepath.Join(t.TempDir(), "source.test")
-	cmd := exec.Command("go", "test", "-c", "-o", program, "./nodeagent/source")
+	program := filepath.Join(t.TempDir(), name+".test")
+	cmd := exec.Command("go", "test", "-c", "-o", program, "./nodeagent/"+name)
 	cmd.Dir, cmd.Env = tool.Root(t), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
