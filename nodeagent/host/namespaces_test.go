@@ -38,24 +38,21 @@ func TestNamespaces(t *testing.T) {
 		return
 	}
 	tools := host.New("/proc/1/root").Tools
-	var args []string
 	for _, kind := range kinds {
-		if of("self", kind) == of("1", kind) {
+		own, first := of("self", kind), of("1", kind)
+		if own == first {
 			t.Fatalf("the test is in the %s namespace of process 1", kind)
 		}
-		args = append(args, "/proc/self/ns/"+kind)
-	}
-	for _, writes := range []bool{false, true} {
-		result, err := tools.Run(t.Context(), host.Command{Name: "readlink", Args: args, Writes: writes})
-		if err != nil || result.Failure("readlink") != nil {
-			t.Fatalf("%v: %+v", err, result)
-		}
-		for i, got := range strings.Fields(string(result.Stdout)) {
-			if want := of("1", kinds[i]); got != want {
-				t.Errorf("the program was in %s, and process 1 is in %s", got, want)
+		for _, writes := range []bool{false, true} {
+			result, err := tools.Run(t.Context(), host.Command{Name: "readlink", Args: []string{"/proc/self/ns/" + kind}, Writes: writes})
+			if err != nil || result.Failure("readlink") != nil {
+				t.Fatalf("%v: %s", err, result.Said())
 			}
-			if of("self", kinds[i]) == got {
-				t.Errorf("the agent has entered the %s namespace as well", kinds[i])
+			if got := strings.TrimSpace(string(result.Stdout)); got != first {
+				t.Errorf("the program was in %s, and process 1 is in %s", got, first)
+			}
+			if now := of("self", kind); now != own {
+				t.Errorf("the agent has entered %s as well", now)
 			}
 		}
 	}
@@ -82,9 +79,10 @@ func TestScope(t *testing.T) {
 			}
 		}
 		tools := &host.Tools{Root: root, Folders: []string{"/usr/bin"}, Enter: true}
-		for writes, want := range map[bool]string{false: "/usr/bin/lvm vgs", true: "/usr/bin/lvm vgs"} {
+		for _, writes := range []bool{false, true} {
+			want := "/usr/bin/lvm vgs"
 			if systemd && writes {
-				want = "/usr/bin/systemd-run --scope --quiet --collect --slice=system.slice -- /usr/bin/lvm vgs"
+				want = "/usr/bin/systemd-run --scope --quiet --collect --slice=system.slice -- " + want
 			}
 			line, err := tools.Line(host.Command{Name: "lvm", Args: []string{"vgs"}, Writes: writes})
 			if err != nil || strings.Join(line, " ") != want {

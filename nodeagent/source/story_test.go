@@ -121,6 +121,26 @@ func TestStoryAtRest(t *testing.T) {
 	}
 }
 
+// TestStoryPartitions: a partition grows only into the free room behind it, and in use as well.
+func TestStoryPartitions(t *testing.T) {
+	s := tell(t, machineDisk(t, "NVME0001"))
+	one := func(size string) *api.Volume { return part("one", "NVME0001", size, api.Filesystem) }
+	two := part("two", "NVME0001", "10Mi", api.Block)
+	s.tell(operation{Apply: one("20Mi"), FS: "ext4"}, "")
+	s.tell(operation{Apply: two}, "")
+	s.tell(operation{Apply: one("21Mi"), FS: "ext4"}, "rule space")
+	s.tell(operation{Remove: two}, "")
+	uuid := mark.Cluster("test").Of(api.KindVolume, "one", "n1")
+	s.says("mount", "/dev/disk/by-partuuid/"+uuid, "/mnt")
+	s.says("sh", "-c", "echo kept > /mnt/file")
+	s.tell(operation{Apply: one("40Mi"), FS: "ext4"}, "")
+	if got := s.says("sh", "-c", "cat /mnt/file; blockdev --getsize64 /dev/disk/by-partuuid/"+uuid); strings.Join(strings.Fields(got), " ") != "kept 41943040" {
+		t.Error(got)
+	}
+	s.says("umount", "/mnt")
+	s.tell(operation{Remove: one("40Mi")}, "")
+}
+
 // TestStorySparse: a group on a sparse file, to try LVM with; a logical volume of somebody else keeps it.
 func TestStorySparse(t *testing.T) {
 	s := tell(t, machineDisk(t, "SCSI0001"))

@@ -64,7 +64,8 @@ spec: {nodeName: nowhere, storageClassName: delete, mode: Filesystem, rawBlockDe
 `
 
 // TestAPIServer runs the agent in a virtual machine against a real API server on this one: a group, a
-// slice of it, a whole disk, and a Volume that wants the group's disk; then the group is deleted, with what is in it.
+// slice of it, a whole disk, and a Volume that wants the group's disk; then the group is deleted, with what is in it,
+// once no claim has that.
 func TestAPIServer(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
@@ -138,6 +139,13 @@ func watch(kube func(...string) (string, error), late string) error {
 	field := func(kind, name, path, want string) error {
 		return until(want, "get", kind, name, "-o", "jsonpath={"+path+"}")
 	}
+	claimed := func(by string) error {
+		out, err := kube("patch", "pv", "slice", "--type=merge", "-p", `{"spec": {"claimRef": `+by+`}}`)
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
 	for _, err := range []func() error{
 		func() error { return field("volumegroup", "fast", ".status.phase", "Available") },
 		func() error { return field("volume", "slice", ".status.phase", "Available") },
@@ -149,7 +157,18 @@ func watch(kube func(...string) (string, error), late string) error {
 		func() error {
 			return field("nodeinventory", "n1", ".status.groups[0].volumes[0].owner", "Volume/slice")
 		},
+		// As long as a claim has one of its Volumes, the group takes none of them along.
+		func() error { return claimed(`{"namespace": "default", "name": "data"}`) },
+		func() error { return field("volume", "slice", ".status.claim", "default/data") },
 		func() error { _, err := kube("delete", "volumegroup", "fast", "--wait=false"); return err },
+		func() error { return field("volumegroup", "fast", ".status.conditions[0].message", "slice") },
+		func() error {
+			if at, err := kube("get", "volume", "slice", "-o", "jsonpath={.metadata.deletionTimestamp}"); err != nil || at != "" {
+				return fmt.Errorf("with its group a Volume went that is claimed: %s, %v", at, err)
+			}
+			return nil
+		},
+		func() error { return claimed("null") },
 		func() error { return until("not found", "get", "volume", "slice") },
 		func() error { return until("not found", "get", "pv", "slice") },
 		func() error { return until("not found", "get", "volumegroup", "fast") },
