@@ -7,6 +7,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -15,10 +16,6 @@ const (
 	defaultPools  = 3 // where minPoolCount is not given
 	spareRoom     = 2 // maxPoolCount over minPoolCount, where it is not given
 )
-
-func nodeRef(name string) finding.Ref {
-	return finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}
-}
 
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
@@ -146,7 +143,7 @@ func (c *nodeChoice) keepNode(name string, dropped map[string]bool) {
 	case m.node == nil && c.renamed(name) != nil && !c.consent.allows(name):
 		// Volumes are attached to the name: those of a pool that is there stay.
 		now := c.renamed(name)
-		c.choose(nodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
+		c.choose(system.NodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
 		c.warnOfName(m, now)
 	case m.node == nil:
 		// Consent for the whole cluster is not meant for one node that a snapshot lacks.
@@ -188,7 +185,7 @@ func (c *nodeChoice) keepNode(name string, dropped map[string]bool) {
 		if from := c.lock.cameFrom[m.name]; from != "" {
 			why = "its pool follows its disks from node " + from
 		}
-		c.choose(nodeRef(m.name), m.name, "", place.Kept, why+c.says(c.settings(m.name)))
+		c.choose(system.NodeRef(m.name), m.name, "", place.Kept, why+c.says(c.settings(m.name)))
 		c.refresh(m)
 	}
 	c.members = append(c.members, m)
@@ -244,7 +241,7 @@ func (c *nodeChoice) release(minimum int) {
 			present = present || c.isPresent(m.name)
 			continue
 		}
-		c.choose(nodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
+		c.choose(system.NodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
 		m.of.steps.ask(step{kind: stepRemove, what: what, wait: wait})
 		if wait != waitsForVolumes {
 			c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
@@ -364,13 +361,13 @@ func (c *nodeChoice) hold(m *member, field, why string) {
 			"%s, and the spec does not want it: the node %s; want it again, or, to have it removed, annotate the config with %s", lost, why, c.consent.annotation(m.name))
 		return
 	}
-	c.choose(nodeRef(m.name), m.name, "", place.Held, "it "+why)
+	c.choose(system.NodeRef(m.name), m.name, "", place.Held, "it "+why)
 	c.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, c.consent.annotation(m.name))
 }
 
 func (c *nodeChoice) drop(m *member, dropped map[string]bool, why string) {
 	dropped[m.name] = true
-	c.choose(nodeRef(m.name), m.name, "", place.Refused, why)
+	c.choose(system.NodeRef(m.name), m.name, "", place.Refused, why)
 	c.free(m)
 	for _, o := range c.lock.volumes[m.name] {
 		c.released[o.ID()] = !c.lingers(m.name)

@@ -9,6 +9,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -36,7 +37,7 @@ func (c *nodeChoice) allowedNodes(dropped map[string]bool) (allowed []*inventory
 			continue
 		}
 		refused = append(refused, n.Name+" ("+reason+")")
-		c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+		c.choose(system.NodeRef(n.Name), n.Name, "", place.Refused, reason)
 		c.refuseListed(n, reason)
 	}
 	return allowed, refused
@@ -67,7 +68,7 @@ func (c *nodeChoice) listedFirst(candidates []*inventory.Node, room int) []*inve
 		case len(c.listedNew) < room:
 			c.listedNew = append(c.listedNew, n)
 		default:
-			c.choose(nodeRef(n.Name), n.Name, "", place.Refused, "there are as many pools as maxPoolCount allows")
+			c.choose(system.NodeRef(n.Name), n.Name, "", place.Refused, "there are as many pools as maxPoolCount allows")
 			c.report(finding.Warning, "listed-waits", s.place(), "node %s gets no pool yet: there are as many as maxPoolCount allows; raise it, or let another go", n.Name)
 		}
 	}
@@ -160,7 +161,7 @@ func (c *nodeChoice) suppliers(nodes []*inventory.Node) []*inventory.Node {
 		if !c.settings(n.Name).external() {
 			if reason := c.cannotSupply(n); reason != "" {
 				c.unable = append(c.unable, n.Name+" ("+reason+")")
-				c.choose(nodeRef(n.Name), n.Name, "", place.Refused, reason)
+				c.choose(system.NodeRef(n.Name), n.Name, "", place.Refused, reason)
 				continue
 			}
 		}
@@ -202,7 +203,7 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 	}
 	c.clusters.place(added)
 	for i, m := range added {
-		c.choose(nodeRef(m.name), m.name, "", place.Chosen, spots[i].Reason+c.says(c.settings(m.name))+m.inFurther())
+		c.choose(system.NodeRef(m.name), m.name, "", place.Chosen, spots[i].Reason+c.says(c.settings(m.name))+m.inFurther())
 	}
 	c.members = append(c.members, added...)
 	c.able = slices.DeleteFunc(slices.Clone(able), func(n *inventory.Node) bool {
@@ -214,7 +215,7 @@ func (c *nodeChoice) pick(able []*inventory.Node, count int) []*member {
 // passOver says of the nodes that could hold a pool more why they hold none.
 func (c *nodeChoice) passOver() {
 	for _, n := range c.able {
-		c.choose(nodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
+		c.choose(system.NodeRef(n.Name), n.Name, "", place.Free, "enough pools without it")
 	}
 }
 

@@ -3,6 +3,7 @@ package cstor
 import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -50,7 +51,7 @@ func rememberReasons(choices []place.Choice, lock []*krm.Object) {
 		switch o.Kind {
 		case clusterPlanKind:
 			for _, n := range o.Node.Seq("spec", "nodes") {
-				reasons[nodeRef(n.Str("name"))] = sayReason(n.Str("reason"))
+				reasons[system.NodeRef(n.Str("name"))] = sayReason(n.Str("reason"))
 			}
 		case storageSetKind:
 			for _, d := range o.Node.Seq("spec", "blockDevices") {

@@ -5,7 +5,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/fn/system"
 )
 
 // host says where something is that is on a host, and what is amiss there if the
@@ -52,7 +52,7 @@ func (f *forest) missingNode(name string) *health.Tree {
 	if len(f.facts.Host(hostname)) > 0 {
 		return nil // it has another name now
 	}
-	t := f.onHost(health.Absent(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}, "its pools or disks name it"), hostname)
+	t := f.onHost(health.Absent(system.NodeRef(name), "its pools or disks name it"), hostname)
 	if len(t.Children) == 0 {
 		return nil
 	}

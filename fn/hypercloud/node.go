@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -87,7 +88,7 @@ func (n *naming) host(name string, path []any) *host {
 	if prior != nil {
 		verdict, reason = place.Kept, "it has disks of the cluster"
 	}
-	n.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: h.node.Name}, h.node.Name, verdict, reason)
+	n.choosing(system.NodeRef(h.node.Name), h.node.Name, verdict, reason)
 	return h
 }
 

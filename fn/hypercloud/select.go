@@ -4,7 +4,7 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
-	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/fn/system"
 )
 
 // selection takes the disks that the selectors of the spec mean.
@@ -41,7 +41,7 @@ func (s *selection) keepSelected() {
 		}
 		if len(h.devices) > 0 {
 			s.members.hosts = append(s.members.hosts, h)
-			s.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: h.node.Name}, h.node.Name, place.Kept, "it has disks of the cluster")
+			s.choosing(system.NodeRef(h.node.Name), h.node.Name, place.Kept, "it has disks of the cluster")
 		}
 	}
 	for _, l := range moved {
@@ -50,7 +50,7 @@ func (s *selection) keepSelected() {
 		if h == nil {
 			h = &host{name: n.Hostname, node: n}
 			s.members.hosts = append(s.members.hosts, h)
-			s.choosing(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: n.Name}, n.Name, place.Kept, "it has disks of the cluster")
+			s.choosing(system.NodeRef(n.Name), n.Name, place.Kept, "it has disks of the cluster")
 		}
 		if h.find(l.Name, l.disk) == nil {
 			h.devices = append(h.devices, l.device)
@@ -84,7 +84,7 @@ func (s *selection) unselected(h *host, v *device) string {
 // chooseDisks takes every eligible disk that the selectors mean.
 func (s *selection) chooseDisks() {
 	for _, n := range s.Facts.Nodes {
-		ref := finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: n.Name}
+		ref := system.NodeRef(n.Name)
 		if why := s.refuseNode(n); why != "" {
 			if h := hostOf(s.members.hosts, n.Hostname); h == nil {
 				s.choosing(ref, n.Name, place.Refused, why)

@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
@@ -166,7 +167,7 @@ func (f *forest) cluster(o *krm.Object) *health.Tree {
 func (f *forest) host(name string) *health.Tree {
 	nodes := f.facts.Host(name)
 	if len(nodes) != 1 {
-		return health.Absent(finding.Ref{APIVersion: "v1", Kind: nodeKind, Name: name}, "its CephCluster names it")
+		return health.Absent(system.NodeRef(name), "its CephCluster names it")
 	}
 	t := &health.Tree{Object: nodes[0].Object.Ref, Phase: health.OK}
 	for _, c := range nodes[0].Object.Node.Seq("status", "conditions") {
