@@ -107,6 +107,11 @@ func (e *earlier) adoptedName(h *host, name string) string {
 	return link
 }
 
+// unnamedDisks are the fields by which a CephCluster takes disks without naming them.
+func unnamedDisks() []string {
+	return []string{"useAllNodes", "useAllDevices", "deviceFilter", "devicePathFilter", "storageClassDeviceSets"}
+}
+
 // checkAdopted tells of disks that a live cluster, which others have made, has without
 // naming them: they are not rendered.
 func (e *earlier) checkAdopted() {
@@ -115,7 +120,7 @@ func (e *earlier) checkAdopted() {
 	}
 	var fields []string
 	look := func(n *d.Node, of string) {
-		for _, field := range []string{"useAllNodes", "useAllDevices", "deviceFilter", "devicePathFilter", "storageClassDeviceSets"} {
+		for _, field := range unnamedDisks() {
 			if text := n.Str(field); text != "" && text != "false" || len(n.Seq(field)) > 0 {
 				fields = append(fields, field+of)
 			}
