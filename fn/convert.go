@@ -99,145 +99,6 @@ func (f *Function) convertible(pkg *classified) []*krm.Object {
 	return objects
 }
 
-// shorten leaves out of a spec what is the default, and returns its text.
-func (f *Function) shorten(spec *krm.Object) ([]byte, []finding.Finding) {
-	complete := func(n document.Node) (*document.Node, []finding.Finding) {
-		root := spec.Node.Copy()
-		root.Set("spec", n)
-		completed, findings := f.schemas.Complete(nil, spec.Ref, &root)
-		docs, err := document.Parse(&document.Source{Data: completed})
-		if finding.Failed(findings) || err != nil || len(docs) != 1 {
-			return nil, findings
-		}
-		return &docs[0].Node, findings
-	}
-	long := spec.Node.Get("spec")
-	wanted, findings := complete(*long)
-	if wanted == nil {
-		return document.Append(nil, spec.Node, 0), findings
-	}
-	s := shortening{spec: distinct(*long), left: map[string][]document.Field{}, notes: map[string]string{}}
-	s.complete = func() *document.Node {
-		completed, _ := complete(s.spec)
-		return completed
-	}
-	s.wanted = s.complete()
-	s.fields(&s.spec, "spec")
-	short := s.whole(s.spec, *long, "spec")
-	if completed, _ := complete(short); completed == nil || !document.Equal(completed, wanted) {
-		return document.Append(nil, spec.Node, 0), findings // a default depends on what was left out
-	}
-	spec.Node.Set("spec", short)
-	return document.AppendNoted(nil, spec.Node, s.notes), findings
-}
-
-// shortening asks the schemas of each field what becomes of a spec without it. What a
-// default depends on stands before what has the default. The first field of an item of a
-// list names it: items that are alike but for that are asked about once.
-type shortening struct {
-	spec     document.Node // with one of the items that are alike
-	complete func() *document.Node
-	wanted   *document.Node              // what it is, completed
-	left     map[string][]document.Field // of items, by the path of their list and what they were
-	notes    map[string]string
-}
-
-// likeness is what an item of a list has in common with others, "" for one that is not asked
-// about.
-func likeness(item *document.Node) string {
-	if len(item.Fields()) < 2 {
-		return ""
-	}
-	rest := document.Object(item.Fields()[1:]...)
-	return string(document.AppendJSON(nil, &rest))
-}
-
-// distinct copies a tree, with the first of the items of a list that are alike.
-func distinct(n document.Node) document.Node {
-	n = n.Copy()
-	for i := range n.Fields() {
-		n.Fields()[i].Value = distinct(n.Fields()[i].Value)
-	}
-	seen := map[string]bool{}
-	var items []document.Node
-	for _, item := range n.Items() {
-		if text := likeness(&item); text == "" || !seen[text] {
-			seen[text] = true
-			items = append(items, distinct(item))
-		}
-	}
-	if n.Kind() == document.Seq {
-		n.SetItems(items)
-	}
-	return n
-}
-
-// drops takes out a field without which the spec is the same. If not, it returns the spec
-// without it, nil where that is not valid.
-func (s *shortening) drops(n *document.Node, key string) (done bool, without *document.Node) {
-	all := slices.Clone(n.Fields())
-	n.Delete(key)
-	without = s.complete()
-	if without != nil && document.Equal(without, s.wanted) {
-		return true, without
-	}
-	n.SetFields(all)
-	return false, without
-}
-
-func (s *shortening) fields(n *document.Node, path string) {
-	for _, field := range slices.Clone(n.Fields()) {
-		at := path + "." + field.Key
-		done, without := s.drops(n, field.Key)
-		if done {
-			continue
-		}
-		switch value := n.Get(field.Key); value.Kind() {
-		case document.Map:
-			s.fields(value, at)
-		case document.Seq:
-			for i := range value.Items() {
-				s.item(&value.Items()[i], at)
-			}
-		default:
-			if standard := without.Str(strings.Split(at, ".")...); standard != "" {
-				s.notes[at] = "default " + standard
-			}
-		}
-	}
-}
-
-// item shortens an item of a list.
-func (s *shortening) item(n *document.Node, path string) {
-	text := likeness(n)
-	if text == "" {
-		return
-	}
-	for _, field := range slices.Clone(n.Fields()[1:]) {
-		s.drops(n, field.Key)
-	}
-	s.left[path+text] = slices.Clone(n.Fields()[1:])
-}
-
-// whole is what is left of a tree, with all items of its lists.
-func (s *shortening) whole(left, all document.Node, path string) document.Node {
-	for i := range left.Fields() {
-		f := &left.Fields()[i]
-		f.Value = s.whole(f.Value, *all.Get(f.Key), path+"."+f.Key)
-	}
-	if left.Kind() != document.Seq {
-		return left
-	}
-	items := slices.Clone(all.Items())
-	for i := range items {
-		if fields, asked := s.left[path+likeness(&items[i])]; asked {
-			items[i] = document.Object(append(items[i].Fields()[:1:1], fields...)...)
-		}
-	}
-	left.SetItems(items)
-	return left
-}
-
 // try renders specs with what they stand for as what was rendered before, and reports what
 // would then be otherwise.
 func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.Conversion) {
@@ -255,15 +116,21 @@ func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.C
 	if finding.Failed(rendered.Findings) {
 		return
 	}
+	was := make(map[krm.ID]bool, len(p.Output))
+	for _, o := range p.Output {
+		was[o.ID()] = true
+	}
 	become := make(map[krm.ID]*krm.Object, len(rendered.Objects))
 	more := map[string][]string{} // what is rendered beside what is there, by owner
 	for _, r := range rendered.Objects {
-		become[r.Object.ID()] = r.Object
-		was := slices.ContainsFunc(p.Output, func(o *krm.Object) bool { return o.ID() == r.Object.ID() }) || rendered.Facts.Object(r.Object.ID()) != nil
-		if !was && r.Object.Annotation(krm.AnnotationLocalConfig) == "" {
+		id := r.Object.ID()
+		become[id] = r.Object
+		if !was[id] && rendered.Facts.Object(id) == nil && r.Object.Annotation(krm.AnnotationLocalConfig) == "" {
 			more[r.Object.Owner()] = append(more[r.Object.Owner()], r.Object.Ref.String())
 		}
 	}
+	var changes []*change.Change
+	specs := map[*krm.Object]*krm.Object{} // by what is changed
 	for _, c := range from {
 		if names := more[c.Spec.OwnerKey()]; len(names) > 0 && len(c.From) > 0 {
 			result.Findings = append(result.Findings, finding.Finding{
@@ -271,7 +138,25 @@ func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.C
 			})
 		}
 		for _, o := range c.From {
-			result.Findings = append(result.Findings, f.otherwise(p, rendered.Facts, o, become[o.ID()], c.Spec)...)
+			now := become[o.ID()]
+			if now == nil {
+				result.Findings = append(result.Findings, notSame(o, o.Node.Off, "", "would not be rendered by %s, which was made of it; keep it as a manifest of your own", c.Spec.Ref))
+				continue
+			}
+			if fields := otherwise(o, now); len(fields) > 0 {
+				specs[o] = c.Spec
+				changes = append(changes, &change.Change{Ref: o.Ref, Action: change.Modify, Old: o, New: now, Fields: fields})
+			}
+		}
+	}
+	for _, c := range f.Assess(p, rendered.Facts, changes) { // without what only operators fill in
+		for _, field := range c.Fields {
+			off, is := c.Old.Node.Off, "is not set"
+			advice := "set it first"
+			if field.Old != nil {
+				off, is, advice = cmp.Or(field.Old.Off, off), "is "+shown(field.Old), "change it first"
+			}
+			result.Findings = append(result.Findings, notSame(c.Old, off, field.Path, "%s, and %s would render it as %s; %s, or keep this %s as a manifest of your own", is, specs[c.Old].Ref, shown(field.New), advice, c.Old.Kind))
 		}
 	}
 	if !finding.Failed(result.Findings) {
@@ -294,39 +179,18 @@ func asOutput(o, spec *krm.Object) *krm.Object {
 	return mine
 }
 
-// otherwise reports what an object would be otherwise than it is, but for what says only
-// whose it is.
-func (f *Function) otherwise(p Package, facts *inventory.Facts, o, now, spec *krm.Object) []finding.Finding {
-	report := func(off int32, field, format string, args ...any) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: "not-same", Object: o.Ref, Field: field, Pos: o.Position(off), Message: fmt.Sprintf(format, args...)}
-	}
-	if now == nil {
-		return []finding.Finding{report(o.Node.Off, "", "would not be rendered by %s, which was made of it; keep it as a manifest of your own", spec.Ref)}
-	}
-	c := &change.Change{Ref: o.Ref, Action: change.Modify, Old: o, New: now, Fields: change.Fields(o.Node, now.Node)}
-	c.Fields = slices.DeleteFunc(c.Fields, func(f change.Field) bool {
-		stays := f.New == nil && (isEmpty(f.Old) || !strings.Contains(f.Shape, "[]")) // a system tells of what it does not say
+// otherwise lists in what an object would be otherwise than it is, but for what says only whose
+// it is.
+func otherwise(o, now *krm.Object) []change.Field {
+	return slices.DeleteFunc(change.Fields(o.Node, now.Node), func(f change.Field) bool {
+		stays := f.New == nil && (f.Old.IsEmpty() || !strings.Contains(f.Shape, "[]")) // a system tells of what it does not say
 		return f.Under("metadata") || f.Under("status") || f.Under("apiVersion") || stays
 	})
-	if len(c.Fields) == 0 {
-		return nil
-	}
-	f.Assess(p, facts, []*change.Change{c})
-	var findings []finding.Finding
-	for _, field := range c.Fields {
-		switch {
-		case field.Old == nil:
-			findings = append(findings, report(o.Node.Off, field.Path, "is not set, and %s would render it as %s; set it first, or keep this %s as a manifest of your own", spec.Ref, shown(field.New), o.Kind))
-		default:
-			findings = append(findings, report(cmp.Or(field.Old.Off, o.Node.Off), field.Path, "is %s, and %s would render it as %s; change it first, or keep this %s as a manifest of your own", shown(field.Old), spec.Ref, shown(field.New), o.Kind))
-		}
-	}
-	return findings
 }
 
-// isEmpty reports whether a value says nothing.
-func isEmpty(n *document.Node) bool {
-	return n.Kind() == document.Null || n.Kind() == document.Scalar && n.Value() == "" || n.Kind() != document.Scalar && len(n.Fields())+len(n.Items()) == 0
+// notSame reports of an object that a spec would render it otherwise.
+func notSame(o *krm.Object, off int32, field, format string, args ...any) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: "not-same", Object: o.Ref, Field: field, Pos: o.Position(off), Message: fmt.Sprintf(format, args...)}
 }
 
 // shown is a value in a message.

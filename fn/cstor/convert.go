@@ -85,18 +85,10 @@ func (c *conversion) shared() []d.Field {
 
 // add adds a field as it stands in the object, unless that has nothing there.
 func add(fields []d.Field, key string, value *d.Node) []d.Field {
-	if value = given(value); value == nil {
+	if value.IsEmpty() {
 		return fields
 	}
 	return append(fields, d.F(key, value.Made()))
-}
-
-// given is a value, nil where it is as good as not set.
-func given(n *d.Node) *d.Node {
-	if n == nil || n.Kind() == d.Null || n.Kind() == d.Scalar && n.Value() == "" || n.Kind() != d.Scalar && len(n.Fields())+len(n.Items()) == 0 {
-		return nil
-	}
-	return n
 }
 
 // read reads an item of spec.pools; nil for one that no spec can say.

@@ -19,8 +19,8 @@ func convertAuto(facts *inventory.Facts, o *krm.Object) system.Conversion {
 	for i := range items {
 		entry := d.Object()
 		for _, f := range autoFields() {
-			switch n := given(r.Take(&items[i], f.said)); {
-			case n == nil:
+			switch n := r.Take(&items[i], f.said); {
+			case n.IsEmpty():
 			case f.meant == "nodeSelector":
 				entry.Set(f.meant, d.Object(d.F("matchLabels", n.Made())))
 			default:
@@ -41,7 +41,7 @@ func convertAuto(facts *inventory.Facts, o *krm.Object) system.Conversion {
 		disk = d.Object(d.F("externalProvisioner", p.node()))
 	}
 	spec := d.Object(d.F("onlyListed", d.Bool(true)), d.F("pools", pools), d.F("diskConfig", disk))
-	if given(raidType) != nil {
+	if !raidType.IsEmpty() {
 		spec.Set("poolConfig", d.Object(d.F("raidType", raidType.Made())))
 	}
 	r.RestIs(clusterConfigKind)

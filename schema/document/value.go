@@ -17,6 +17,18 @@ func (n *Node) Get(path ...string) *Node {
 	return n
 }
 
+// IsEmpty reports whether a value says nothing: there is none, or it is null, or an empty text,
+// list or object.
+func (n *Node) IsEmpty() bool {
+	switch {
+	case n == nil || n.Kind() == Null:
+		return true
+	case n.Kind() == Scalar:
+		return n.Value() == ""
+	}
+	return len(n.Fields())+len(n.Items()) == 0
+}
+
 // Field returns the entry of a map, or nil.
 func (n *Node) Field(key string) *Field {
 	if n == nil || n.Kind() != Map {
