@@ -79,6 +79,14 @@ type writeCache struct {
 	Capacity            string       `json:"capacity"`
 }
 
+// orNone is nil for a write cache of no disks, which is none.
+func (w *writeCache) orNone() *writeCache {
+	if w == nil || w.Count == 0 {
+		return nil
+	}
+	return w
+}
+
 // groupSize is the number of disks in one group of the write cache.
 func (w *writeCache) groupSize() int {
 	if w.RAIDType == pool.Mirror {

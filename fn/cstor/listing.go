@@ -220,7 +220,7 @@ func (c *config) readListed(written func(i int) map[string]bool) error {
 			s.provisioner, s.selector = l.ExternalProvisioner, nil
 		}
 		if l.WriteCache != nil {
-			s.writeCache = l.WriteCache
+			s.writeCache = l.WriteCache.orNone()
 		}
 		if l.Spare != nil {
 			s.spare = *l.Spare

@@ -44,7 +44,7 @@ func (c *config) generalSettings() (*settings, error) {
 	disk, pools := &c.Spec.DiskConfig, &c.Spec.PoolConfig
 	s := &settings{
 		raidType: pools.RAIDType, minCount: disk.MinCount, groupSize: disk.GroupSize, provisioner: disk.ExternalProvisioner,
-		writeCache: pools.WriteCache, spare: pools.Spare, tolerations: pools.Tolerations.list(),
+		writeCache: pools.WriteCache.orNone(), spare: pools.Spare, tolerations: pools.Tolerations.list(),
 		pool: pool.Settings{Compression: pools.Compression, ThickProvision: pools.ThickProvision, ROThresholdLimit: pools.ROThresholdLimit},
 	}
 	if disk.Local != nil {
