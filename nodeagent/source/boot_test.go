@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
-	"github.com/poolwright/poolwright/nodeagent/host"
 )
 
 // lostByBoot are the kinds of steps that a boot undoes, or does itself: it takes loop devices off
@@ -107,7 +106,7 @@ func TestReboot(t *testing.T) {
 			left++
 			fmt.Println("STEP", points[len(points)-1])
 		}
-		remains += summary(t, host.New("/"), folder, names...)
+		remains += summary(t, folder, names...)
 	}
 	if left > 0 {
 		return

@@ -82,7 +82,7 @@ func work(file string) error {
 		return err
 	}
 	h := host.New(r.Root)
-	h.Tools.Folders = append(r.Tools, h.Tools.Folders...)
+	h.Tools.Root, h.Tools.Folders = "/", append(r.Tools, h.Tools.Folders...)
 	h.Tools.Deadline = r.Deadline
 	if r.Deadline == 0 && os.Getenv(inMachine) != "" {
 		h.Tools.Deadline = 10 * time.Minute // emulated, and beside others, what takes a second can take minutes
@@ -129,7 +129,7 @@ func (o operation) do(e *source.Engine, h host.Host) error {
 		if err != nil {
 			return err
 		}
-		return use(result)
+		return use(h, result)
 	case o.Remove != nil:
 		return settled(h, func() (source.Result, error) { return source.Result{}, e.Remove(ctx, request(o.Remove)) })
 	case o.Release != nil:
@@ -159,8 +159,8 @@ func settled(h host.Host, do func() (source.Result, error)) error {
 }
 
 // use writes what somebody must not find later.
-func use(r source.Result) error {
-	f, err := os.OpenFile(r.Device.Path, os.O_WRONLY, 0)
+func use(h host.Host, r source.Result) error {
+	f, err := os.OpenFile(h.Path(r.Device.Path), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -170,10 +170,11 @@ func use(r source.Result) error {
 
 // link does what udev does, where there is none.
 func link(h host.Host, path, name string) error {
-	if _, err := os.Stat("/run/udev/data"); err == nil {
+	if _, err := os.Stat(h.Path("/run/udev/data")); err == nil {
 		_, err := h.Tools.Output(context.Background(), "udevadm", "settle", "--timeout=60", "--exit-if-exists="+path)
 		return err
 	}
+	path = h.Path(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -213,9 +214,24 @@ func start(t *testing.T, r run) (points []string, killed bool, err error) {
 // controllers is the folder of the stand-in for storcli, beside that of the agent.
 func controllers(folder string) string { return filepath.Join(filepath.Dir(folder), "controllers") }
 
+// machineFolder is beside the folder of the agent, where the machine is a folder.
+const machineFolder = "machine"
+
+// machine is the machine of the agent in a folder: this one, or a folder beside it.
+func machine(folder string) host.Host {
+	root := filepath.Join(filepath.Dir(folder), machineFolder)
+	if _, err := os.Stat(root); err != nil {
+		root = "/"
+	}
+	h := host.New(root)
+	h.Tools.Root = "/"
+	return h
+}
+
 // summary is what a machine has come to, without what differs from run to run.
-func summary(t *testing.T, h host.Host, folder string, names ...string) string {
+func summary(t *testing.T, folder string, names ...string) string {
 	t.Helper()
+	h := machine(folder)
 	f, err := facts.Read(h)
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +267,7 @@ func summary(t *testing.T, h host.Host, folder string, names ...string) string {
 			fmt.Fprintf(&b, " partition %d at %d of %d", p.Number, p.Start, p.Size)
 		}
 		if err == nil && c.Empty() && d.Size <= 64<<20 {
-			fmt.Fprintf(&b, " zero %v", allZero(t, d.Path))
+			fmt.Fprintf(&b, " zero %v", allZero(t, h.Path(d.Path)))
 		}
 		b.WriteString("\n")
 	}
@@ -269,7 +285,7 @@ func summary(t *testing.T, h host.Host, folder string, names ...string) string {
 	}
 	if state, err := storcli.Read(controllers(folder)); err == nil {
 		for _, d := range state.Controllers[0].Drives {
-			fmt.Fprintf(&b, "drive %s %s %d\n", d.Serial, d.State, d.Turns)
+			fmt.Fprintf(&b, "drive %s %s %d %s\n", d.Serial, d.State, d.Turns, checksum(t, d))
 		}
 		for _, v := range state.Controllers[0].Virtual {
 			fmt.Fprintf(&b, "virtual drive %s %s of %s: %s %s %s\n", v.Name, v.NAA, v.Drive, v.Read, v.Write, v.IO)
@@ -308,7 +324,6 @@ func contains(list []string, s string) bool {
 func crash(t *testing.T, operations []operation, reset func(folder string), names ...string) int {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "agent")
-	root := host.New("/")
 	begin := func(killAt int) run {
 		reset(folder)
 		if err := os.RemoveAll(folder); err != nil {
@@ -317,7 +332,7 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		return run{Folder: folder, Root: "/", Operations: operations, KillAt: killAt, Tools: []string{controllers(folder)}}
+		return run{Folder: folder, Root: machine(folder).Root, Operations: operations, KillAt: killAt, Tools: []string{controllers(folder)}}
 	}
 	t.Cleanup(func() { reset(folder) })
 	points, _, err := start(t, begin(-1))
@@ -327,7 +342,7 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 	if len(points) == 0 {
 		t.Fatal("no step was taken")
 	}
-	want := summary(t, root, folder, names...)
+	want := summary(t, folder, names...)
 	for n := range points {
 		r := begin(n)
 		// Where udev is sooner in telling the kernel of a partition, a run has a step less.
@@ -339,7 +354,7 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 			t.Errorf("killed at %s, then: %v", points[n], err)
 			continue
 		}
-		if got := summary(t, root, folder, names...); got != want {
+		if got := summary(t, folder, names...); got != want {
 			t.Errorf("killed at %s:\n%swant\n%s", points[n], got, want)
 		}
 	}
@@ -361,14 +376,14 @@ func stutter(t *testing.T, operations []operation, reset func(folder string), na
 				t.Fatal(err)
 			}
 		}
-		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{controllers(folder)}}
+		return run{Folder: folder, Root: machine(folder).Root, Operations: operations, KillAt: -1, Tools: []string{controllers(folder)}}
 	}
 	t.Cleanup(func() { reset(folder) })
 	points, _, err := start(t, begin())
 	if err != nil {
 		t.Fatalf("uninterrupted: %v\n%s", err, strings.Join(points, "\n"))
 	}
-	want := summary(t, host.New("/"), folder, names...)
+	want := summary(t, folder, names...)
 	deaths := 0
 	for _, places := range [][]int{{0, 1, 2, 3}, {4}, {5}} {
 		r := begin()
@@ -400,7 +415,7 @@ func stutter(t *testing.T, operations []operation, reset func(folder string), na
 				t.Fatalf("it gets no further: %s", strings.Join(passed, "\n"))
 			}
 		}
-		if got := summary(t, host.New("/"), folder, names...); got != want {
+		if got := summary(t, folder, names...); got != want {
 			t.Errorf("killed at the points %v of every step:\n%swant\n%s", places, got, want)
 		}
 		fmt.Printf("PROGRESS %s: %d deaths\n", t.Name(), deaths)

@@ -91,12 +91,12 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 		if program != "" {
 			wrap(t, wrappers, program, fault, at, controllers(folder))
 		}
-		return run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{wrappers, controllers(folder)}}
+		return run{Folder: folder, Root: machine(folder).Root, Operations: operations, KillAt: -1, Tools: []string{wrappers, controllers(folder)}}
 	}
 	if points, _, err := start(t, begin("", "", 0)); err != nil {
 		t.Fatalf("without a fault: %v\n%s", err, strings.Join(points, "\n"))
 	}
-	want := summary(t, host.New("/"), folder, names...)
+	want := summary(t, folder, names...)
 	// All of them take hours where all is emulated: there it is one of eleven, which meets every
 	// program and every fault.
 	every := 1
@@ -131,7 +131,7 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 				_, _, first := start(t, r)
 				if hanging := hung(t, wrappers); hanging != 0 {
 					// A program that writes is not killed: nothing is done for the object until it ends.
-					_, _, err := start(t, run{Folder: folder, Root: "/", Operations: operations, KillAt: -1, Tools: []string{controllers(folder)}})
+					_, _, err := start(t, run{Folder: folder, Root: machine(folder).Root, Operations: operations, KillAt: -1, Tools: []string{controllers(folder)}})
 					if err == nil || !strings.Contains(err.Error(), "still runs") {
 						t.Errorf("run %d of %s %s, and the agent went on beside it: %v", n, program, fault, err)
 					}
@@ -143,7 +143,7 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 					t.Errorf("run %d of %s %s (%v), then: %v", n, program, fault, first, err)
 					continue
 				}
-				if got := summary(t, host.New("/"), folder, names...); got != want {
+				if got := summary(t, folder, names...); got != want {
 					t.Errorf("run %d of %s %s (%v):\n%swant\n%s", n, program, fault, first, got, want)
 				}
 			}

@@ -2,7 +2,9 @@ package source_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/source"
 	"github.com/poolwright/poolwright/nodeagent/step"
 	"github.com/poolwright/poolwright/test/storcli"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 func behind(name, serial, mode, level, write string) *api.Volume {
@@ -113,11 +116,64 @@ func TestRAIDRefused(t *testing.T) {
 	}
 }
 
-// hidden makes the free drive a SCSI disk of the virtual machine, which is there only while the
-// controller shows it, and empties it.
-func hidden(t *testing.T, program, content string) func(folder string) {
+// hidden is the drive of a controller that is free, with a disk of the machine that is there only
+// while the controller shows it: a SCSI disk of the virtual machine, elsewhere a loop device on a machine
+// that is a folder. reset makes all anew, with what the script content puts on $d.
+func hidden(t *testing.T, program, content string) (reset func(folder string)) {
 	t.Helper()
-	machineDisk(t, "VBLK0001") // leaves it out where there is no virtual machine
+	if os.Getenv(inMachine) != "" {
+		return hiddenSCSI(t, program, content)
+	}
+	needLoops(t)
+	tool.Need(t, "losetup")
+	if testing.Short() {
+		t.Skip("skipped: it makes some hundred processes, which is no short test")
+	}
+	return func(folder string) {
+		root := filepath.Join(filepath.Dir(folder), machineFolder)
+		dropDrives(t, folder)
+		t.Cleanup(func() { dropDrives(t, folder) })
+		state := controller()
+		c := state.Controllers[0]
+		for _, d := range c.Drives {
+			d.Root, d.File, d.NAA = root, filepath.Join(filepath.Dir(folder), d.Serial), ""
+		}
+		shell(t, fmt.Sprintf(`cd %s; rm -rf %s FREE TAKEN; truncate -s 16M FREE TAKEN; echo "of somebody" | dd of=TAKEN bs=1M seek=7 conv=notrunc; d=FREE; %s
+			mkdir -p %[2]s/proc/1 %[2]s/proc/sys/kernel/random %[2]s/sys/class/block %[2]s/dev/disk/by-uuid %[2]s/dev/disk/by-partuuid
+			touch %[2]s/proc/1/mountinfo %[2]s/proc/swaps %[2]s/proc/cmdline; cat /proc/sys/kernel/random/boot_id > %[2]s/proc/sys/kernel/random/boot_id`,
+			filepath.Dir(folder), machineFolder, content))
+		standIn(t, folder, program, state)
+		if err := state.Hide(); err != nil {
+			t.Fatal(err)
+		}
+		// The program is of this machine, and the devices are below the folder.
+		script := "#!/bin/sh\nfor a; do shift; case $a in /dev/*) a=" + root + "$a;; esac; set -- \"$@\" \"$a\"; done\nexec " + tool.Need(t, "wipefs") + " \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(controllers(folder), "wipefs"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// dropDrives takes the disks of all drives away.
+func dropDrives(t *testing.T, folder string) {
+	t.Helper()
+	state, err := storcli.Read(controllers(folder))
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range state.Controllers[0].Drives {
+		d.State = "UGood"
+	}
+	if err := state.Hide(); err != nil {
+		t.Error(err)
+	}
+}
+
+func hiddenSCSI(t *testing.T, program, content string) func(folder string) {
+	t.Helper()
 	// An earlier test has hidden it.
 	shell(t, `for host in /sys/class/scsi_host/*/scan; do echo "- - -" > $host; done; udevadm settle`)
 	disk := machineDisk(t, "SCSI0002")
@@ -142,11 +198,13 @@ func hidden(t *testing.T, program, content string) func(folder string) {
 	}
 }
 
-func shell(t *testing.T, script string) {
+func shell(t *testing.T, script string) string {
 	t.Helper()
-	if out, err := exec.Command("sh", "-c", "set -e; "+script).CombinedOutput(); err != nil {
+	out, err := exec.Command("sh", "-c", "set -e; "+script).CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return string(out)
 }
 
 // TestCrashRAID kills the agent at every point of making and removing volumes behind a controller,
@@ -167,7 +225,7 @@ func TestCrashRAID(t *testing.T) {
 			{Apply: behind("data", "FREE", api.Filesystem, "jbod", ""), FS: "ext4"}, {Remove: behind("data", "FREE", api.Filesystem, "jbod", "")},
 		}},
 	} {
-		t.Run(test.name, func(t *testing.T) { stutter(t, test.ops, hidden(t, test.program, "")) })
+		t.Run(test.name, func(t *testing.T) { stutter(t, test.ops, hidden(t, test.program, ""), "sde", "sdf") })
 	}
 }
 
@@ -177,13 +235,13 @@ func TestFaultsRAID(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			inject(t, []operation{
 				{Apply: behind("data", "FREE", api.Filesystem, "raid0", "wb"), FS: "ext4"}, {Remove: behind("data", "FREE", api.Filesystem, "raid0", "wb")},
-			}, []string{program}, hidden(t, program, ""))
+			}, []string{program}, hidden(t, program, ""), "sde", "sdf")
 		})
 	}
 }
 
 // TestBaitRAID: what is on a drive cannot be read before there is a virtual drive. Then it is found,
-// and nothing more is done; when the Volume goes, the virtual drive goes, and the data is there.
+// and nothing more is done; when the Volume goes, the virtual drive goes, and every byte of the data is there.
 func TestBaitRAID(t *testing.T) {
 	reset := hidden(t, "storcli64", "mkfs.ext4 -q -U 99999999-2222-4333-8444-555555555555 $d;")
 	folder := filepath.Join(t.TempDir(), "agent")
@@ -192,7 +250,8 @@ func TestBaitRAID(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r := run{Folder: folder, Root: "/", Tools: []string{controllers(folder)}, KillAt: -1, Operations: []operation{{Apply: behind("data", "FREE", api.Filesystem, "raid0", ""), FS: "ext4"}}}
+	before := onDrives(t, folder)
+	r := run{Folder: folder, Root: machine(folder).Root, Tools: []string{controllers(folder)}, KillAt: -1, Operations: []operation{{Apply: behind("data", "FREE", api.Filesystem, "raid0", ""), FS: "ext4"}}}
 	points, _, err := start(t, r)
 	if err == nil || !strings.Contains(err.Error(), "rule content") || !strings.Contains(err.Error(), "99999999-2222") {
 		t.Errorf("%v after\n%s", err, strings.Join(points, "\n"))
@@ -208,9 +267,47 @@ func TestBaitRAID(t *testing.T) {
 	if err != nil || len(state.Controllers[0].Virtual) != 1 || state.Controllers[0].Drives[0].State != "UGood" {
 		t.Errorf("%+v, %v", state.Controllers[0], err)
 	}
-	state.Controllers[0].Drives[0].State = "JBOD"
-	if err := state.Hide(); err != nil {
+	if after := onDrives(t, folder); after != before {
+		t.Errorf("the drives were written to: %s, and before %s", after, before)
+	}
+}
+
+// onDrives are the checksums of all drives. Those of SCSI disks are shown for that.
+func onDrives(t *testing.T, folder string) string {
+	t.Helper()
+	state, err := storcli.Read(controllers(folder))
+	if err != nil {
 		t.Fatal(err)
 	}
-	shell(t, `udevadm settle; e2fsck -f -n /dev/disk/by-uuid/99999999-2222-4333-8444-555555555555`)
+	var sums strings.Builder
+	for _, d := range state.Controllers[0].Drives {
+		sums.WriteString(d.Serial + " " + checksum(t, d) + "\n")
+		if d.Address == "" {
+			continue
+		}
+		was := d.State
+		d.State = "JBOD"
+		if err := state.Hide(); err != nil {
+			t.Fatal(err)
+		}
+		sums.WriteString(shell(t, "udevadm settle; sha256sum < /dev/disk/by-id/wwn-0x5000000000000002"))
+		d.State = was
+		if err := state.Hide(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sums.String()
+}
+
+// checksum is that of a drive which is a file, or "".
+func checksum(t *testing.T, d *storcli.Drive) string {
+	t.Helper()
+	if d.File == "" {
+		return ""
+	}
+	data, err := os.ReadFile(d.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
 }

@@ -2,8 +2,6 @@ package storcli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -83,7 +81,7 @@ func (r *run) add(c *Controller, _, verb []string) (object, error) {
 	c.Next++
 	c.Virtual = append(c.Virtual, v)
 	d.State = "Onln"
-	r.changed = append(r.changed, d.appear)
+	r.changed = append(r.changed, func() error { return d.appear(v.NAA) })
 	return nil, nil
 }
 
@@ -112,7 +110,7 @@ func (r *run) jbod(c *Controller, path, _ []string) (object, error) {
 		return nil, refusal{95, "Maximum allowed drive conversion has been reached"}
 	}
 	d.State, d.Turns = "JBOD", d.Turns+1
-	r.changed = append(r.changed, d.appear)
+	r.changed = append(r.changed, func() error { return d.appear(d.WWN) })
 	return nil, nil
 }
 
@@ -156,42 +154,4 @@ func (c *Controller) virtual(id string) (*Virtual, error) {
 		}
 	}
 	return nil, refusal{255, "Some of the specified VDs does not exist"}
-}
-
-// appear has the machine find the disk that is the drive.
-func (d *Drive) appear() error {
-	if d.Address == "" {
-		return nil
-	}
-	host, rest, _ := strings.Cut(d.Address, ":")
-	return os.WriteFile(filepath.Join("/sys/class/scsi_host", "host"+host, "scan"), []byte(strings.ReplaceAll(rest, ":", " ")), 0o200)
-}
-
-// vanish takes it away from the machine.
-func (d *Drive) vanish() error {
-	if d.Address == "" {
-		return nil
-	}
-	path := filepath.Join("/sys/class/scsi_device", d.Address, "device", "delete")
-	if _, err := os.Stat(path); err != nil {
-		return nil // it is not there
-	}
-	return os.WriteFile(path, []byte("1"), 0o200)
-}
-
-// Hide takes the disks of drives that no virtual drive shows away from the machine, and brings the
-// others.
-func (s State) Hide() error {
-	for _, c := range s.Controllers {
-		for _, d := range c.Drives {
-			do := d.vanish
-			if d.State == "Onln" || d.State == "JBOD" {
-				do = d.appear
-			}
-			if err := do(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -57,6 +57,10 @@ type Drive struct {
 	// Address is that of a SCSI disk of the machine which is this drive, and is there only while the
 	// controller shows it: host:channel:target:lun.
 	Address string `json:"address,omitempty"`
+	// File is what is on the drive, in the place of a SCSI disk, and Root the folder of a machine
+	// that has it as one while the controller shows it.
+	File string `json:"file,omitempty"`
+	Root string `json:"root,omitempty"`
 }
 
 // Virtual is a virtual drive.
