@@ -144,10 +144,10 @@ func (o operation) do(e *source.Engine, h host.Host) error {
 
 // settled does it again for as long as the machine has not finished with a device.
 func settled(h host.Host, do func() (source.Result, error)) error {
-	for tries := 0; ; tries++ {
+	for end := time.Now().Add(2 * time.Minute); ; {
 		result, err := do()
 		var refusal guard.Refusal
-		if !errors.As(err, &refusal) || refusal.Rule != guard.RuleUnsettled || tries > 100 {
+		if !errors.As(err, &refusal) || refusal.Rule != guard.RuleUnsettled || time.Now().After(end) {
 			return err
 		}
 		if result.Path == "" {

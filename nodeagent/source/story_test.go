@@ -107,10 +107,10 @@ func TestStoryAtRest(t *testing.T) {
 	wrappers := t.TempDir()
 	again := func() (asked int, err error) {
 		wrap(t, wrappers, "lvm", "", -1)
-		before := runs(t, wrappers, "lvm")
+		before := len(runs(t, wrappers, "lvm"))
 		s.forget()
 		_, _, err = start(t, run{Folder: s.folder, Root: "/", Operations: all, KillAt: -1, Tools: []string{wrappers}})
-		return runs(t, wrappers, "lvm") - before, err
+		return len(runs(t, wrappers, "lvm")) - before, err
 	}
 	if asked, err := again(); err != nil || asked != 1 {
 		t.Errorf("LVM was asked %d times, %v", asked, err)

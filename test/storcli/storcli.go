@@ -104,6 +104,9 @@ func Is(program string) bool {
 	return slices.Contains([]string{"storcli64", "storcli2", "perccli64", "perccli2"}, filepath.Base(program))
 }
 
+// Writes reports whether a command changes a controller.
+func Writes(command string) bool { return !slices.Contains(strings.Fields(command), "show") }
+
 // Main runs the program of that name, and returns its exit code.
 func Main(program string, args []string, out io.Writer) int {
 	folder := filepath.Dir(program)
