@@ -69,6 +69,13 @@ func printTable(w io.Writer, inv api.Inventory) error {
 			return err
 		}
 	}
+	for _, c := range inv.Controllers {
+		for _, line := range inventory.Drives(c) {
+			if _, err := fmt.Fprintln(w, line); err != nil {
+				return err
+			}
+		}
+	}
 	for _, g := range inv.Groups {
 		if _, err := fmt.Fprintf(w, "group %-12s %6s  %s free\n", g.Name, quantity.Size(g.Size), quantity.Size(g.Free)); err != nil {
 			return err

@@ -3,13 +3,14 @@ package api
 // Inventory is the status of a NodeInventory: without times and sorted, so that an
 // unchanged node has the same.
 type Inventory struct {
-	Disks     []InventoryDisk  `json:"disks"`
-	Groups    []InventoryGroup `json:"groups"`
-	Modules   []string         `json:"modules"`
-	HugePages map[string]int64 `json:"hugepages"` // bytes, by the size of a page
-	Tools     []InventoryTool  `json:"tools"`
-	Leftovers []Leftover       `json:"leftovers"`
-	BootID    string           `json:"bootID,omitempty"`
+	Disks       []InventoryDisk       `json:"disks"`
+	Controllers []InventoryController `json:"controllers"`
+	Groups      []InventoryGroup      `json:"groups"`
+	Modules     []string              `json:"modules"`
+	HugePages   map[string]int64      `json:"hugepages"` // bytes, by the size of a page
+	Tools       []InventoryTool       `json:"tools"`
+	Leftovers   []Leftover            `json:"leftovers"`
+	BootID      string                `json:"bootID,omitempty"`
 }
 
 // InventoryDisk is a disk of a node.
@@ -37,6 +38,32 @@ type InventoryRAID struct {
 	Controller int  `json:"controller"`
 	Enclosure  *int `json:"enclosure,omitempty"`
 	Slot       *int `json:"slot,omitempty"`
+}
+
+// InventoryController is a RAID controller, or a program whose answer is not understood: then Reason
+// says why, and nothing is known of the controllers that it has.
+type InventoryController struct {
+	Program string           `json:"program"`
+	Number  *int             `json:"number,omitempty"`
+	Model   string           `json:"model,omitempty"`
+	Serial  string           `json:"serial,omitempty"`
+	Drives  []InventoryDrive `json:"drives"`
+	Reason  string           `json:"reason,omitempty"`
+}
+
+// InventoryDrive is a drive behind a RAID controller, whether the machine has a disk of it or not.
+type InventoryDrive struct {
+	Port      string `json:"port,omitempty"`
+	Enclosure *int   `json:"enclosure,omitempty"`
+	Slot      int    `json:"slot"`
+	WWN       string `json:"wwn,omitempty"`
+	Serial    string `json:"serial,omitempty"`
+	Model     string `json:"model,omitempty"`
+	State     string `json:"state"`
+	Path      string `json:"path,omitempty"`  // of the disk that it alone is, or ""
+	Owner     string `json:"owner,omitempty"` // Kind/name
+	Usable    bool   `json:"usable"`
+	Reason    string `json:"reason,omitempty"`
 }
 
 // InventoryGroup is a volume group of LVM.

@@ -127,13 +127,14 @@ func (s *seen) freshPV(ctx context.Context, name string) (*persistentVolume, err
 	return typedPV(u)
 }
 
-// owner is the object whose mark a UUID is, or "".
+// owner is the object whose mark it is, a UUID or the name of a virtual drive, or "".
 func (s *seen) owner(uuid string) string {
 	if uuid == "" {
 		return ""
 	}
 	for _, v := range s.volumes.All() {
-		if v.Spec.NodeName == s.node && (s.marks.Of(api.KindVolume, v.Name, s.node) == uuid || string(v.UID) == uuid) {
+		ours := s.marks.Of(api.KindVolume, v.Name, s.node)
+		if v.Spec.NodeName == s.node && (ours == uuid || mark.Short(ours) == uuid || string(v.UID) == uuid) {
 			return api.KindVolume + "/" + v.Name
 		}
 	}

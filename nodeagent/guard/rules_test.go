@@ -40,6 +40,7 @@ func TestRules(t *testing.T) {
 		"partition":          {machine: one + part + none, want: guard.RulePartition},
 		"swap":               {machine: one + strings.Replace(none, "Priority\n", "Priority\n/dev/sda partition 1 0 -2\n", 1), want: guard.RuleSystem},
 		"resume":             {machine: one + strings.Replace(none, "quiet", "resume=/dev/sda", 1), want: guard.RuleSystem},
+		"member of an array": {machine: one + none + "-- " + dir + "holders/md0 --\n", want: guard.RuleHeld},
 		"holder":             {machine: one + none + "-- " + dir + "holders/dm-0 --\n", want: guard.RuleHeld},
 		"NVMe target":        {machine: one + none + "-- sys/kernel/config/nvmet/subsystems/s/namespaces/1/device_path --\n/dev/sda\n", want: guard.RuleExported},
 		"loop over it":       {machine: one + none + "-- sys/class/block/loop0/dev --\n7:0\n-- sys/class/block/loop0/size --\n8192\n-- sys/class/block/loop0/loop/backing_file --\n/dev/sda\n-- dev/loop0 --\n", want: guard.RuleExported},

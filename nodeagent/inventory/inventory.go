@@ -17,11 +17,12 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/lvm"
 	"github.com/poolwright/poolwright/nodeagent/mark"
 	"github.com/poolwright/poolwright/nodeagent/probe"
+	"github.com/poolwright/poolwright/nodeagent/raid"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-// Owners says whose mark a UUID is, as Kind/name, or "".
-type Owners func(uuid string) string
+// Owners says whose a mark is, a UUID or the name of a virtual drive, as Kind/name, or "".
+type Owners func(mark string) string
 
 // Complete asks wipefs of every disk that nobody uses, besides what was read already.
 func Complete(ctx context.Context, f *facts.Facts) {
@@ -40,10 +41,11 @@ func Compose(ctx context.Context, f *facts.Facts, owners Owners, left []api.Left
 		Disks: []api.InventoryDisk{}, Groups: []api.InventoryGroup{}, Tools: []api.InventoryTool{},
 		Modules: modules(f), HugePages: hugePages(f), BootID: f.Host.BootID(), Leftovers: append([]api.Leftover{}, left...),
 	}
-	controllers := readControllers(ctx, f)
+	answers := readControllers(ctx, f)
+	inv.Controllers = controllersOf(f, answers, owners)
 	for _, d := range f.Devices.Disks() {
 		disk := diskOf(ctx, f, d, owners)
-		disk.RAID = behind(controllers, d)
+		disk.RAID = behind(answers, d)
 		inv.Disks = append(inv.Disks, disk)
 	}
 	if state, err := f.LVM(ctx); err == nil {
@@ -179,4 +181,29 @@ func Summary(d api.InventoryDisk) string {
 		state = d.Reason
 	}
 	return fmt.Sprintf("%-14s %10s  %s", d.Path, quantity.Size(d.Size), state)
+}
+
+// Drives are lines of a RAID controller for people: one a drive that is no disk above, or why nothing is
+// known of it.
+func Drives(c api.InventoryController) []string {
+	if c.Number == nil {
+		return []string{c.Program + ": " + c.Reason}
+	}
+	var lines []string
+	for _, d := range c.Drives {
+		if d.Path != "" {
+			continue
+		}
+		name := fmt.Sprintf("controller %d, drive %s (serial %s)", *c.Number, place(d), d.Serial)
+		state := "usable for raidDAS"
+		if !d.Usable {
+			state = d.Reason
+		}
+		lines = append(lines, name+"  "+state)
+	}
+	return lines
+}
+
+func place(d api.InventoryDrive) string {
+	return raid.Drive{Port: d.Port, Enclosure: d.Enclosure, Slot: d.Slot}.Place()
 }

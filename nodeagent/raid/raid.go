@@ -47,7 +47,8 @@ type Controller struct {
 
 // Drive is a drive of a controller.
 type Drive struct {
-	Enclosure *int // nil where it is in none
+	Port      string // of a Smart Array controller
+	Enclosure *int   // nil where it is in none
 	Slot      int
 	Serial    string
 	WWN       string // as disk.WWN writes it
@@ -56,12 +57,16 @@ type Drive struct {
 	Said      string // what the program calls its state
 }
 
-// Place is the drive's place, as storcli writes it.
+// Place is the drive's place, as the program of its controller writes it.
 func (d Drive) Place() string {
-	if d.Enclosure == nil {
-		return fmt.Sprintf(":%d", d.Slot)
+	place := fmt.Sprintf(":%d", d.Slot)
+	if d.Enclosure != nil {
+		place = fmt.Sprint(*d.Enclosure) + place
 	}
-	return fmt.Sprintf("%d:%d", *d.Enclosure, d.Slot)
+	if d.Port != "" {
+		place = d.Port + ":" + place
+	}
+	return place
 }
 
 // Is reports whether all that is declared of a drive is so, and at least one of both is.
@@ -191,6 +196,15 @@ func (c Controller) Over(d Drive) *Virtual {
 		}
 	}
 	return nil
+}
+
+// Shows reports whether the disk of a WWN is a drive, and that alone: as JBOD, or as a virtual drive.
+func (c Controller) Shows(d Drive, wwn string) bool {
+	if d.State == AsJBOD {
+		return wwn != "" && wwn == d.WWN
+	}
+	over := c.Over(d)
+	return over != nil && len(over.Places) == 1 && wwn != "" && wwn == over.WWN
 }
 
 // Named is the virtual drive of a name, or nil.

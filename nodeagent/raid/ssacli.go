@@ -36,6 +36,7 @@ func (s ssacli) Controllers(ctx context.Context) ([]Controller, error) {
 var (
 	smartArray    = regexp.MustCompile(`^(.+) in Slot (\d+)`)
 	physicalDrive = regexp.MustCompile(`^physicaldrive (\S+):(\d+):(\d+)$`)
+	array         = regexp.MustCompile(`(?i)^(array:? [a-z]{1,3}( \(.*\))?|unassigned)$`)
 	logicalDrive  = regexp.MustCompile(`^Logical Drive: (\d+)$`)
 )
 
@@ -43,6 +44,7 @@ var (
 func smartArrays(out []byte) ([]Controller, error) {
 	var all []Controller
 	var section string
+	var virtual int // drives of arrays that came before
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
@@ -51,20 +53,28 @@ func smartArrays(out []byte) ([]Controller, error) {
 			if err != nil {
 				return nil, fmt.Errorf("ssacli: a controller in the slot %q", m[2])
 			}
-			all, section = append(all, Controller{Index: index, Model: m[1]}), "controller"
+			all, section, virtual = append(all, Controller{Index: index, Model: m[1]}), "controller", 0
 			continue
 		}
 		if len(all) == 0 || line == "" {
 			continue
 		}
 		c := &all[len(all)-1]
+		if array.MatchString(line) {
+			virtual, section = len(c.Virtual), "array"
+			continue
+		}
 		if m := physicalDrive.FindStringSubmatch(line); m != nil {
 			box, err := strconv.Atoi(m[2])
 			bay, failed := strconv.Atoi(m[3])
 			if err != nil || failed != nil {
 				return nil, fmt.Errorf("ssacli: %s", line)
 			}
-			c.Drives, section = append(c.Drives, Drive{Enclosure: &box, Slot: bay, State: Unusable}), "drive"
+			c.Drives, section = append(c.Drives, Drive{Port: m[1], Enclosure: &box, Slot: bay, State: Unusable}), "drive"
+			for i := range c.Virtual[virtual:] { // each is on all drives of its array
+				v := &c.Virtual[virtual+i]
+				v.Places = append(v.Places, c.Drives[len(c.Drives)-1].Place())
+			}
 			continue
 		}
 		if m := logicalDrive.FindStringSubmatch(line); m != nil {

@@ -3,6 +3,7 @@ package raid_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/poolwright/poolwright/nodeagent/host"
@@ -75,6 +76,10 @@ func TestSmartArray(t *testing.T) {
 	}
 	if d, err := c.Drive("0x5000c500a1b2c3d6", "W460BBBB"); err != nil || d == nil || d.Model != "HP EG0300FBLSE" {
 		t.Errorf("%+v, %v", d, err)
+	}
+	// The drives are sorted by box and bay, and not as they are told.
+	if v := c.Virtual[0]; !slices.Equal(v.Places, []string{"1I:1:2"}) || c.Over(c.Drives[1]) != &c.Virtual[0] || c.Over(c.Drives[0]) != nil || !c.Shows(c.Drives[1], v.WWN) {
+		t.Errorf("%+v", v)
 	}
 	if v := c.Virtual[0]; v.ID != 1 || v.Level != raid.RAID0 || v.WWN != "0x600508b1001c00112233445566778899" || v.Name != "data" || !v.Optimal() {
 		t.Errorf("%+v", v)
