@@ -86,7 +86,10 @@ func (e *entry) checkNamedTwice(of device) {
 
 // explain says what became of a disk that the object names: failed is how many findings there
 // were before.
-func (e *entry) explain(there *disk.Disk, before int) {
+func (e *entry) explain(there *disk.Disk, before int) { e.explainRef(there.Ref(), before) }
+
+// explainRef does the same for what has the name.
+func (e *entry) explainRef(ref finding.Ref, before int) {
 	verdict, reason := place.Chosen, "the "+e.Object.Kind+" names it"
 	if e.exists() {
 		verdict = place.Kept
@@ -97,7 +100,7 @@ func (e *entry) explain(there *disk.Disk, before int) {
 			break
 		}
 	}
-	e.Decide(there.Ref(), e.node(), "", verdict, reason)
+	e.Decide(ref, e.node(), "", verdict, reason)
 }
 
 // reportDevice reports on a disk as it is named.
@@ -125,12 +128,10 @@ func (e *entry) reportMissing(of device, elsewhere []*disk.Disk) {
 		return // the node is said to be missing
 	}
 	if e.volume != nil && e.volume.source.kind == raid && len(elsewhere) == 0 {
-		return // a drive without a block device is what is wanted
+		e.checkFreeDrive(of) // one without a block device is what is wanted
+		return
 	}
-	severity := finding.Error
-	if e.exists() {
-		severity = finding.Warning
-	}
+	severity := e.gone()
 	told := reportsOf(e.Facts)[e.node()] != nil
 	switch {
 	case len(elsewhere) > 0:
@@ -266,28 +267,5 @@ func (e *entry) checkPartitionPath(of device, there *disk.Disk, number string) {
 	}
 	if len(there.Entry.Mounts) > 0 && !e.owns(there) {
 		e.reportDevice(finding.Warning, string(disk.Mounted), of, "is on a disk of which something is mounted (%s), and the facts do not tell of which partition; the node agent refuses it if it is this one", strings.Join(there.Entry.Mounts, ", "))
-	}
-}
-
-// checkDrive judges a drive behind a RAID controller that has a block device already.
-func (e *entry) checkDrive(of device, there *disk.Disk) {
-	if reported, hint := there.Entry, e.volume.source.drive; reported != nil && reported.RAID != nil {
-		for _, c := range []struct {
-			key       string
-			want, has *int64
-		}{{"controller", &hint.controller, &reported.RAID.Controller}, {"enclosure", hint.enclosure, reported.RAID.Enclosure}, {"slot", hint.slot, reported.RAID.Slot}} {
-			if c.want != nil && c.has != nil && *c.want != *c.has {
-				e.reportDevice(finding.Warning, "drive-moved", of, "has %s %d, and node %s reports it at %d; what counts is its identity", c.key, *c.want, e.node(), *c.has)
-			}
-		}
-	}
-	for _, h := range there.Holders() {
-		if !e.isMine(h, of) {
-			e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", h)
-			return
-		}
-	}
-	if !e.owns(there) && (there.Entry == nil || there.Entry.Owner != ownerOf(volumeKind, e.volume.name)) {
-		e.reportDevice(finding.Error, string(disk.Held), of, "is a drive that has a block device already, %s on node %s; write rawBlockDevice for that, or take it from the controller", there.Path, e.node())
 	}
 }

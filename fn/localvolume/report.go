@@ -10,9 +10,10 @@ import (
 
 // report is what the NodeInventory of a node says beside its disks, which are in the ledger.
 type report struct {
-	object    *krm.Object
-	groups    []reportedGroup
-	leftovers map[string]bool // the UUIDs of data that was given up
+	object      *krm.Object
+	groups      []reportedGroup
+	controllers []reportedController
+	leftovers   map[string]bool // the UUIDs of data that was given up
 }
 
 // reportedGroup is an LVM volume group as a NodeInventory has it. Sizes are in bytes.
@@ -65,6 +66,7 @@ func readReport(o *krm.Object) *report {
 		}
 		r.groups = append(r.groups, g)
 	}
+	r.controllers = readControllers(status.Seq("controllers"))
 	for _, left := range status.Seq("leftovers") {
 		r.leftovers[left.Str("uuid")] = true
 	}

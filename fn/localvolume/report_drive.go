@@ -1,0 +1,84 @@
+package localvolume
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/schema/document"
+)
+
+// reportedController is a RAID controller as a NodeInventory has it, or the reason why the agent did
+// not understand one.
+type reportedController struct {
+	reason string
+	drives []reportedDrive
+}
+
+// reportedDrive is a drive behind a RAID controller.
+type reportedDrive struct {
+	controller      int64
+	enclosure, slot *int64
+	wwn, serial     string
+	path            string // of the disk that it alone is, or ""
+	owner           string // Kind/name whose virtual drive is on it, or ""
+	usable          bool
+	reason          string // why not
+}
+
+func readControllers(items []document.Node) []reportedController {
+	var all []reportedController
+	for i := range items {
+		c := reportedController{reason: items[i].Str("reason")}
+		number, _ := items[i].Get("number").Int()
+		for _, n := range items[i].Seq("drives") {
+			d := reportedDrive{
+				controller: number, wwn: disk.WWN(n.Str("wwn")), serial: strings.TrimSpace(n.Str("serial")),
+				path: n.Str("path"), owner: n.Str("owner"), reason: n.Str("reason"),
+			}
+			d.usable, _ = n.Get("usable").Bool() // what cannot be read is not usable
+			if enclosure, told := n.Get("enclosure").Int(); told {
+				d.enclosure = &enclosure
+			}
+			if slot, told := n.Get("slot").Int(); told {
+				d.slot = &slot
+			}
+			c.drives = append(c.drives, d)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// drivesOf lists the drives that have the WWN or the serial number of a description: those that have all of
+// it, if there are any.
+func drivesOf(r *report, of device) []reportedDrive {
+	var all, some []reportedDrive
+	for _, c := range r.controllers {
+		for _, d := range c.drives {
+			wwn, serial := of.wwn != "" && of.wwn == d.wwn, of.serial != "" && of.serial == d.serial
+			switch {
+			case wwn == (of.wwn != "") && serial == (of.serial != ""):
+				all = append(all, d)
+			case wwn, serial:
+				some = append(some, d)
+			}
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	return some
+}
+
+// place is where the drive is plugged in, as enclosure:slot.
+func (d reportedDrive) place() string {
+	text := ":"
+	if d.enclosure != nil {
+		text = strconv.FormatInt(*d.enclosure, 10) + text
+	}
+	if d.slot != nil {
+		text += strconv.FormatInt(*d.slot, 10)
+	}
+	return text
+}
