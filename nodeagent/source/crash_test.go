@@ -92,7 +92,7 @@ func work(file string) error {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
-	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, RAID: true, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
+	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
 		if points == r.KillAt {
 			killed()
 		}

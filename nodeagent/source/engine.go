@@ -1,6 +1,6 @@
-// Package source is what Volumes and VolumeGroups are made of: sparse files, disks,
-// partitions and logical volumes. Each is planned anew on facts: what remains to be done is
-// a list of steps, of which the first is carried out before everything is looked at again.
+// Package source is what Volumes and VolumeGroups are made of: sparse files, disks, partitions,
+// logical volumes and drives behind RAID controllers. Each is planned anew on facts: what remains to
+// be done is a list of steps, of which the first is carried out before everything is looked at again.
 package source
 
 import (
@@ -25,8 +25,6 @@ type Engine struct {
 	Node    string
 	Folder  string // of the agent on the machine; /var/lib/poolwright
 	Runner  step.Runner
-	// RAID says that drives behind RAID controllers are carried out.
-	RAID bool
 
 	report facts.Report
 }

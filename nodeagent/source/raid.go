@@ -43,9 +43,9 @@ func (r *raidDrive) look(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("RAID controller %d: %w", spec.Controller, err)
 	}
-	adapter, writes := reader.(raid.Adapter)
-	if !writes {
-		return guard.Refuse(guard.RuleSource, "the agent reads the controller %d with %s, and changes nothing with it", spec.Controller, reader.Name())
+	adapter, err := guard.Adapter(reader, spec.Controller)
+	if err != nil {
+		return err
 	}
 	drive, err := controller.Drive(spec.Drive.WWN, spec.Drive.Serial)
 	switch {
@@ -153,12 +153,10 @@ func (r raidDrive) asJBOD() (*device.Device, []step.Step, error) {
 
 // free refuses a drive that is not free for a new configuration.
 func (r raidDrive) free() error {
-	switch {
-	case r.controller.Foreign:
-		return guard.Refuse(guard.RuleRAID, "a drive of the controller %d has a foreign configuration, which the agent never clears: import or clear it yourself", r.controller.Index)
-	case r.drive.State != raid.Unconfigured:
-		return guard.Refuse(guard.RuleRAID, "the drive %s of the controller %d is %s: only one that is good and unconfigured is taken, and none is turned from JBOD into RAID or back", r.drive.Place(), r.controller.Index, r.drive.Said)
-	case r.controller.Named(r.name) != nil:
+	if refusals := guard.Drive(r.controller, r.drive); len(refusals) > 0 {
+		return refusals[0]
+	}
+	if r.controller.Named(r.name) != nil {
 		return guard.Refuse(guard.RuleTwin, "the controller %d has a virtual drive %s of another drive, which is the mark of this Volume", r.controller.Index, r.name)
 	}
 	return nil

@@ -61,8 +61,8 @@ func TestRAIDRefused(t *testing.T) {
 		change(s.Controllers[0])
 		return s
 	}
-	fine := behind("data", "FREE", api.Filesystem, "raid0", "")
-	absent := behind("data", "FREE", api.Filesystem, "raid0", "")
+	fine := behind("drive", "FREE", api.Filesystem, "raid0", "")
+	absent := behind("drive", "FREE", api.Filesystem, "raid0", "")
 	absent.Spec.RAID.Controller = 3
 	for name, test := range map[string]struct {
 		volume  *api.Volume
@@ -73,18 +73,18 @@ func TestRAIDRefused(t *testing.T) {
 	}{
 		"no program":          {fine, controller(), "", guard.RuleTool, "storcli"},
 		"no controller":       {absent, controller(), "storcli64", guard.RuleNotFound, "controller 3"},
-		"no identity":         {behind("data", "", api.Filesystem, "raid0", ""), controller(), "storcli64", guard.RuleIdentity, "neither"},
-		"no drive":            {behind("data", "GONE", api.Filesystem, "raid0", ""), controller(), "storcli2", guard.RuleNotFound, "GONE"},
+		"no identity":         {behind("drive", "", api.Filesystem, "raid0", ""), controller(), "storcli64", guard.RuleIdentity, "neither"},
+		"no drive":            {behind("drive", "GONE", api.Filesystem, "raid0", ""), controller(), "storcli2", guard.RuleNotFound, "GONE"},
 		"twins":               {fine, free(func(c *storcli.Controller) { c.Drives[1].Serial = "FREE" }), "storcli64", guard.RuleTwin, "same identity"},
-		"of somebody":         {behind("data", "TAKEN", api.Filesystem, "raid0", ""), controller(), "storcli64", guard.RuleHeld, "theirs"},
-		"somebody's, as JBOD": {behind("data", "TAKEN", api.Filesystem, "jbod", ""), controller(), "storcli64", guard.RuleRAID, "Onln"},
+		"of somebody":         {behind("drive", "TAKEN", api.Filesystem, "raid0", ""), controller(), "storcli64", guard.RuleHeld, "theirs"},
+		"somebody's, as JBOD": {behind("drive", "TAKEN", api.Filesystem, "jbod", ""), controller(), "storcli64", guard.RuleRAID, "Onln"},
 		"bad":                 {fine, free(func(c *storcli.Controller) { c.Drives[0].State = "UBad" }), "storcli2", guard.RuleRAID, "UConf Bad"},
 		"JBOD into RAID":      {fine, free(func(c *storcli.Controller) { c.Drives[0].State = "JBOD" }), "storcli64", guard.RuleRAID, "JBOD"},
 		"foreign":             {fine, free(func(c *storcli.Controller) { c.Drives[0].Foreign = true }), "storcli64", guard.RuleRAID, "never clears"},
-		"another one foreign": {behind("data", "FREE", api.Filesystem, "jbod", ""), free(func(c *storcli.Controller) { c.Drives[1].State, c.Drives[1].Foreign, c.Virtual = "UGood", true, nil }), "storcli2", guard.RuleRAID, "never clears"},
-		"no battery":          {behind("data", "FREE", api.Filesystem, "raid0", "wb"), free(func(c *storcli.Controller) { c.Battery = false }), "storcli64", guard.RuleRAID, "power failure"},
+		"another one foreign": {behind("drive", "FREE", api.Filesystem, "jbod", ""), free(func(c *storcli.Controller) { c.Drives[1].State, c.Drives[1].Foreign, c.Virtual = "UGood", true, nil }), "storcli2", guard.RuleRAID, "never clears"},
+		"no battery":          {behind("drive", "FREE", api.Filesystem, "raid0", "wb"), free(func(c *storcli.Controller) { c.Battery = false }), "storcli64", guard.RuleRAID, "power failure"},
 		"our name, not our drive": {fine, free(func(c *storcli.Controller) {
-			c.Virtual[0].Name = mark.Short(mark.Cluster("test").Of(api.KindVolume, "data", "n1"))
+			c.Virtual[0].Name = mark.Short(mark.Cluster("test").Of(api.KindVolume, "drive", "n1"))
 		}), "storcli64", guard.RuleTwin, "another drive"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestRAIDRefused(t *testing.T) {
 				standIn(t, folder, test.program, test.state)
 				h.Tools.Folders = append([]string{controllers(folder)}, h.Tools.Folders...)
 			}
-			e := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: folder, RAID: true, Runner: step.Runner{Journal: journal}}
+			e := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: folder, Runner: step.Runner{Journal: journal}}
 			before, _ := os.ReadFile(filepath.Join(controllers(folder), storcli.StateFile))
 			_, err = e.Apply(context.Background(), source.Request{Volume: test.volume, Filesystem: source.Filesystem{Type: "ext4"}})
 			var refusal guard.Refusal
@@ -215,14 +215,14 @@ func TestCrashRAID(t *testing.T) {
 		ops           []operation
 	}{
 		{"raid0", "storcli64", []operation{
-			{Apply: behind("data", "FREE", api.Filesystem, "raid0", "wb"), FS: "ext4"}, {Apply: behind("data", "FREE", api.Filesystem, "raid0", "wt"), FS: "ext4"},
-			{Remove: behind("data", "FREE", api.Filesystem, "raid0", "wt")},
+			{Apply: behind("drive", "FREE", api.Filesystem, "raid0", "wb"), FS: "ext4"}, {Apply: behind("drive", "FREE", api.Filesystem, "raid0", "wt"), FS: "ext4"},
+			{Remove: behind("drive", "FREE", api.Filesystem, "raid0", "wt")},
 		}},
 		{"raid0 block", "perccli2", []operation{
-			{Apply: behind("data", "FREE", api.Block, "", "wt")}, {Use: behind("data", "FREE", api.Block, "", "wt")}, {Remove: behind("data", "FREE", api.Block, "", "wt")},
+			{Apply: behind("drive", "FREE", api.Block, "", "wt")}, {Use: behind("drive", "FREE", api.Block, "", "wt")}, {Remove: behind("drive", "FREE", api.Block, "", "wt")},
 		}},
 		{"jbod", "storcli2", []operation{
-			{Apply: behind("data", "FREE", api.Filesystem, "jbod", ""), FS: "ext4"}, {Remove: behind("data", "FREE", api.Filesystem, "jbod", "")},
+			{Apply: behind("drive", "FREE", api.Filesystem, "jbod", ""), FS: "ext4"}, {Remove: behind("drive", "FREE", api.Filesystem, "jbod", "")},
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) { stutter(t, test.ops, hidden(t, test.program, ""), "sde", "sdf") })
@@ -234,7 +234,7 @@ func TestFaultsRAID(t *testing.T) {
 	for _, program := range []string{"storcli64", "storcli2"} {
 		t.Run(program, func(t *testing.T) {
 			inject(t, []operation{
-				{Apply: behind("data", "FREE", api.Filesystem, "raid0", "wb"), FS: "ext4"}, {Remove: behind("data", "FREE", api.Filesystem, "raid0", "wb")},
+				{Apply: behind("drive", "FREE", api.Filesystem, "raid0", "wb"), FS: "ext4"}, {Remove: behind("drive", "FREE", api.Filesystem, "raid0", "wb")},
 			}, []string{program}, hidden(t, program, ""), "sde", "sdf")
 		})
 	}
@@ -251,12 +251,12 @@ func TestBaitRAID(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := onDrives(t, folder)
-	r := run{Folder: folder, Root: machine(folder).Root, Tools: []string{controllers(folder)}, KillAt: -1, Operations: []operation{{Apply: behind("data", "FREE", api.Filesystem, "raid0", ""), FS: "ext4"}}}
+	r := run{Folder: folder, Root: machine(folder).Root, Tools: []string{controllers(folder)}, KillAt: -1, Operations: []operation{{Apply: behind("drive", "FREE", api.Filesystem, "raid0", ""), FS: "ext4"}}}
 	points, _, err := start(t, r)
 	if err == nil || !strings.Contains(err.Error(), "rule content") || !strings.Contains(err.Error(), "99999999-2222") {
 		t.Errorf("%v after\n%s", err, strings.Join(points, "\n"))
 	}
-	r.Operations = []operation{{Remove: behind("data", "FREE", api.Filesystem, "raid0", "")}}
+	r.Operations = []operation{{Remove: behind("drive", "FREE", api.Filesystem, "raid0", "")}}
 	if err := os.Remove(filepath.Join(folder, "progress")); err != nil {
 		t.Fatal(err)
 	}

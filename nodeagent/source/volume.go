@@ -59,24 +59,14 @@ func (v volume) source(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		return p.plan()
-	case spec.RAID != nil && v.RAID:
+	case spec.RAID != nil:
 		r, err := v.raidDrive(ctx)
 		if err != nil {
 			return Result{}, err
 		}
 		return r.plan()
-	default:
-		return Result{}, unsupported(spec)
 	}
-}
-
-// unsupported names a source that this agent reads but does not write.
-func unsupported(spec api.VolumeSpec) error {
-	name := "no source"
-	if spec.RAID != nil {
-		name = "raidDAS"
-	}
-	return guard.Refuse(guard.RuleSource, "this agent does not carry out %s; nothing is written", name)
+	return Result{}, guard.Refuse(guard.RuleSource, "the Volume has no source; nothing is written")
 }
 
 func (v volume) fromFile() (Result, error) {

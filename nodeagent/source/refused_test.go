@@ -24,12 +24,14 @@ func TestNotCarriedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &source.Engine{Host: host.New("/"), Cluster: "test", Node: "n1", Folder: folder, Runner: step.Runner{Journal: journal}}
+	h := host.New("/")
+	h.Tools.Folders = []string{t.TempDir()} // without any program
+	e := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: folder, Runner: step.Runner{Journal: journal}}
 	for name, test := range map[string]struct {
 		spec api.VolumeSpec
 		want guard.Rule
 	}{
-		"raidDAS":      {api.VolumeSpec{RAID: &api.RAIDDAS{}}, guard.RuleSource},
+		"no program":   {api.VolumeSpec{RAID: &api.RAIDDAS{}}, guard.RuleTool},
 		"missing part": {api.VolumeSpec{Partition: &api.PartitionSource{DevicePath: "/dev/disk/by-id/wwn-0x0", Size: "1Gi"}}, guard.RuleNotFound},
 		"nothing":      {api.VolumeSpec{}, guard.RuleSource},
 		"missing disk": {api.VolumeSpec{Raw: &api.RawBlockDevice{Disk: &api.DiskID{Serial: "of-no-disk"}}}, guard.RuleNotFound},
