@@ -38,7 +38,7 @@ func (p *plan) table(out io.Writer) error {
 	for _, c := range p.changes {
 		risk := fmt.Sprintf("%-13s", c.Risk)
 		if color {
-			risk = coloredRisk(c.Risk) + risk + terminal.Plain
+			risk = riskColor(c.Risk) + risk + terminal.Plain
 		}
 		w.WriteString(risk)
 		terminal.Printf(w, "%-8s%s%s", c.Action, c.Ref, p.mark(c))
@@ -53,7 +53,7 @@ func (p *plan) table(out io.Writer) error {
 		}
 		for i := range c.Fields {
 			f := &c.Fields[i]
-			line := fmt.Sprintf("%13s%s %-*s  %s", "", mark[f.Action], width, f.Path, difference(f))
+			line := fmt.Sprintf("%13s%s %-*s  %s", "", sign(f.Action), width, f.Path, difference(f))
 			terminal.Println(w, strings.TrimRight(line, " "))
 		}
 		said := map[change.Reason]bool{}
@@ -71,7 +71,7 @@ func (p *plan) table(out io.Writer) error {
 	return w.Flush()
 }
 
-func coloredRisk(r change.Risk) string {
+func riskColor(r change.Risk) string {
 	switch r {
 	case change.Destructive:
 		return terminal.Red
@@ -81,7 +81,16 @@ func coloredRisk(r change.Risk) string {
 	return terminal.Cyan
 }
 
-var mark = map[change.Action]string{change.Add: "+", change.Remove: "-", change.Modify: "~", change.Reorder: "~"}
+// sign is what stands before a field that differs.
+func sign(a change.Action) string {
+	switch a {
+	case change.Add:
+		return "+"
+	case change.Remove:
+		return "-"
+	}
+	return "~"
+}
 
 // difference writes the values of a field on one line.
 func difference(f *change.Field) string {
@@ -141,8 +150,22 @@ type tally struct {
 func (p *plan) tally() tally {
 	var n tally
 	for _, c := range p.changes {
-		*map[change.Action]*int{change.Create: &n.Create, change.Modify: &n.Change, change.Remove: &n.Remove}[c.Action]++
-		*map[change.Risk]*int{change.Safe: &n.Safe, change.Disruptive: &n.Disruptive, change.Destructive: &n.Destructive}[c.Risk]++
+		switch c.Action {
+		case change.Create:
+			n.Create++
+		case change.Modify:
+			n.Change++
+		case change.Remove:
+			n.Remove++
+		}
+		switch c.Risk {
+		case change.Safe:
+			n.Safe++
+		case change.Disruptive:
+			n.Disruptive++
+		case change.Destructive:
+			n.Destructive++
+		}
 		if c.GitOnly() {
 			n.GitOnly++
 		}

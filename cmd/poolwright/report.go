@@ -63,10 +63,17 @@ func failure(fs []finding.Finding) error {
 }
 
 func colored(line string, s finding.Severity) string {
-	color := map[finding.Severity]string{
-		finding.Error: terminal.Red, finding.Warning: terminal.Yellow, finding.Info: terminal.Cyan,
-	}[s]
-	return strings.Replace(line, string(s)+": ", color+string(s)+terminal.Plain+": ", 1)
+	return strings.Replace(line, string(s)+": ", severityColor(s)+string(s)+terminal.Plain+": ", 1)
+}
+
+func severityColor(s finding.Severity) string {
+	switch s {
+	case finding.Error:
+		return terminal.Red
+	case finding.Warning:
+		return terminal.Yellow
+	}
+	return terminal.Cyan
 }
 
 // printAs prints a value for machines.

@@ -190,7 +190,7 @@ func printChecks(w io.Writer, checks []conformance.Check) error {
 	for line := range strings.Lines(text.String()) {
 		if at >= 0 {
 			word := result(&checks[at])
-			line = verdictColor(checks[at].Verdict()) + word + terminal.Plain + strings.TrimPrefix(line, word)
+			line = severityColor(checks[at].Verdict()) + word + terminal.Plain + strings.TrimPrefix(line, word)
 		}
 		at++
 		if _, err := io.WriteString(w, line); err != nil {
@@ -198,16 +198,6 @@ func printChecks(w io.Writer, checks []conformance.Check) error {
 		}
 	}
 	return nil
-}
-
-func verdictColor(severity finding.Severity) string {
-	switch severity {
-	case finding.Error:
-		return terminal.Red
-	case finding.Warning:
-		return terminal.Yellow
-	}
-	return terminal.Cyan
 }
 
 // verifyForMachines is what -o json prints.
