@@ -45,7 +45,7 @@ func poolsProtected(t *testing.T, s Suite, c *Cluster) {
 	what := "the file of the pools is deleted from Git"
 	report := r.sync(what)
 	r.survives(what, pools, before)
-	approver, asks := r.engine.(Approver)
+	_, asks := r.engine.(Approver)
 	if asks && !strings.Contains(report.Waiting, diskPoolKind.Kind) {
 		t.Errorf("%s: the engine waits for %q", what, report.Waiting)
 	}
@@ -62,18 +62,7 @@ func poolsProtected(t *testing.T, s Suite, c *Cluster) {
 	r.sync("it is back")
 	r.survives("it is back", pools, before)
 
-	what = "the engine's own object is deleted"
-	began := time.Now()
-	report, err := r.engine.Delete(t.Context())
-	r.check(err)
-	r.log(what, report, began)
-	r.survives(what, pools, before)
-	if asks {
-		approver.Approve(true)
-		_, err = r.engine.Delete(t.Context())
-		r.check(err)
-		r.gone("a person confirms", pools)
-	}
+	r.outlivesEngine(pools, before)
 }
 
 // poolsUnprotected is the proof that this could fail.

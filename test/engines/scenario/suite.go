@@ -161,6 +161,23 @@ func (r *run) survives(what string, objects []*unstructured.Unstructured, before
 	}
 }
 
+// outlivesEngine deletes the engine's own object: what is protected goes when a person confirms
+// that, and not before.
+func (r *run) outlivesEngine(objects []*unstructured.Unstructured, before State) {
+	r.t.Helper()
+	what, began := "the engine's own object is deleted", time.Now()
+	report, err := r.engine.Delete(r.t.Context())
+	r.check(err)
+	r.log(what, report, began)
+	r.survives(what, objects, before)
+	if approver, asks := r.engine.(Approver); asks {
+		approver.Approve(true)
+		_, err = r.engine.Delete(r.t.Context())
+		r.check(err)
+		r.gone("a person confirms", objects)
+	}
+}
+
 // gone holds that all of these objects are deleted, or are about to be.
 func (r *run) gone(what string, objects []*unstructured.Unstructured) {
 	r.t.Helper()

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -50,7 +49,7 @@ func claimsProtected(t *testing.T, s Suite, c *Cluster) {
 	what := "the file of the claims is deleted from Git"
 	report := r.sync(what)
 	r.survives(what, claims, before)
-	approver, asks := r.engine.(Approver)
+	_, asks := r.engine.(Approver)
 	if asks && !strings.Contains(report.Waiting, claimKind.Kind) {
 		t.Errorf("%s: the engine waits for %q", what, report.Waiting)
 	}
@@ -72,18 +71,7 @@ func claimsProtected(t *testing.T, s Suite, c *Cluster) {
 	r.sync("it is back")
 	r.survives("it is back", claims, before)
 
-	what = "the engine's own object is deleted"
-	began := time.Now()
-	report, err := r.engine.Delete(t.Context())
-	r.check(err)
-	r.log(what, report, began)
-	r.survives(what, claims, before)
-	if asks {
-		approver.Approve(true)
-		_, err = r.engine.Delete(t.Context())
-		r.check(err)
-		r.gone("a person confirms", claims)
-	}
+	r.outlivesEngine(claims, before)
 }
 
 // withoutClaims deletes the files of the claims, and their lines.
