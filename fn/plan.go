@@ -27,9 +27,14 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 		if c.New != nil && !c.GitOnly() {
 			live = facts.Object(c.New.ID())
 		}
-		if c.Action == change.Create && live != nil {
+		switch {
+		case c.Action != change.Create || live == nil:
+			if a.assess(c); c.Action == change.Modify && len(c.Fields) == 0 {
+				return true
+			}
+		case !f.standsAlone(c.New):
 			a.takeOver(c, live)
-		} else if a.assess(c); c.Action == change.Modify && len(c.Fields) == 0 {
+		case !a.lives(c, live):
 			return true
 		}
 		if live != nil && live.Deleting() {
@@ -37,6 +42,7 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 		}
 		return false
 	})
+	changes = a.along(changes)
 	change.Sort(changes)
 	return changes
 }
@@ -57,7 +63,7 @@ func (a assessor) bySystem(owner string, c *change.Change) {
 }
 
 func (a assessor) assess(c *change.Change) {
-	a.bySystem(c.Owner(), c)
+	a.bySystem(a.owner(c), c)
 	if c.Action == change.Remove && !c.Old.Deleting() {
 		if keepers := gitops.Keepers(c.Old); len(keepers) > 0 {
 			c.Judge(change.Safe, "", "it carries the protection of "+finding.Names(keepers)+": it stays in the cluster until that is lifted")
@@ -94,7 +100,7 @@ func (a assessor) takeOver(c *change.Change, live *krm.Object) {
 // all the same.
 func (a assessor) dying(c *change.Change, live *krm.Object) {
 	gone := &change.Change{Ref: c.Ref, Action: change.Remove, Old: live}
-	a.bySystem(c.Owner(), gone)
+	a.bySystem(a.owner(c), gone)
 	for _, r := range gone.Reasons {
 		c.Judge(r.Risk, "", "the live "+c.Ref.String()+" is being deleted, which applying does not stop: "+r.Text)
 	}

@@ -218,7 +218,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 func (p *plan) compare(ctx context.Context, s program, f *planFlags, base string, l loaded, wanted []*krm.Object) error {
 	switch f.against {
 	case againstRendered:
-		p.changes = change.Between(ours(l.Lock), wanted)
+		p.changes = change.Between(p.whole(ours(l.Lock)), p.whole(wanted))
 	case againstLive:
 		return p.live(ctx, s, f, l, wanted)
 	default:
@@ -288,9 +288,14 @@ func (p *plan) folder(dir string, wanted []*krm.Object) error {
 	}
 	if !finding.Failed(p.findings) {
 		p.pkg.Output = old
-		p.changes = change.Between(old, wanted)
+		p.changes = change.Between(p.whole(old), p.whole(wanted))
 	}
 	return nil
+}
+
+// whole adds to output what it remembers of specs that are applied as they stand.
+func (p *plan) whole(output []*krm.Object) []*krm.Object {
+	return slices.Concat(output, p.function.Remembered(output))
 }
 
 func rendered(r fn.Result) []*krm.Object {

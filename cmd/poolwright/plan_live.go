@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
@@ -35,7 +36,8 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, want
 	defer terminal.Follow(s.err, func() string {
 		return fmt.Sprintf("asking %s about %s, %d done", c, finding.Count(len(wanted), "object"), done.Load())
 	})()
-	result, err := dryrun.Run(ctx, c, wanted, options)
+	applied := slices.DeleteFunc(slices.Clone(l.Objects), func(o *krm.Object) bool { return !kinds.IsApplied(o.GroupKind()) || o.RenderedFor() != "" })
+	result, err := dryrun.Run(ctx, c, slices.Concat(wanted, applied), options)
 	if err != nil {
 		return err
 	}
@@ -54,8 +56,22 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, want
 	case *f.prune:
 		old = append(old, result.Others...)
 	}
-	p.changes = change.Between(old, result.New)
+	old = append(p.function.Plain(old), p.takenOut(ours(l.Lock), applied)...)
+	p.changes = change.Between(old, p.function.Plain(result.New))
 	return nil
+}
+
+// takenOut are the live objects of specs that are applied as they stand, that the lock
+// remembers and the package has no more.
+func (p *plan) takenOut(lock, applied []*krm.Object) []*krm.Object {
+	var gone []*krm.Object
+	for _, was := range p.function.Remembered(lock) {
+		live := p.facts.Object(was.ID())
+		if live != nil && !slices.ContainsFunc(applied, func(o *krm.Object) bool { return o.ID() == was.ID() }) {
+			gone = append(gone, live)
+		}
+	}
+	return gone
 }
 
 // judge takes what there is to say about nodes and disks from the cluster. What is

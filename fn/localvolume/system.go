@@ -31,6 +31,8 @@ const (
 const (
 	annotationCascade = "poolwright.io/cascade" // on a VolumeGroup: its Volumes that no claim has go with it
 	annotationAdopt   = "poolwright.io/adopt"   // the UUID of data that an object takes over
+
+	annotationReclaim = "poolwright.io/reclaim-policy" // on what a lock remembers, for plans: what becomes of the data of a Volume
 )
 
 // System is the local volume system.

@@ -125,11 +125,14 @@ func (t *template) output() system.Output {
 	}
 	var objects []gitops.Object
 	for _, i := range t.items {
-		file := "volume.yaml"
-		if t.kind() == groupKind {
-			file = "volumegroup.yaml"
+		o := gitops.Object{File: "volume.yaml", Object: i.entry.Object}
+		switch {
+		case t.kind() == groupKind:
+			o.File = "volumegroup.yaml"
+		case t.wanted().Get(lvm) != nil:
+			o.Stage = 1 // made after its group, and removed before it
 		}
-		objects = append(objects, gitops.Object{File: file, Object: i.entry.Object})
+		objects = append(objects, o)
 	}
 	for _, c := range t.classes() {
 		objects = append(objects, gitops.Object{File: "storageclass.yaml", Object: c.Object(), Stage: 1})

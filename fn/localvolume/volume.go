@@ -57,7 +57,7 @@ func readVolume(o *krm.Object) volume {
 	spec := o.Node.Get("spec")
 	return volume{
 		object: o, name: o.Name, node: spec.Str("nodeName"), class: spec.Str("storageClassName"),
-		mode: cmp.Or(spec.Str("mode"), filesystem), adopt: o.Annotation(annotationAdopt),
+		mode: cmp.Or(spec.Str("mode"), filesystem), adopt: o.Annotation(annotationAdopt), reclaim: o.Annotation(annotationReclaim),
 		template: spec.Get("template"), source: readSource(spec, "spec"),
 	}
 }

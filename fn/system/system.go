@@ -130,6 +130,17 @@ type DryRunner interface {
 	DryRunEffect(live, wanted *krm.Object) string
 }
 
+// Rememberer is a System of which specs are applied as they stand: a lock remembers each, and
+// plans compare what is no output by it.
+type Rememberer interface {
+	// Plain is such a spec in one form, made of what a person wrote, of what lives, or of the
+	// lock that remembers it; nil for any other object.
+	Plain(o *krm.Object) *krm.Object
+	// Along lists what lives and goes with a spec that is removed, judged, in the order in
+	// which it goes: all of it before the spec.
+	Along(facts *inventory.Facts, gone *krm.Object) []*change.Change
+}
+
 // Reporter says how healthy storage is.
 type Reporter interface {
 	// Status is the health of what a spec asks for. out is what Render gives for it

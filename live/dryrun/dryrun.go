@@ -79,7 +79,9 @@ func Run(ctx context.Context, c *cluster.Cluster, rendered []*krm.Object, o Opti
 	}
 	var wanted []*krm.Object
 	for _, w := range rendered {
-		r.owners[w.RenderedFor()] = true
+		if owner := w.RenderedFor(); owner != "" { // a spec that is applied as it stands has none
+			r.owners[owner] = true
+		}
 		if w.Annotation(krm.AnnotationLocalConfig) == "true" {
 			continue
 		}
