@@ -1,7 +1,6 @@
 package localvolume
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -63,7 +62,7 @@ func (e *entry) checkFreeDrive(of device) {
 	case len(here) == 1:
 		before := len(e.Findings)
 		e.checkReported(of, here[0])
-		e.explainDrive(here[0], before)
+		e.explainRef(here[0].ref(e.node()), before)
 	case len(here) > 1:
 		e.reportDevice(finding.Error, string(disk.Ambiguous), of, "is that of two drives of controller %d, %s and %s; write both wwn and serial", number, here[0].place(), here[1].place())
 	case len(found) > 0:
@@ -115,10 +114,4 @@ func (e *entry) checkReported(of device, d reportedDrive) {
 	case !d.usable:
 		e.reportDevice(finding.Error, string(disk.Unusable), of, "may not be used: %s", d.reason)
 	}
-}
-
-// explainDrive says what became of a drive: before is how many findings there were.
-func (e *entry) explainDrive(d reportedDrive, before int) {
-	ref := finding.Ref{Kind: "Drive", Namespace: e.node(), Name: fmt.Sprintf("controller %d, %s", d.controller, d.place())}
-	e.explainRef(ref, before)
 }

@@ -1,11 +1,13 @@
 package localvolume
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // reportedController is a RAID controller as a NodeInventory has it, or the reason why the agent did
@@ -20,6 +22,7 @@ type reportedDrive struct {
 	controller      int64
 	enclosure, slot *int64
 	wwn, serial     string
+	state           string // what the controller has made of it
 	path            string // of the disk that it alone is, or ""
 	owner           string // Kind/name whose virtual drive is on it, or ""
 	usable          bool
@@ -34,7 +37,7 @@ func readControllers(items []document.Node) []reportedController {
 		for _, n := range items[i].Seq("drives") {
 			d := reportedDrive{
 				controller: number, wwn: disk.WWN(n.Str("wwn")), serial: strings.TrimSpace(n.Str("serial")),
-				path: n.Str("path"), owner: n.Str("owner"), reason: n.Str("reason"),
+				state: n.Str("state"), path: n.Str("path"), owner: n.Str("owner"), reason: n.Str("reason"),
 			}
 			d.usable, _ = n.Get("usable").Bool() // what cannot be read is not usable
 			if enclosure, told := n.Get("enclosure").Int(); told {
@@ -69,6 +72,11 @@ func drivesOf(r *report, of device) []reportedDrive {
 		return all
 	}
 	return some
+}
+
+// ref names the drive for people: it is no object.
+func (d reportedDrive) ref(node string) finding.Ref {
+	return finding.Ref{Kind: "Drive", Namespace: node, Name: fmt.Sprintf("controller %d, %s", d.controller, d.place())}
 }
 
 // place is where the drive is plugged in, as enclosure:slot.

@@ -154,11 +154,11 @@ func (f *forest) persistentUp(o *krm.Object) *health.Tree {
 func (f *forest) volume(o *krm.Object) *health.Tree {
 	v := readVolume(o)
 	t := f.volumeAlone(o)
-	switch d := v.source.device(); {
+	switch of := v.source.device(); {
 	case v.source.kind == lvm:
 		t.Children = append(t.Children, f.logical(&v))
-	case !d.empty():
-		t.Children = append(t.Children, f.disk(v.node, d))
+	case !of.empty():
+		t.Children = append(t.Children, f.diskOf(&v))
 	default:
 		t.Children = append(t.Children, f.node(v.node))
 	}
@@ -424,8 +424,7 @@ func (f *forest) diskUp(there *disk.Disk) *health.Tree {
 		}
 	}
 	for _, o := range f.facts.Objects(group, volumeKind) {
-		v := readVolume(o)
-		if d := v.source.device(); !d.empty() && slices.Contains(f.ledger.Named(d.hold(v.node, "")), there) {
+		if v := readVolume(o); f.isOn(&v, there) {
 			t.Children = append(t.Children, f.users(o))
 		}
 	}
