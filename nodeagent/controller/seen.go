@@ -128,18 +128,18 @@ func (s *seen) freshPV(ctx context.Context, name string) (*persistentVolume, err
 }
 
 // owner is the object whose mark it is, a UUID or the name of a virtual drive, or "".
-func (s *seen) owner(uuid string) string {
-	if uuid == "" {
+func (s *seen) owner(text string) string {
+	if text == "" {
 		return ""
 	}
 	for _, v := range s.volumes.All() {
 		ours := s.marks.Of(api.KindVolume, v.Name, s.node)
-		if v.Spec.NodeName == s.node && (ours == uuid || mark.Short(ours) == uuid || string(v.UID) == uuid) {
+		if v.Spec.NodeName == s.node && (mark.Is(ours, text) || string(v.UID) == text) {
 			return api.KindVolume + "/" + v.Name
 		}
 	}
 	for _, g := range s.groups.All() {
-		if g.Spec.NodeName == s.node && s.marks.Of(api.KindVolumeGroup, g.Name, s.node) == uuid {
+		if g.Spec.NodeName == s.node && s.marks.Of(api.KindVolumeGroup, g.Name, s.node) == text {
 			return api.KindVolumeGroup + "/" + g.Name
 		}
 	}

@@ -2,11 +2,14 @@ package inventory
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/guard"
+	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/raid"
 )
 
@@ -15,6 +18,14 @@ type answer struct {
 	by          raid.Reader
 	controllers []raid.Controller
 	err         error
+}
+
+// reason is why the program was not understood. It is the same each time: a process has another number.
+func (a answer) reason() string {
+	if errors.Is(a.err, host.ErrDeadline) {
+		return fmt.Sprintf("%s %v", a.by.Name(), host.ErrDeadline)
+	}
+	return a.err.Error()
 }
 
 // readControllers asks every program of the node that knows RAID controllers.
@@ -32,7 +43,7 @@ func controllersOf(f *facts.Facts, answers []answer, owners Owners) []api.Invent
 	all := []api.InventoryController{}
 	for _, a := range answers {
 		if a.err != nil {
-			all = append(all, api.InventoryController{Program: a.by.Name(), Drives: []api.InventoryDrive{}, Reason: a.err.Error()})
+			all = append(all, api.InventoryController{Program: a.by.Name(), Drives: []api.InventoryDrive{}, Reason: a.reason()})
 		}
 		for _, c := range a.controllers {
 			number := c.Index

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/facts"
@@ -99,6 +100,19 @@ func TestControllersUnread(t *testing.T) {
 	h, _ := node(t, "storcli2") // without a state, which the stand-in complains of in plain text
 	inv := compose(t, h, func(string) string { return "" })
 	if len(inv.Controllers) != 1 || inv.Controllers[0].Number != nil || !strings.Contains(inv.Controllers[0].Reason, "no JSON") {
+		t.Errorf("%+v", inv.Controllers)
+	}
+}
+
+// TestControllersHang: a program that hangs is told, and told in the same words each time.
+func TestControllersHang(t *testing.T) {
+	h, dir := node(t, "storcli")
+	if err := errors.Join(os.Remove(filepath.Join(dir, "storcli")), os.WriteFile(filepath.Join(dir, "storcli64"), []byte("#!/bin/sh\nexec sleep 600\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	h.Tools.Folders, h.Tools.Deadline = append(h.Tools.Folders, "/bin", "/usr/bin"), 200*time.Millisecond
+	inv := compose(t, h, func(string) string { return "" })
+	if len(inv.Controllers) != 1 || inv.Controllers[0].Reason != "storcli64 has not ended in time" {
 		t.Errorf("%+v", inv.Controllers)
 	}
 }

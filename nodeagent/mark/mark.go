@@ -61,3 +61,6 @@ func FromTags(tags []string) string {
 // Short is a mark as the name of a virtual drive of a RAID controller, which has at most 15
 // characters: a hash, and not a name that is cut.
 func Short(uuid string) string { return "pw-" + strings.ReplaceAll(uuid, "-", "")[20:] }
+
+// Is reports whether text is the mark of a UUID: the UUID itself, or the name of a virtual drive.
+func Is(uuid, text string) bool { return text == uuid || text == Short(uuid) }

@@ -41,3 +41,12 @@ func TestTags(t *testing.T) {
 		t.Error(mark.Tag("u"))
 	}
 }
+
+func TestIs(t *testing.T) {
+	ours, other := mark.Cluster("c").Of("Volume", "data", "n1"), mark.Cluster("c").Of("Volume", "logs", "n1")
+	for text, want := range map[string]bool{ours: true, mark.Short(ours): true, other: false, mark.Short(other): false, "": false} {
+		if got := mark.Is(ours, text); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
