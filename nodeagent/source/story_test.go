@@ -76,6 +76,8 @@ func TestStoryBlockDevice(t *testing.T) {
 	s.says("mount", "/dev/fast/small", "/mnt")
 	s.says("sh", "-c", "echo kept > /mnt/file")
 	s.says("lvm", "lvcreate", "--snapshot", "-L", "20M", "-n", "snap", "fast/small")
+	s.says("udevadm", "settle")
+	s.tell(operation{Apply: logical("small", "fast", "304Mi", api.Filesystem), FS: "xfs"}, "both have the mark")
 	s.tell(operation{Apply: logical("small", "fast", "400Mi", api.Filesystem), FS: "xfs"}, "has a snapshot")
 	s.says("lvm", "lvremove", "-y", "fast/snap")
 	s.tell(operation{Apply: logical("small", "fast", "400Mi", api.Filesystem), FS: "xfs"}, "")
@@ -119,6 +121,23 @@ func TestStoryAtRest(t *testing.T) {
 	if _, err := again(); err == nil || !strings.Contains(err.Error(), "is gone from the group") {
 		t.Errorf("the end of a volume was not seen: %v", err)
 	}
+}
+
+// TestStoryDevicesFile: on a node whose LVM looks only at the devices of a list, a disk that becomes a group's is
+// entered, or the group would not be there after a boot.
+func TestStoryDevicesFile(t *testing.T) {
+	s := tell(t, machineDisk(t, "SCSI0001"))
+	const list = "/etc/lvm/devices/system.devices"
+	s.says("sh", "-ec", "mkdir -p /etc/lvm/devices; touch "+list+"; sed -i.was 's/use_devicesfile = 0/use_devicesfile = 1/' /etc/lvm/lvm.conf")
+	t.Cleanup(func() { s.says("sh", "-ec", "rm -r /etc/lvm/devices; mv /etc/lvm/lvm.conf.was /etc/lvm/lvm.conf") })
+	fast := group("fast", "SCSI0001")
+	s.tell(operation{Group: fast}, "")
+	s.tell(operation{Apply: logical("data", "fast", "20Mi", api.Filesystem), FS: "ext4"}, "")
+	if listed := s.says("cat", list); !strings.Contains(listed, "5000000000000001") {
+		t.Errorf("LVM's list has %q", listed)
+	}
+	s.tell(operation{Remove: logical("data", "fast", "20Mi", api.Filesystem), FS: "ext4"}, "")
+	s.tell(operation{Ungroup: fast}, "")
 }
 
 // TestStoryPartitions: a partition grows only into the free room behind it, and in use as well.

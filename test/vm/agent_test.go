@@ -46,8 +46,12 @@ func TestNodeAgent(t *testing.T) {
 	}
 	program := build(t, "source")
 	var baits []vm.Disk
-	for i := range 12 {
-		baits = append(baits, vm.NewDisk(t, "virtio", fmt.Sprintf("BAIT%04d", i), "", 320<<20))
+	for i, content := range baitContents() {
+		size := int64(64 << 20)
+		if strings.HasPrefix(content, "mkfs.xfs") {
+			size = 320 << 20 // it takes no less than 300
+		}
+		baits = append(baits, vm.NewDisk(t, "virtio", fmt.Sprintf("BAIT%04d", i), "", size))
 	}
 	fillBaits(t, baits)
 	runs, every := machines()
@@ -198,10 +202,9 @@ func build(t *testing.T, name string) string {
 	return program
 }
 
-// fillBaits puts somebody's data on disks: in a machine of their own.
-func fillBaits(t *testing.T, baits []vm.Disk) {
-	t.Helper()
-	contents := []string{
+// baitContents are what is put on each bait, whose path is $d.
+func baitContents() []string {
+	return []string{
 		"mkfs.ext4 -q -F $d", "mkfs.xfs -q -f $d", "mkswap $d", "lvm pvcreate -y $d", "lvm vgcreate bait $d && lvm lvcreate -an -L 8M -n data bait",
 		"printf 'label: gpt\\n,16M\\n' | sfdisk -q $d", "printf 'label: dos\\n,16M\\n' | sfdisk -q $d",
 		"mdadm --create /dev/md9 --run --level=1 --raid-devices=2 --metadata=1.0 $d missing && mdadm --stop /dev/md9",
@@ -210,9 +213,14 @@ func fillBaits(t *testing.T, baits []vm.Disk) {
 		// Data without a name, at the last byte: an old database, say.
 		"printf x | dd of=$d bs=1 seek=$(($(blockdev --getsize64 $d) - 1)) conv=notrunc",
 	}
+}
+
+// fillBaits puts somebody's data on disks: in a machine of their own.
+func fillBaits(t *testing.T, baits []vm.Disk) {
+	t.Helper()
 	var script strings.Builder
 	script.WriteString("set -ex\nexec 2>&1\n")
-	for i, content := range contents {
+	for i, content := range baitContents() {
 		fmt.Fprintf(&script, "d=$(readlink -f /dev/disk/by-id/virtio-%s); %s\n", baits[i].Serial, content)
 	}
 	out, code := vm.Machine{Disks: baits, Timeout: 5 * time.Minute}.Run(t, script.String()+"udevadm settle; sync\n", nil)
