@@ -30,7 +30,8 @@ var asked = map[string][]string{
 	"storcli64":  nil,
 }
 
-var versionText = regexp.MustCompile(`\b(\d+(?:\.\d+)+(?:\(\d+\))?|\d{3})\b`)
+// versionText is 2.03.16 of "2.03.16(2) (2022-05-18)", 4.3 of "v4.3", and 252, as udevadm says it.
+var versionText = regexp.MustCompile(`(?:^|[^\w.])v?(\d+(?:\.\d+)+|\d{3})(?:[^\w.]|$)`)
 
 // List is what the machine has and lacks, sorted by name.
 func (t *Tools) List(ctx context.Context) []Tool {
@@ -44,7 +45,9 @@ func (t *Tools) List(ctx context.Context) []Tool {
 		if tool.Path != "" && args != nil {
 			result, err := t.Run(ctx, Command{Name: name, Args: args})
 			if err == nil {
-				tool.Version = versionText.FindString(string(result.Stdout) + string(result.Stderr))
+				if found := versionText.FindSubmatch(append(result.Stdout, result.Stderr...)); found != nil {
+					tool.Version = string(found[1])
+				}
 			}
 		}
 		tools = append(tools, tool)
