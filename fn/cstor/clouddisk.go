@@ -12,6 +12,7 @@ import (
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // cloudDisk is one disk of a member that a cloud provides, from its Storage to its block device.
@@ -126,8 +127,8 @@ func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
 	if attachment := c.volumeObject(c.lock.attachmentID(c.namespace, v.name, m.name)); attachment != nil {
 		kept.CSIAttacherName = cmp.Or(attachment.Node.Str("spec", "attacher"), kept.CSIAttacherName)
 	}
-	follows := kept == *v.provisioner && sizeOf(v.capacity) == sizeOf(capacity)
-	if v.role != cache && sizeOf(v.capacity) > sizeOf(capacity) {
+	follows := kept == *v.provisioner && quantity.Bytes(v.capacity) == quantity.Bytes(capacity)
+	if v.role != cache && quantity.Bytes(v.capacity) > quantity.Bytes(capacity) {
 		v.larger, follows = v.capacity, kept == *v.provisioner
 	}
 	v.provisioner, v.capacity = &kept, capacity

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -29,7 +27,7 @@ func newEnlargement(in *input) *enlargement {
 // of is the size of a claim as it was rendered, or as it lives, where a person made that more.
 func (e *enlargement) of(claim *krm.Object) string {
 	rendered := requestOf(claim)
-	if live := requestOf(e.facts.Object(claim.ID())); sizeOf(live) > sizeOf(rendered) {
+	if live := requestOf(e.facts.Object(claim.ID())); quantity.Bytes(live) > quantity.Bytes(rendered) {
 		return live
 	}
 	return rendered
@@ -108,8 +106,9 @@ func (e *enlargement) tell() {
 	}
 }
 
-// ungrown says which volume of a CStorPoolCluster does not have the size that is rendered. Where no pod uses a raw volume nobody does what is left
-// to a node once the disk itself has grown: it counts as done.
+// ungrown says which volume of a CStorPoolCluster does not have the size that is rendered. Where
+// no pod uses a raw volume nobody does what is left to a node once the disk itself has grown: it
+// counts as done.
 func (in *input) ungrown(of *poolCluster) unfinished {
 	for _, id := range slices.SortedFunc(maps.Keys(in.lock.objects), compareIDs) {
 		claim, live := in.lock.objects[id], in.facts.Object(id)
@@ -117,9 +116,9 @@ func (in *input) ungrown(of *poolCluster) unfinished {
 			continue
 		}
 		has, wanted := live.Node.Str("status", "capacity", "storage"), requestOf(claim)
-		resized := condition(live, "FileSystemResizePending").Str("status") == "True" && sizeOf(requestOf(live)) >= sizeOf(wanted)
-		if has != "" && sizeOf(has) < sizeOf(wanted) && !resized {
-			size := cmp.Or(quantity.Size(sizeOf(wanted)), wanted)
+		resized := condition(live, "FileSystemResizePending").Str("status") == "True" && quantity.Bytes(requestOf(live)) >= quantity.Bytes(wanted)
+		if has != "" && quantity.Bytes(has) < quantity.Bytes(wanted) && !resized {
+			size := cmp.Or(quantity.Size(quantity.Bytes(wanted)), wanted)
 			return unfinished{wait: "PersistentVolumeClaim " + claim.Name + " holds " + size, kind: stepEnlarge, what: volumesGrow(nodeOfVolume(claim), size, []string{claim.Name})}
 		}
 	}
@@ -129,13 +128,4 @@ func (in *input) ungrown(of *poolCluster) unfinished {
 // requestOf is the size that a claim asks for, "" for none.
 func requestOf(claim *krm.Object) string {
 	return field(claim, "spec", "resources", "requests").Str("storage")
-}
-
-// sizeOf reads a size in bytes, 0 for what is none.
-func sizeOf(text string) int64 {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0
-	}
-	return q.Value()
 }

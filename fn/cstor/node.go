@@ -1,7 +1,6 @@
 package cstor
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -189,103 +188,6 @@ func (c *nodeChoice) keepNode(name string, dropped map[string]bool) {
 		c.refresh(m)
 	}
 	c.members = append(c.members, m)
-}
-
-// letGo drops a node whose removal is allowed, and reports whether it has. Of one with a pool
-// that may live it only notes that it goes: when, release decides.
-func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why string) bool {
-	switch {
-	case !consent:
-		return false
-	case m.before == nil || c.live.knownGone(m.before.Pool):
-		c.drop(m, dropped, why)
-		return true
-	}
-	m.leaving = why
-	return false
-}
-
-// lost reports whether the node of a pool that goes is gone for good.
-func (m *member) lost() bool { return m.leaving != "" && m.node == nil }
-
-// release drops the members whose pools may go now: those that are lost, then the newest.
-func (c *nodeChoice) release(minimum int) {
-	pools := 0 // that stay
-	for _, m := range c.members {
-		if m.leaving == "" && c.serves(m) {
-			pools++
-		}
-	}
-	leaving := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.leaving == "" })
-	slices.Reverse(leaving)
-	slices.SortStableFunc(leaving, func(a, b *member) int { return trueFirst(a.lost(), b.lost()) })
-	gone, present := map[string]bool{}, false
-	for _, m := range leaving {
-		wait := c.removalWaits(m)
-		if wait == "" && pools < minimum && !m.lost() && !c.broken(m) {
-			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", minimum, finding.Count(pools, "pool"))
-			if c.staying()+c.missing >= minimum {
-				wait += "; a pool on another node comes first"
-			} else {
-				wait += "; lower it, or allow another node"
-			}
-		}
-		if wait == "" {
-			wait = m.of.steps.lateFor(c.rendered(m.of, func(p *nodePool) bool { return p == m.before || gone[p.node] }))
-		}
-		what := poolGoes(m.name)
-		if wait == "" {
-			m.of.steps.took(stepRemove, what)
-			c.going[m.name] = m.hostname
-			c.drop(m, gone, m.leaving)
-			present = present || c.isPresent(m.name)
-			continue
-		}
-		c.choose(system.NodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
-		m.of.steps.ask(step{kind: stepRemove, what: what, wait: wait})
-		if wait != waitsForVolumes {
-			c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
-		}
-	}
-	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
-	if present {
-		c.checkSomePresent()
-	}
-}
-
-// serves reports whether a member has a pool that volumes can be on, as far as the facts tell.
-func (c *nodeChoice) serves(m *member) bool {
-	return m.before != nil && (c.live.running(m.before.Pool) != nil || !c.lock.lives() || !c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace))
-}
-
-// broken reports whether a disk of the pool of a member is not there, so that the webhook
-// refuses every edit until the pool is gone or mended.
-func (c *nodeChoice) broken(m *member) bool {
-	return c.findAiling(m.of, func(p *nodePool) bool { return p != m.before }) != ""
-}
-
-// waitsForVolumes is what a pool waits for that is drained, of which the drain tells more.
-const waitsForVolumes = "volumes are on it, which are moved to other pools first"
-
-// removalWaits says what the pool of a member must wait for before it is removed, or "".
-func (c *nodeChoice) removalWaits(m *member) string {
-	i := c.live.running(m.before.Pool)
-	switch {
-	case i != nil && i.Hostname != m.hostname && i.RunsOn == m.hostname:
-		return fmt.Sprintf("it was moved here from another node, its CStorPoolInstance has kept the label of that, and the cStor webhook fails on its removal; set it first: kubectl label cspi -n %s %s %s=%s --overwrite",
-			c.namespace, i.Name, inventory.LabelHostname, m.hostname)
-	case c.live.elsewhere(m.before.Pool) == "" && !c.mayFollow(m.before) && c.live.knowsReplicas && m.of.drain.on(m) > 0:
-		return waitsForVolumes
-	}
-	if why := c.cannotGo(m.before); why != "" {
-		return why
-	}
-	return m.of.steps.removalWaits(m, func(p *nodePool) bool { return p == m.before || c.allMissing || c.consent.allows(p.node) })
-}
-
-// letsGo reports whether the pool of a node is let go, once keep has decided.
-func (c *nodeChoice) letsGo(p *nodePool) bool {
-	return !slices.ContainsFunc(c.members, func(m *member) bool { return m.before == p })
 }
 
 // inFurther says in which CStorPoolCluster the pool of a member is, where that is not the

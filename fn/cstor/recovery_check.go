@@ -1,0 +1,96 @@
+package cstor
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/cstor/admission"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// checkInstance refuses a pool that an instance shows with disks of which it can never
+// become what is rendered. The instance may be behind: groups may come and a disk of each
+// may be replaced.
+func (r *recovery) checkInstance(known *nodePool, p *pool.Pool) {
+	if r.live.pools[known.Hostname] != nil || len(p.Disks()) == 0 {
+		return // the edit is reviewed
+	}
+	step := admission.NewStep(&pool.Cluster{Pools: []*pool.Pool{p}}, &pool.Cluster{Pools: []*pool.Pool{known.Pool}})
+	if len(step.Reshaped) == 0 {
+		return
+	}
+	r.report(finding.Error, "pool-differs", "",
+		"the pool on node %s lives with block devices %s, as its CStorPoolInstance shows, and is rendered with %s, which it cannot become (%s); restore it in rendered/ from Git, or take the inventory anew",
+		known.node, finding.Names(p.Disks()), finding.Names(known.Disks()), step.Reshaped[0].Text)
+}
+
+// checkStripe refuses a disk of a stripe that was put in the place of one that lives: a
+// stripe cannot do without any of its disks.
+func (r *recovery) checkStripe(known *nodePool, p *pool.Pool) {
+	live, chosen := p.Disks(), r.lock.reserved(known.node, data)
+	lost := slices.IndexFunc(live, func(name string) bool { return !r.lock.pooled[name] })
+	put := slices.IndexFunc(known.Disks(), func(name string) bool {
+		return !slices.Contains(live, name) && !slices.Contains(chosen, name)
+	})
+	if known.RAIDType == pool.Stripe && lost >= 0 && put >= 0 {
+		r.report(finding.Error, "device-replaced", "",
+			"block device %s is in the rendered pool on node %s in the place of block device %s, which lives in it; a stripe cannot replace a disk, put %s back in its place",
+			known.Disks()[put], known.node, live[lost], live[lost])
+	}
+}
+
+// checkAdded holds the disks of a pool that the live one has not to the rules of choosing:
+// a person may have put them in. Growth that was chosen earlier and cannot be used any
+// more is chosen anew; where that is not known, since the disk is missing from the
+// snapshot or only an instance, which may be behind, tells of the pool, it is held.
+func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
+	current := r.live.pools[known.Hostname] != nil
+	if !current && r.live.pool(known.Hostname) == nil {
+		return // claims do not say which disks are in the pool
+	}
+	live := p.Disks()
+	chosen := r.lock.reserved(known.node, data)
+	added := func(name string) bool { return !slices.Contains(live, name) && (current || !r.live.claims[name]) }
+	for i := len(known.Data) - 1; i >= 0; i-- {
+		group := known.Data[i]
+		whole := !slices.ContainsFunc(group, func(name string) bool { return !added(name) || !slices.Contains(chosen, name) })
+		for _, name := range group {
+			if !added(name) {
+				continue
+			}
+			capacity := r.settings(known.node).minCapacity
+			if !whole && known.RAIDType != pool.Stripe {
+				capacity = r.smallest(group, name)
+			}
+			d := r.disk(name)
+			why := r.judge(known, d, capacity).Reason()
+			switch {
+			case why == "", slices.Contains(chosen, name) && (!current || r.unseen(name)):
+			case whole && i == len(known.Data)-1 && i > 0:
+				r.report(finding.Warning, "group-rechosen", "",
+					"block device %s is rendered as part of the pool on node %s, is not in the live one, and cannot be used any more: %s; its RAID group is chosen anew", name, known.node, why)
+				known.Data = known.Data[:i]
+				r.lock.unpool(group)
+				r.giveUp(known.node, group)
+			default:
+				r.report(finding.Error, "device-not-usable", "",
+					"block device %s is in the rendered pool on node %s and not in the live one, and cannot come into it: %s; put another in its place in rendered/, or restore what was there", name, known.node, why)
+			}
+			if len(known.Data) == i {
+				break
+			}
+		}
+	}
+}
+
+// smallest is the capacity of the smallest disk of a group besides one, in bytes; a disk
+// that takes the place of another must have as much.
+func (r *recovery) smallest(group pool.Group, besides string) int64 {
+	var least int64
+	for _, name := range group {
+		if size := r.disk(name).Size(); name != besides && size > 0 && (least == 0 || size < least) {
+			least = size
+		}
+	}
+	return least
+}
