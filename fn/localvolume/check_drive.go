@@ -83,7 +83,7 @@ func (e *entry) gone() finding.Severity {
 // reportNoDrive reports that the node tells of no such drive.
 func (e *entry) reportNoDrive(of device, told *report) {
 	for _, c := range told.controllers {
-		if c.reason != "" {
+		if c.reason != "" && (c.number == nil || *c.number == e.volume.source.drive.controller) {
 			e.reportDevice(finding.Warning, "drive-unknown", of, "is not checked: the agent of node %s did not understand its controllers: %s", e.node(), c.reason)
 			return
 		}

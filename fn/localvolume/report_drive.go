@@ -13,6 +13,7 @@ import (
 // reportedController is a RAID controller as a NodeInventory has it, or the reason why the agent did
 // not understand one.
 type reportedController struct {
+	number *int64 // nil where not even that was understood
 	reason string
 	drives []reportedDrive
 }
@@ -33,7 +34,10 @@ func readControllers(items []document.Node) []reportedController {
 	var all []reportedController
 	for i := range items {
 		c := reportedController{reason: items[i].Str("reason")}
-		number, _ := items[i].Get("number").Int()
+		number, told := items[i].Get("number").Int()
+		if told {
+			c.number = &number
+		}
 		for _, n := range items[i].Seq("drives") {
 			d := reportedDrive{
 				controller: number, wwn: disk.WWN(n.Str("wwn")), serial: strings.TrimSpace(n.Str("serial")),

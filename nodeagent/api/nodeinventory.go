@@ -40,8 +40,8 @@ type InventoryRAID struct {
 	Slot       *int `json:"slot,omitempty"`
 }
 
-// InventoryController is a RAID controller, or a program whose answer is not understood: then Reason
-// says why, and nothing is known of the controllers that it has.
+// InventoryController is a RAID controller, or a program whose answer names none. Reason says why the answer was
+// not understood: then nothing is known of the drives.
 type InventoryController struct {
 	Program string           `json:"program"`
 	Number  *int             `json:"number,omitempty"`

@@ -186,8 +186,8 @@ func Summary(d api.InventoryDisk) string {
 // Drives are lines of a RAID controller for people: one a drive that is no disk above, or why nothing is
 // known of it.
 func Drives(c api.InventoryController) []string {
-	if c.Number == nil {
-		return []string{c.Program + ": " + c.Reason}
+	if c.Reason != "" {
+		return []string{"RAID controllers: " + c.Reason}
 	}
 	var lines []string
 	for _, d := range c.Drives {

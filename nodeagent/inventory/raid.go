@@ -20,12 +20,15 @@ type answer struct {
 	err         error
 }
 
-// reason is why the program was not understood. It is the same each time: a process has another number.
-func (a answer) reason() string {
-	if errors.Is(a.err, host.ErrDeadline) {
-		return fmt.Sprintf("%s %v", a.by.Name(), host.ErrDeadline)
+// reason is why something was not understood, in the same words each time: a process has another number.
+func reason(by raid.Reader, err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, host.ErrDeadline):
+		return fmt.Sprintf("%s %v", by.Name(), host.ErrDeadline)
 	}
-	return a.err.Error()
+	return err.Error()
 }
 
 // readControllers asks every program of the node that knows RAID controllers.
@@ -43,11 +46,11 @@ func controllersOf(f *facts.Facts, answers []answer, owners Owners) []api.Invent
 	all := []api.InventoryController{}
 	for _, a := range answers {
 		if a.err != nil {
-			all = append(all, api.InventoryController{Program: a.by.Name(), Drives: []api.InventoryDrive{}, Reason: a.reason()})
+			all = append(all, api.InventoryController{Program: a.by.Name(), Drives: []api.InventoryDrive{}, Reason: reason(a.by, a.err)})
 		}
 		for _, c := range a.controllers {
 			number := c.Index
-			controller := api.InventoryController{Program: a.by.Name(), Number: &number, Model: c.Model, Serial: c.Serial, Drives: []api.InventoryDrive{}}
+			controller := api.InventoryController{Program: a.by.Name(), Number: &number, Model: c.Model, Serial: c.Serial, Drives: []api.InventoryDrive{}, Reason: reason(a.by, c.Err)}
 			for _, d := range c.Drives {
 				controller.Drives = append(controller.Drives, driveOf(f, a.by, c, d, owners))
 			}

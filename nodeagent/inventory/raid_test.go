@@ -104,6 +104,24 @@ func TestControllersUnread(t *testing.T) {
 	}
 }
 
+// TestControllersPartlyUnread: a controller that is not understood is told beside one that is.
+func TestControllersPartlyUnread(t *testing.T) {
+	h, dir := node(t, "storcli64")
+	if err := (storcli.State{Controllers: []*storcli.Controller{
+		{Index: 0, Drives: []*storcli.Drive{{Enclosure: 252, Slot: 4, Serial: "S1", State: "UGood"}}},
+		{Index: 1, Drives: []*storcli.Drive{{Enclosure: 252, Slot: 4, Serial: "S2", State: "Onln"}}}, // and in no group
+	}}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	inv := compose(t, h, func(string) string { return "" })
+	if len(inv.Controllers) != 2 || inv.Controllers[0].Reason != "" || len(inv.Controllers[0].Drives) != 1 {
+		t.Fatalf("%+v", inv.Controllers)
+	}
+	if c := inv.Controllers[1]; *c.Number != 1 || len(c.Drives) != 0 || !strings.Contains(c.Reason, "do not fit") {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestControllersHang: a program that hangs is told, and told in the same words each time.
 func TestControllersHang(t *testing.T) {
 	h, dir := node(t, "storcli")

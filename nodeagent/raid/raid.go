@@ -43,6 +43,9 @@ type Controller struct {
 	Battery bool
 	Drives  []Drive   // sorted by enclosure and slot
 	Virtual []Virtual // sorted by ID
+	// Err says that what the program tells of this controller is not understood, so that nothing may be concluded
+	// of it: an adapter without RAID beside one that has it, say.
+	Err error
 }
 
 // Drive is a drive of a controller.
@@ -106,7 +109,8 @@ func (c Cache) Holds(have Cache) bool {
 type Reader interface {
 	// Name is that of the program.
 	Name() string
-	// Controllers are all that it knows. An error means that nothing may be concluded.
+	// Controllers are all that it knows. An error means that nothing may be concluded, not even of how
+	// many there are.
 	Controllers(ctx context.Context) ([]Controller, error)
 }
 
@@ -157,6 +161,8 @@ func Find(ctx context.Context, readers []Reader, index int) (Reader, Controller,
 		for _, c := range controllers {
 			switch {
 			case c.Index != index:
+			case c.Err != nil:
+				return nil, Controller{}, c.Err
 			case by == nil:
 				by, found = a, c
 			case c.Serial == "" || c.Serial != found.Serial:

@@ -180,6 +180,22 @@ func TestRefusedAnswers(t *testing.T) {
 	}
 }
 
+// TestOneNotUnderstood: a controller whose answer does not fit together is no reason to know nothing of
+// another one.
+func TestOneNotUnderstood(t *testing.T) {
+	for _, program := range []string{"storcli64", "storcli2"} {
+		state := two()
+		state.Controllers = append(state.Controllers, &storcli.Controller{Index: 1, Drives: []*storcli.Drive{{Enclosure: 8, Slot: 0, Serial: "S0", State: "Onln"}}})
+		tools, _ := node(t, program, state)
+		if _, c := find(t, tools); len(c.Drives) != 2 {
+			t.Errorf("%s: %+v", program, c)
+		}
+		if _, _, err := raid.Find(t.Context(), raid.Readers(tools), 1); err == nil || !strings.Contains(err.Error(), "do not fit") || !strings.Contains(err.Error(), "controller 1") {
+			t.Errorf("%s: %v", program, err)
+		}
+	}
+}
+
 // TestStates: how each drive is told, in either grammar.
 func TestStates(t *testing.T) {
 	state := two()

@@ -42,7 +42,7 @@ func (s storcli) Controllers(ctx context.Context) ([]Controller, error) {
 		}
 		c, err := s.controller(ctx, index)
 		if err != nil {
-			return nil, fmt.Errorf("%s: controller %d: %w", s.name, index, err)
+			c = Controller{Index: index, Err: fmt.Errorf("%s: controller %d: %w", s.name, index, err)}
 		}
 		all = append(all, c)
 	}
