@@ -263,6 +263,10 @@ func firstWithout(wanted []demand, free int64) (first *demand, left int64, other
 	return nil, left, nil
 }
 
+// partitionRoom is how much partitions may take of a disk, in bytes: what is left without a MiB
+// at either end, in whole MiB.
+func partitionRoom(there *disk.Disk) int64 { return roundDown(there.Size()-2*mebi, mebi) }
+
 // checkPartitions holds the partitions of each disk against its size.
 func (r *rendering) checkPartitions() {
 	on := map[*disk.Disk][]demand{}
@@ -280,7 +284,7 @@ func (r *rendering) checkPartitions() {
 	for _, there := range order {
 		wanted := on[there]
 		wanted[0].checkForeignPartitions(there)
-		room := roundDown(there.Size()-2*mebi, mebi)
+		room := partitionRoom(there)
 		d, left, others := firstWithout(wanted, room)
 		if d == nil || there.Size() <= 0 {
 			continue

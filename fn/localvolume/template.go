@@ -23,7 +23,8 @@ type template struct {
 	all   *rendering
 	owner string
 	cfg   templateConfig
-	items []*item
+	items []*item // of this render
+	was   []*item // of earlier ones
 
 	used     map[*disk.Disk]bool   // by what the template renders
 	givenUp  map[*disk.Disk]string // the object that went from it in this run
@@ -71,9 +72,8 @@ func (t *template) readConfig() error {
 		return fmt.Errorf("spec.minCapacity: %w", err)
 	}
 	t.cfg.minCapacity = capacity.Value()
-	if of := t.wanted().Get(partition); of != nil { // what stays free before and after it
-		size := readAmount(of, "size")
-		t.cfg.minCapacity = max(t.cfg.minCapacity, roundUp(size.bytes, mebi)+2*mebi)
+	if size := t.partitionSize(); size > 0 { // with what stays free before and after it
+		t.cfg.minCapacity = max(t.cfg.minCapacity, size+2*mebi)
 	}
 	normalize(t.cfg.Spec.DiskSelector.SelectorTerms)
 	return nil

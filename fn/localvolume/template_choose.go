@@ -47,13 +47,15 @@ func (t *template) chooseOn(n *inventory.Node) (lacks string) {
 		refused = "it is not selected by spec.nodeSelector"
 	}
 	if refused == "" {
-		grown := t.grow(n)
+		short := t.grow(n)
 		for has < t.cfg.Spec.PerNode && t.make(n) {
 			has++
 		}
-		if want := t.cfg.Spec.PerNode; has < want || !grown {
+		if want := t.cfg.Spec.PerNode; has < want || short != "" {
 			nearest := t.nearest(n)
-			if has > 0 || len(t.cfg.Spec.NodeSelector.NodeSelectorTerms) > 0 {
+			if has == want {
+				lacks = fmt.Sprintf("%s (%s%s)", n.Name, short, nearest)
+			} else if has > 0 || len(t.cfg.Spec.NodeSelector.NodeSelectorTerms) > 0 {
 				lacks = fmt.Sprintf("%s (%d of %s%s)", n.Name, has, finding.Count(want, t.kind()), nearest)
 			}
 			if has == 0 {
@@ -75,9 +77,9 @@ func (t *template) chooseOn(n *inventory.Node) (lacks string) {
 	return lacks
 }
 
-// grow gives the groups of a node the disks that they lack, and reports whether none lacks
-// any then.
-func (t *template) grow(n *inventory.Node) bool {
+// grow gives the groups of a node the disks that they lack, and says which one lacks any then,
+// or "".
+func (t *template) grow(n *inventory.Node) (short string) {
 	for _, i := range t.items {
 		if i.node != n.Name || i.held != "" || t.kind() != groupKind || len(i.devices) == 0 {
 			continue
@@ -85,25 +87,63 @@ func (t *template) grow(n *inventory.Node) bool {
 		for len(i.devices) < t.disksEach() {
 			taken := t.candidates(n, i.name, 1)
 			if len(taken) == 0 {
-				return false
+				return fmt.Sprintf("%s has %d of %s", t.called(i), len(i.devices), finding.Count(t.disksEach(), "disk"))
 			}
 			t.take(n, i, taken)
 		}
 	}
-	return true
+	return ""
 }
 
 // make makes one object more on a node, and reports whether it could.
 func (t *template) make(n *inventory.Node) bool {
 	name, free := t.nextName(n)
+	i := &item{name: name, node: n.Name}
+	if shared := t.shared(n); free && shared != nil {
+		t.put(i, shared)
+		t.Decide(shared.Ref(), n.Name, t.role(), place.Chosen, "it has room for "+name+", too")
+		t.items = append(t.items, i)
+		return true
+	}
 	taken := t.candidates(n, name, t.disksEach())
 	if !free || len(taken) < t.disksEach() {
 		return false
 	}
-	i := &item{name: name, node: n.Name}
 	t.take(n, i, taken)
 	t.items = append(t.items, i)
 	return true
+}
+
+// shared is a disk of a node on which partitions of the template are that has room for one
+// more, or nil. Whether it may be used is known of them.
+func (t *template) shared(n *inventory.Node) *disk.Disk {
+	size := t.partitionSize()
+	if size == 0 {
+		return nil
+	}
+	on := map[*disk.Disk]int64{}
+	for _, i := range t.items {
+		if i.node == n.Name && i.held == "" && len(i.disks) > 0 && i.disks[0] != nil {
+			on[i.disks[0]] += size
+		}
+	}
+	for _, there := range t.Disks.On(n) {
+		if used := on[there]; used > 0 && used+size <= partitionRoom(there) {
+			return there
+		}
+	}
+	return nil
+}
+
+// partitionSize is how much of a disk an object takes that is a part of one, in bytes; 0 for
+// any other.
+func (t *template) partitionSize() int64 {
+	of := t.wanted().Get(partition)
+	if of == nil {
+		return 0
+	}
+	size := readAmount(of, "size")
+	return roundUp(size.bytes, mebi)
 }
 
 // nextName is the first name of a node that is free. One that an object of another node has
@@ -130,10 +170,15 @@ func (t *template) nextName(n *inventory.Node) (name string, free bool) {
 func (t *template) take(n *inventory.Node, i *item, disks []*disk.Disk) {
 	for _, there := range disks {
 		t.Disks.Take(there, t.Object.Ref, t.owner)
-		i.devices, i.disks = append(i.devices, pin(there)), append(i.disks, there)
+		t.put(i, there)
 		t.Decide(there.Ref(), n.Name, t.role(), place.Chosen, "the smallest eligible disk that is left on the node, for "+i.name)
 	}
 	t.use(disks)
+}
+
+// put remembers that an object is on a disk.
+func (t *template) put(i *item, there *disk.Disk) {
+	i.devices, i.disks = append(i.devices, pin(there)), append(i.disks, there)
 }
 
 // candidates are the first disks of a node that a new use may be on, the smallest first.

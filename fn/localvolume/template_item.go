@@ -19,6 +19,7 @@ type item struct {
 	gone       bool         // it was rendered, and is known not to live
 	consent    bool         // it may go
 	held       string       // why it is no longer wanted, or cannot be looked at; "" for neither
+	dropped    bool         // it goes
 	entry      *entry       // for the checks
 }
 

@@ -22,6 +22,7 @@ func (t *template) keep() {
 		return
 	}
 	t.markSurplus(locked)
+	t.was = locked
 	for _, i := range locked {
 		if t.stays(i) {
 			t.items = append(t.items, i)
@@ -204,12 +205,12 @@ func (t *template) keepDisks(i *item, verdict place.Verdict, reason string) {
 
 // drop lets an object go.
 func (t *template) drop(i *item, why string) {
-	t.released[t.id(i.name)] = true
+	t.released[t.id(i.name)], i.dropped = true, true
 	if !i.gone {
 		t.leaves[i.name] = true
 	}
 	for _, there := range i.disks {
-		if there == nil {
+		if there == nil || t.sharesDisk(there) {
 			continue
 		}
 		t.Disks.Release(there, t.owner)
@@ -218,6 +219,11 @@ func (t *template) drop(i *item, why string) {
 		}
 		t.Decide(there.Ref(), i.node, "", place.Refused, why)
 	}
+}
+
+// sharesDisk reports whether an object that was not given up is on a disk.
+func (t *template) sharesDisk(there *disk.Disk) bool {
+	return slices.ContainsFunc(t.was, func(i *item) bool { return !i.dropped && slices.Contains(i.disks, there) })
 }
 
 // mayLeave reports whether an object whose removal is allowed may go: no claim has it, and
