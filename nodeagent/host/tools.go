@@ -100,8 +100,9 @@ func (t *Tools) Run(ctx context.Context, c Command) (Result, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var out, errs limited
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	// A child of the program that keeps its output open must not hold us.
-	cmd.WaitDelay = time.Second
+	// A child of the program that keeps its output open must not hold us. Where much else runs, what a
+	// program has printed before it ended takes seconds to be read.
+	cmd.WaitDelay = 10 * time.Second
 	if err := t.start(cmd); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", c.Name, err)
 	}
