@@ -193,7 +193,7 @@ func (e *entry) checkClaimRef() {
 	if c := e.Facts.VolumeClaim(ref.Str("namespace"), ref.Str("name")); c != nil && c.VolumeName != "" && c.VolumeName != e.volume.name {
 		e.Report(finding.Error, "claim-of-another", field, "is %s, which has PersistentVolume %s already; remove it", claim, c.VolumeName)
 	}
-	for _, o := range e.all.sorted() {
+	for _, o := range e.all.sorted {
 		if o == e {
 			break
 		}

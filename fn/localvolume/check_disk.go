@@ -72,7 +72,7 @@ func (e *entry) checkDisk(of device) *disk.Disk {
 // names, too.
 func (e *entry) checkNamedTwice(of device) {
 	_, number := disk.Partition(of.path)
-	for _, o := range e.all.sorted() {
+	for _, o := range e.all.sorted {
 		for _, other := range named(o.volume, o.group) {
 			_, n := disk.Partition(other.path)
 			together := e.volume != nil && o.volume != nil && (e.volume.source.kind == partition && o.volume.source.kind == partition || n != number && n != "" && number != "")

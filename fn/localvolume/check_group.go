@@ -8,7 +8,7 @@ import (
 // it takes.
 func (e *entry) checkGroup() {
 	g := e.group
-	for _, o := range e.all.sorted() {
+	for _, o := range e.all.sorted {
 		if o == e {
 			break
 		}
@@ -63,7 +63,7 @@ func (e *entry) checkVolumeRef() {
 	case v.node != e.group.node:
 		e.Report(finding.Error, "volume-elsewhere", field, "Volume %s is on node %s, and the group on %s; both have to be on one node", name, v.node, e.group.node)
 	}
-	for _, o := range e.all.sorted() {
+	for _, o := range e.all.sorted {
 		if o == e {
 			break
 		}

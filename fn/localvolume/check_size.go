@@ -26,7 +26,7 @@ type demand struct {
 // checkGroups holds what the Volumes of the package want of each group against the room in it.
 func (r *rendering) checkGroups() {
 	in := map[site][]*entry{}
-	for _, e := range r.sorted() {
+	for _, e := range r.sorted {
 		if v := e.volume; v != nil && v.source.kind == lvm {
 			at := site{v.node, v.source.vg}
 			in[at] = append(in[at], e)
@@ -108,7 +108,7 @@ func (e *entry) vgField() string { return "spec.lvmLogicalVolume.vgName" }
 // reportNoGroup says of each Volume in a group that nobody knows it.
 func (r *rendering) reportNoGroup(at site, entries []*entry) {
 	var elsewhere []string
-	for _, e := range r.sorted() {
+	for _, e := range r.sorted {
 		if e.group != nil && e.group.vg == at.vg {
 			elsewhere = append(elsewhere, e.group.name+" on "+e.group.node)
 		}
@@ -271,7 +271,7 @@ func partitionRoom(there *disk.Disk) int64 { return roundDown(there.Size()-2*meb
 func (r *rendering) checkPartitions() {
 	on := map[*disk.Disk][]demand{}
 	var order []*disk.Disk
-	for _, e := range r.sorted() {
+	for _, e := range r.sorted {
 		if e.volume == nil || e.volume.source.kind != partition || len(e.disks) == 0 || e.disks[0] == nil {
 			continue
 		}
@@ -322,24 +322,42 @@ func (e *entry) checkForeignPartitions(there *disk.Disk) {
 
 func (e *entry) disksField() string { return e.volume.source.disk.field }
 
+// sharer is a Volume of source partition on a disk, of the package or alive.
+type sharer struct {
+	name, node string
+	lives      bool
+}
+
+// findPartitions lists the Volumes of source partition on each disk.
+func (r *rendering) findPartitions() map[*disk.Disk][]sharer {
+	on := map[*disk.Disk][]sharer{}
+	for _, e := range r.entries {
+		if e.volume == nil || e.volume.source.kind != partition {
+			continue
+		}
+		here, _ := e.resolve(e.volume.source.disk)
+		for _, there := range here {
+			on[there] = append(on[there], sharer{name: e.volume.name, node: e.volume.node})
+		}
+	}
+	for _, o := range r.Facts.Objects(group, volumeKind) {
+		v := readVolume(o)
+		if v.source.kind != partition {
+			continue
+		}
+		for _, there := range r.Disks.Named(v.source.disk.hold(v.node, "")) {
+			on[there] = append(on[there], sharer{v.name, v.node, true})
+		}
+	}
+	return on
+}
+
 // sharing lists the Volumes of source partition on a disk, of the package and live, by name.
 func (e *entry) sharing(there *disk.Disk) []string {
 	var names []string
-	for _, o := range e.all.entries {
-		if o.volume == nil || o.volume.source.kind != partition {
-			continue
-		}
-		if here, _ := o.resolve(o.volume.source.disk); slices.Contains(here, there) {
-			names = append(names, o.volume.name)
-		}
-	}
-	for _, o := range e.Facts.Objects(group, volumeKind) {
-		v := readVolume(o)
-		if v.source.kind != partition || v.node != e.node() {
-			continue
-		}
-		if slices.Contains(e.Disks.Named(v.source.disk.hold(v.node, "")), there) {
-			names = append(names, v.name)
+	for _, s := range e.all.partitions[there] {
+		if !s.lives || s.node == e.node() {
+			names = append(names, s.name)
 		}
 	}
 	slices.Sort(names)

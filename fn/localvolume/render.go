@@ -36,6 +36,10 @@ type rendering struct {
 	work      []interface{ output() system.Output } // in the order of the specs
 	entries   []*entry                              // those of a person, then those of templates
 	templates []*template
+
+	// Once all entries are there:
+	sorted     []*entry                // by kind and name
+	partitions map[*disk.Disk][]sharer // on each disk
 }
 
 // entry is one Volume or VolumeGroup, of a person or of a template: one of the two is set.
@@ -127,12 +131,15 @@ func (r *rendering) Choose() []system.Output {
 
 // check holds every object against the facts and the others.
 func (r *rendering) check() {
-	sorted := r.sorted()
-	for _, e := range sorted {
+	r.sorted = slices.SortedFunc(slices.Values(r.entries), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name))
+	})
+	r.partitions = r.findPartitions()
+	for _, e := range r.sorted {
 		e.checkNode()
 		e.checkDisks()
 	}
-	for _, e := range sorted {
+	for _, e := range r.sorted {
 		e.checkNames()
 		e.checkChange()
 		if e.group != nil {
@@ -149,13 +156,6 @@ func (r *rendering) check() {
 			t.collect()
 		}
 	}
-}
-
-// sorted lists the objects by kind and name.
-func (r *rendering) sorted() []*entry {
-	return slices.SortedFunc(slices.Values(r.entries), func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name))
-	})
 }
 
 // output is the lock.

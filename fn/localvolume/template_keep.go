@@ -45,9 +45,12 @@ func (t *template) locked() []*item {
 			t.released[o.ID()] = true
 		}
 	}
+	isLocked := make(map[string]bool, len(items))
+	for _, i := range items {
+		isLocked[i.name] = true
+	}
 	for _, o := range t.Facts.Objects(group, t.kind()) {
-		isLocked := slices.ContainsFunc(items, func(i *item) bool { return i.name == o.Name })
-		if o.Owner() != t.owner || isLocked || o.Deleting() || t.allows(o.Kind, o.Name) {
+		if o.Owner() != t.owner || isLocked[o.Name] || o.Deleting() || t.allows(o.Kind, o.Name) {
 			continue
 		}
 		t.Report(finding.Warning, "taken-back", "", "%s %s lives, and what is rendered has lost it; it is taken back", o.Kind, o.Name)
