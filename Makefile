@@ -84,8 +84,8 @@ HISTORIES ?= 1000
 FIRST     ?= 1
 
 .PHONY: histories
-histories: ## Live through HISTORIES (1000) random histories of cStor clusters, from seed FIRST on
-	go test ./test/cstor -run TestHistories -timeout 12h -v -histories $(HISTORIES) -first $(FIRST)
+histories: ## Live through HISTORIES (1000) random histories of each sort of cStor clusters, from seed FIRST on
+	go test ./test/cstor -run '^Test(Split|Listed)?Histories$$' -timeout 12h -v -histories $(HISTORIES) -first $(FIRST)
 
 .PHONY: bench
 bench: build bin/kustomize ## Measure, and print a table that anyone can repeat
