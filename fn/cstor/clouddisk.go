@@ -165,7 +165,7 @@ func (c *cloudDisks) bind(m *member, v *cloudDisk) {
 	if claim := c.facts.VolumeClaim(c.namespace, v.name); claim != nil && claim.Bound {
 		v.pvName = claim.VolumeName
 	}
-	old := c.volumeObject(c.lock.attachmentID(c.namespace, v.name, m.name))
+	old := c.lock.volumeObject(c.lock.attachmentID(c.namespace, v.name, m.name))
 	if old == nil {
 		return
 	}

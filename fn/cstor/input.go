@@ -152,7 +152,7 @@ func (in *input) holdsData(o *krm.Object) bool {
 	if claim != nil && claim.Bound || claim == nil && !in.facts.Tells("", volumeClaimKind, in.namespace) {
 		return true
 	}
-	return in.volumeObject(in.lock.attachmentID(in.namespace, o.Name, nodeOfVolume(o))) != nil
+	return in.lock.volumeObject(in.lock.attachmentID(in.namespace, o.Name, nodeOfVolume(o))) != nil
 }
 
 // goes reports whether a disk of a node that is let go is in a pool that still lives there.

@@ -297,13 +297,21 @@ func (l *lock) removesOn(host string) bool {
 }
 
 // volumeObject is a claim or an attachment as it was rendered last, be it as what is left to a
-// person, or as it lives: as which it is taken over. It may be nil.
-func (in *input) volumeObject(id krm.ID) *krm.Object {
-	if o := in.lock.objects[id]; o != nil {
+// person; or nil.
+func (l *lock) volumeObject(id krm.ID) *krm.Object {
+	if o := l.objects[id]; o != nil {
 		return o
 	}
-	if i := slices.IndexFunc(in.lock.retained, func(o *krm.Object) bool { return o.ID() == id }); i >= 0 {
-		return in.lock.retained[i]
+	if i := slices.IndexFunc(l.retained, func(o *krm.Object) bool { return o.ID() == id }); i >= 0 {
+		return l.retained[i]
+	}
+	return nil
+}
+
+// volumeObject is the same, or as it lives: as which it is taken over.
+func (in *input) volumeObject(id krm.ID) *krm.Object {
+	if o := in.lock.volumeObject(id); o != nil {
+		return o
 	}
 	return in.facts.Object(id)
 }
