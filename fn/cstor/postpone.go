@@ -10,18 +10,27 @@ import (
 
 // postpone takes back what was rendered and is known not to be applied, where the live pools
 // have a member that is not well: the webhook refuses it until that is mended, and with it
-// what would mend it. What has been claimed is on its way, and stays.
+// what would mend it. So it does where another step is under way in the live cluster, of which
+// the render did not know: an old snapshot said otherwise. What has been claimed is on its way,
+// and stays.
 func (s *steps) postpone() {
-	why := s.brokenLive()
-	if why == "" {
+	wait := ""
+	if why := s.brokenLive(); why != "" {
+		wait = "while " + why + ": the cStor webhook refuses every other edit until that is mended"
+	} else if s.told() && !s.lock.adopted {
+		if why = s.unmade(s.of.current).wait; why != "" {
+			wait = "until " + why
+		}
+	}
+	if wait == "" {
 		return
 	}
 	left := admission.NewStep(s.of.current, s.rendered(s.of, noPool))
 	for _, p := range left.Added {
-		if known := s.lock.host(p.Hostname); known != nil && s.live.knownGone(p) {
+		if known := s.lock.host(p.Hostname); known != nil && (s.live.knownGone(p) || s.isGoing(p)) {
 			s.lock.removePool(known)
 			s.of.takenBack()
-			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits while %s: the cStor webhook refuses every other edit until that is mended", known.node, why)
+			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits %s", known.node, wait)
 		}
 	}
 	for _, g := range left.Grown {
@@ -34,8 +43,8 @@ func (s *steps) postpone() {
 		s.lock.takeBackGrowth(known)
 		s.lock.unpool(back)
 		s.of.takenBack()
-		s.report(finding.Warning, "step-postponed", "", "block %s %s %s rendered as part of the pool on node %s and not applied, and %s while %s: the cStor webhook refuses every other edit until that is mended",
-			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.node, finding.Agree(len(back), "waits", "wait"), why)
+		s.report(finding.Warning, "step-postponed", "", "block %s %s %s rendered as part of the pool on node %s and not applied, and %s %s",
+			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.node, finding.Agree(len(back), "waits", "wait"), wait)
 	}
 	if left.Settings && !s.lock.adopted {
 		s.of.takenBack()
@@ -74,6 +83,12 @@ func (s *steps) brokenLive() string {
 		}
 	}
 	return ""
+}
+
+// isGoing reports whether all that is left of a pool is an instance that is being deleted.
+func (s *steps) isGoing(p *pool.Pool) bool {
+	i := s.live.instances[p.Hostname]
+	return i != nil && i.Object.Deleting() && s.of.current.Host(p.Hostname) == nil
 }
 
 // withoutUnclaimed is the data of a pool without what the live one has not, as far as nothing

@@ -32,16 +32,24 @@ func findUnfinished(in *input, of *poolCluster, gone func(*nodePool) bool) unfin
 		}
 		settings = step.Settings
 	}
-	for _, i := range in.state.Leftover(rendered) {
-		return unfinished{wait: goneSoon(i), kind: stepRemove, what: poolGoes(nodeName(in.facts, i.Hostname))}
-	}
-	for _, p := range rendered.Pools {
-		if u := in.unbuilt(p); u.wait != "" {
-			return u
-		}
+	if u := in.unmade(rendered); u.wait != "" {
+		return u
 	}
 	if settings {
 		return unfinished{wait: "the live CStorPoolCluster has the settings that are rendered", kind: stepSettings, what: settingsChange, open: true}
+	}
+	return unfinished{}
+}
+
+// unmade says what the operators have not made yet of a CStorPoolCluster that is applied.
+func (in *input) unmade(c *pool.Cluster) unfinished {
+	for _, i := range in.state.Leftover(c) {
+		return unfinished{wait: goneSoon(i), kind: stepRemove, what: poolGoes(nodeName(in.facts, i.Hostname))}
+	}
+	for _, p := range c.Pools {
+		if u := in.unbuilt(p); u.wait != "" {
+			return u
+		}
 	}
 	return unfinished{}
 }

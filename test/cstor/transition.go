@@ -75,7 +75,7 @@ func (t *transition) kinds() []string {
 
 // illegal says why no step may be this one: it does two things at once, or the last one is
 // not done. "" is legal.
-func (t *transition) illegal(a *API, old, wanted *PoolCluster) string {
+func (t *transition) illegal(a *API, known View, old, wanted *PoolCluster) string {
 	kinds := t.kinds()
 	switch len(kinds) {
 	case 0: // another order
@@ -87,7 +87,7 @@ func (t *transition) illegal(a *API, old, wanted *PoolCluster) string {
 	if len(t.removed) > 1 {
 		return "one edit " + kinds[0]
 	}
-	if t.takesBack(a, wanted) {
+	if t.takesBack(a, known, wanted) {
 		return ""
 	}
 	if why := a.unfinished(old); why != "" && len(t.removed)+len(t.moved)+len(t.replaced) == 0 {
@@ -96,16 +96,16 @@ func (t *transition) illegal(a *API, old, wanted *PoolCluster) string {
 	return ""
 }
 
-// takesBack reports whether all that comes are pools whose removal the operator has not begun: it
-// counts pools and instances, and where these are as many again it does nothing.
-func (t *transition) takesBack(a *API, wanted *PoolCluster) bool {
-	instances := a.instancesOf(wanted.Name)
+// takesBack reports whether all that comes are pools whose removal the operator has not begun, as
+// far as the facts tell: it counts pools and instances, and where these are as many again it does
+// nothing.
+func (t *transition) takesBack(a *API, known View, wanted *PoolCluster) bool {
 	for _, host := range t.added {
 		p := wanted.Spec.on(host)
-		lives := slices.ContainsFunc(instances, func(i *Instance) bool {
+		lives := slices.ContainsFunc(a.instancesOf(wanted.Name), func(i *Instance) bool {
 			return i.selects() == host && !i.going() && slices.Equal(i.Spec.disks(), p.disks())
 		})
-		if !lives {
+		if !lives && !slices.Equal(known.stays[host], p.disks()) {
 			return false
 		}
 	}

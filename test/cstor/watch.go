@@ -19,11 +19,12 @@ type Watch struct {
 	known  View
 }
 
-// View is what facts that were taken at some time tell of replicas and claims.
+// View is what facts that were taken at some time tell.
 type View struct {
-	fates int             // that had struck
-	false map[string]bool // volumes of which a replica is not as the API says it is
-	bound map[string]bool // PersistentVolumeClaims that are bound, by name
+	fates int                 // that had struck
+	false map[string]bool     // volumes of which a replica is not as the API says it is
+	bound map[string]bool     // PersistentVolumeClaims that are bound, by name
+	stays map[string][]string // disks of the instances that nobody deletes, by host
 }
 
 // Err is everything that happened and must not.
@@ -46,7 +47,12 @@ func (w *Watch) Healthy(volume string) int {
 
 // Look is what facts tell that are taken now.
 func (w *Watch) Look() View {
-	v := View{w.fates, map[string]bool{}, map[string]bool{}}
+	v := View{w.fates, map[string]bool{}, map[string]bool{}, map[string][]string{}}
+	for _, i := range w.api.Instances {
+		if !i.going() {
+			v.stays[i.selects()] = i.Spec.disks()
+		}
+	}
 	for _, claim := range w.api.VolumeClaims {
 		v.bound[claim.Name] = claim.Status.Phase == "Bound"
 	}
