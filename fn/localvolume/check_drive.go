@@ -62,6 +62,7 @@ func (e *entry) checkFreeDrive(of device) {
 	case len(here) == 1:
 		before := len(e.Findings)
 		e.checkReported(of, here[0])
+		e.checkSameDrive(of, told, here[0])
 		e.explainRef(here[0].ref(e.node()), before)
 	case len(here) > 1:
 		e.reportDevice(finding.Error, string(disk.Ambiguous), of, "is that of two drives of controller %d, %s and %s; write both wwn and serial", number, here[0].place(), here[1].place())
@@ -69,6 +70,18 @@ func (e *entry) checkFreeDrive(of device) {
 		e.reportDevice(e.gone(), "drive-missing", of, "is behind controller %d of node %s, and not behind %d; write controller: %[1]d", found[0].controller, e.node(), number)
 	default:
 		e.reportNoDrive(of, told)
+	}
+}
+
+// checkSameDrive refuses a drive that another Volume of the package names in other words.
+func (e *entry) checkSameDrive(of device, told *report, d reportedDrive) {
+	for _, o := range e.all.sorted {
+		if o == e || o.volume == nil || o.volume.source.kind != raid || o.node() != e.node() || of.shares(o.volume.source.device()) {
+			continue // in the same words it is told already
+		}
+		if slices.ContainsFunc(drivesOf(told, o.volume.source.device()), d.same) {
+			e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", o.Object.Ref)
+		}
 	}
 }
 

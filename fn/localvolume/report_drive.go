@@ -21,6 +21,7 @@ type reportedController struct {
 // reportedDrive is a drive behind a RAID controller.
 type reportedDrive struct {
 	controller      int64
+	port            string // of a Smart Array controller
 	enclosure, slot *int64
 	wwn, serial     string
 	state           string // what the controller has made of it
@@ -40,7 +41,7 @@ func readControllers(items []document.Node) []reportedController {
 		}
 		for _, n := range items[i].Seq("drives") {
 			d := reportedDrive{
-				controller: number, wwn: disk.WWN(n.Str("wwn")), serial: strings.TrimSpace(n.Str("serial")),
+				controller: number, port: n.Str("port"), wwn: disk.WWN(n.Str("wwn")), serial: strings.TrimSpace(n.Str("serial")),
 				state: n.Str("state"), path: n.Str("path"), owner: n.Str("owner"), reason: n.Str("reason"),
 			}
 			d.usable, _ = n.Get("usable").Bool() // what cannot be read is not usable
@@ -76,6 +77,11 @@ func drivesOf(r *report, of device) []reportedDrive {
 		return all
 	}
 	return some
+}
+
+// same reports whether it is the same drive of a node: it is told by where it is plugged in.
+func (d reportedDrive) same(o reportedDrive) bool {
+	return d.controller == o.controller && d.port == o.port && d.place() == o.place()
 }
 
 // ref names the drive for people: it is no object.
