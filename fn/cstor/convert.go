@@ -38,6 +38,7 @@ type conversion struct {
 	*system.Reading
 	facts *inventory.Facts
 	pools []*converted
+	from  d.Field // where most pools have their data disks from
 }
 
 // converted is a pool, and what the spec has to say of it: fields of diskConfig and of
@@ -45,6 +46,7 @@ type conversion struct {
 type converted struct {
 	*pool.Pool
 	disk, config, own []d.Field
+	source            d.Field // of its data disks: externalProvisioner, or local
 }
 
 func (c *conversion) run() system.Conversion {
@@ -56,6 +58,9 @@ func (c *conversion) run() system.Conversion {
 	}
 	if len(items) == 0 {
 		c.Report(finding.Error, "not-sayable", c.Node.Get("spec"), "spec.pools", "has no pools, so that there is nothing to say")
+	}
+	if len(c.pools) > 0 {
+		c.from = most(c.pools, func(p *converted) ([]d.Field, bool) { return []d.Field{p.source}, true })[0]
 	}
 	shared := c.shared()
 	tags := c.Take(c.Node, "metadata", "annotations", pool.AnnotationAllowedTags)
@@ -128,6 +133,7 @@ func (c *conversion) read(n *d.Node, field string) *converted {
 	}
 	p.disk = append(p.disk,
 		d.F("raidType", d.Text(p.RAIDType)), d.F("minCount", d.Int(int64(len(p.Data.Disks())))), d.F("groupSize", d.Int(int64(size))))
+	p.source = c.source(n.Get("dataRaidGroups"), field+".dataRaidGroups", p.Data.Disks())
 	if len(p.Cache) > 0 {
 		c.Take(config, "writeCacheGroupType")
 		count := len(p.Cache.Disks())
@@ -136,7 +142,7 @@ func (c *conversion) read(n *d.Node, field string) *converted {
 			refuse(n.Get("writeCacheRaidGroups"), ".writeCacheRaidGroups", "is %s in groups that a writeCache does not make: it has pairs of mirrored disks, or one group", finding.Count(count, "disk"))
 		}
 		p.config = append(p.config, d.F("writeCache", d.Object(
-			d.F("local", d.Object()), d.F("raidType", d.Text(p.CacheType)), d.F("count", d.Int(int64(count))))))
+			c.source(n.Get("writeCacheRaidGroups"), field+".writeCacheRaidGroups", p.Cache.Disks()), d.F("raidType", d.Text(p.CacheType)), d.F("count", d.Int(int64(count))))))
 	}
 	for _, key := range []string{"compression", "thickProvision", "roThresholdLimit"} {
 		p.config = add(p.config, key, c.Take(config, key))
@@ -186,7 +192,7 @@ func (c *conversion) spec(disk, config, shared []d.Field, alike bool) d.Node {
 	if least := c.leastCapacity(); least != "" {
 		diskConfig.Set("minCapacity", d.Text(least))
 	}
-	diskConfig.Set("local", d.Object())
+	diskConfig.Set(c.from.Key, c.from.Value)
 	spec.Set("diskConfig", diskConfig)
 	poolConfig := d.Object(raidType)
 	for _, f := range slices.Concat(config, shared) {
@@ -217,7 +223,7 @@ func (c *conversion) common() (disk, config []d.Field, alike bool) {
 		}
 	}
 	for _, p := range c.pools {
-		alike = alike && sameFields(p.disk, disk) && sameFields(p.config, config) && len(p.own) == 0
+		alike = alike && sameFields(p.disk, disk) && sameFields(p.config, config) && len(p.own) == 0 && c.isCommon(p.source)
 	}
 	return disk, config, alike
 }
@@ -254,6 +260,13 @@ func (c *conversion) listed(disk, config []d.Field) d.Node {
 			for _, f := range p.disk {
 				entry.Set(f.Key, f.Value)
 			}
+		}
+		switch {
+		case c.isCommon(p.source):
+		case p.source.Key == "local":
+			entry.Set("blockDeviceSelector", d.Object())
+		default:
+			entry.Set(p.source.Key, p.source.Value)
 		}
 		for _, f := range slices.Concat(p.config, p.own) {
 			if !slices.ContainsFunc(config, func(common d.Field) bool { return sameFields([]d.Field{common}, []d.Field{f}) }) {
