@@ -180,16 +180,6 @@ func list(text string) []string {
 	return items
 }
 
-// Group is the group of a UUID, or nil.
-func (s *State) Group(uuid string) *Group {
-	for i := range s.Groups {
-		if s.Groups[i].UUID == uuid {
-			return &s.Groups[i]
-		}
-	}
-	return nil
-}
-
 // Named are the groups of a name. More than one is ambiguous, and LVM's commands would take
 // either.
 func (s *State) Named(name string) []*Group {

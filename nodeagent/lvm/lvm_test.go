@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,14 +42,17 @@ func TestRead(t *testing.T) {
 	if len(state.Named("fast")) != 2 || len(state.Orphans) != 1 {
 		t.Fatalf("%+v", state)
 	}
-	g := state.Group("G1")
+	group := func(uuid string) *lvm.Group {
+		return &state.Groups[slices.IndexFunc(state.Groups, func(g lvm.Group) bool { return g.UUID == uuid })]
+	}
+	g := group("G1")
 	if g.Free != 400 || g.Whole() != nil || g.Extents(401) != 500 || len(g.PVs) != 1 || len(g.Tags) != 2 {
 		t.Errorf("%+v, %v", g, g.Whole())
 	}
 	if data := g.Find("data"); !data.Active || !data.Open || !data.Snapshots || data.Size != 600 {
 		t.Errorf("%+v", data)
 	}
-	if partial := state.Group("G0"); partial.Whole() == nil || partial.MissingPVs[0] != "P2" {
+	if partial := group("G0"); partial.Whole() == nil || partial.MissingPVs[0] != "P2" {
 		t.Errorf("a group that misses a physical volume is whole: %+v", partial)
 	}
 	if state.Of("/dev/sda") != g || state.Of("/dev/sdz") != nil {
