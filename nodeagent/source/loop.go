@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -132,11 +133,17 @@ func (f sparseFile) detach(loop *device.Device) step.Step {
 		}
 		return errors.Join(unix.IoctlSetInt(int(file.Fd()), unix.LOOP_CLR_FD, 0), file.Close())
 	}
-	s.Check = func(context.Context) error {
-		if now, err := f.now(); err != nil || now != nil {
-			return errors.Join(err, fmt.Errorf("%s is still over %s", loop.Path, f.path))
+	s.Check = func(ctx context.Context) error {
+		// Whoever reads it just now, such as udev, keeps it until he has done so.
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			now, err := f.now()
+			if err == nil && now == nil {
+				return nil
+			}
+			if err != nil || ctx.Err() != nil || time.Now().After(end) {
+				return errors.Join(err, fmt.Errorf("%s is still over %s", loop.Path, f.path))
+			}
 		}
-		return nil
 	}
 	return s
 }

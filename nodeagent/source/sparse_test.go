@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,7 +84,8 @@ func TestCrashSparse(t *testing.T) {
 }
 
 // TestLoops: a file has one loop device, whoever has attached it: what is there is taken, a second one or
-// one over a part of the file is refused, and a file that could not be written full is not made.
+// one over a part of the file is refused, and a file that could not be written full is not made. Whoever
+// reads it while it is removed is waited for.
 func TestLoops(t *testing.T) {
 	needLoops(t)
 	losetup := func(args ...string) string {
@@ -134,6 +136,22 @@ func TestLoops(t *testing.T) {
 	losetup("--find", file)
 	tell("40Mi", "rule twin")
 	tell("64Mi", "rule twin")
+	dropLoops(t)(folder)
+	tell("40Mi", "")
+	reader, err := os.Open(losetup("--noheadings", "--output", "NAME", "--associated", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(time.Second, func() { _ = reader.Close() })
+	if err := os.Remove(filepath.Join(folder, "progress")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := start(t, run{Folder: folder, Root: "/", KillAt: -1, Operations: []operation{{Remove: sparse("data", "40Mi", api.Filesystem)}}}); err != nil {
+		t.Errorf("while somebody reads the loop device: %v", err)
+	}
+	removeLinks(t)
+
+	tell("40Mi", "")
 	dropLoops(t)(folder)
 	losetup("--find", "--offset", "1048576", file)
 	if points := tell("40Mi", "rule twin"); len(points) > 0 {
