@@ -30,7 +30,7 @@ func machines() (runs map[string]string, faultsEvery string) {
 		}, "41"
 	}
 	return map[string]string{
-		"disks":  "TestAdoption|TestBait|TestStory|TestCrashDisks/(raw|partitions|logical)|TestFaultsRAID",
+		"disks":  "TestAdoption|TestBait|TestStory|TestCrashDisks/(raw|partitions|logical)",
 		"groups": "TestCrashDisks/group|TestCrashRAID|TestFaultsDisks",
 	}, "11"
 }
