@@ -183,7 +183,7 @@ func TestNamespaces(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
-	out, code := vm.Machine{}.Run(t, inMachine("host", "TestNamespaces"), map[string]string{"/host.test": build(t, "host")})
+	out, code := vm.Machine{Timeout: 20 * time.Minute}.Run(t, inMachine("host", "TestNamespaces"), map[string]string{"/host.test": build(t, "host")})
 	if code != 0 || !strings.Contains(out, "--- PASS: TestNamespaces") {
 		t.Errorf("it ended with %d:\n%s", code, out)
 	}
