@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/fn"
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/test/generated"
 )
@@ -33,7 +32,7 @@ func TestWithCStor(t *testing.T) {
 			texts = append(texts, generated.CStor(rapid.IntRange(1, 3).Draw(t, "disks of cStor")))
 		}
 		if rapid.Bool().Draw(t, "nothing lives") {
-			texts = append(texts, "apiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata: {name: diskpools}\nitems: []\n")
+			texts = append(texts, generated.NoneLive("diskpools"))
 		}
 		held := map[string]bool{}
 		for n := range rapid.IntRange(1, 4).Draw(t, "count") {
@@ -56,41 +55,11 @@ func TestWithCStor(t *testing.T) {
 			return
 		}
 		generated.Unordered(t, objects, first)
-		lock := generated.Settled(t, objects, first)
-		taken, kinds := map[string]string{}, map[string]bool{}
-		for _, o := range lock {
-			for _, name := range disks(o) {
-				if taken[name] != "" || held[name] {
-					t.Fatalf("%s is taken by %s and %s", name, taken[name], o.Ref)
-				}
-				taken[name], kinds[o.Kind] = o.Ref.String(), true
-			}
-		}
-		if len(kinds) == 2 {
+		if kinds := generated.Apart(t, generated.Settled(t, objects, first), held); len(kinds) == 2 {
 			together++
 		}
 	})
 	if together == 0 {
 		t.Error("cStor and DiskPools were never together")
 	}
-}
-
-// disks are the block devices that an object puts data on.
-func disks(o *krm.Object) []string {
-	var names []string
-	switch o.Kind {
-	case "DiskPool":
-		link := o.Node.Seq("spec", "disks")[0].Value()
-		id := strings.TrimPrefix(link, "/dev/disk/by-id/wwn-0x5000")
-		names = append(names, "n"+id[:1]+"-sd"+id[1:])
-	case "CStorPoolCluster":
-		for _, p := range o.Node.Seq("spec", "pools") {
-			for _, g := range p.Seq("dataRaidGroups") {
-				for _, d := range g.Seq("blockDevices") {
-					names = append(names, d.Str("blockDeviceName"))
-				}
-			}
-		}
-	}
-	return names
 }

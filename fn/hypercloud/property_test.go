@@ -44,24 +44,27 @@ spec:
 var never = regexp.MustCompile(`cleanupPolicy|confirmation|wipeDevicesFromOtherClusters|useAllNodes: true|useAllDevices: true|deviceFilter|devicePathFilter`)
 
 // expected are the errors that a generated package may have.
-var expected = regexp.MustCompile(`CStorClusterConfig|cannot be taken|is also (held|named) by|no disk is left`)
+var expected = regexp.MustCompile(`CStorClusterConfig|cannot be taken|is also (held|named) by|may not be used|no disk is left`)
 
-// TestBesideOthers holds that cStor, DiskPools and Ceph on the same nodes never take a disk of
-// each other or of anybody else, that the order of the input does not matter, and that one
+// TestBesideOthers holds that cStor, DiskPools, Ceph and local volumes on the same nodes never
+// take a disk of each other or of anybody else, that the order of the input does not matter, and that one
 // render is a fixed point.
 func TestBesideOthers(t *testing.T) {
-	together := 0
+	together, volumes := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		texts := []string{
 			fmt.Sprintf(set, rapid.SampledFrom([]string{"1", "2", "all"}).Draw(t, "pools"), rapid.IntRange(1, 4).Draw(t, "nodes")),
 			generated.CStor(rapid.IntRange(1, 3).Draw(t, "disks of cStor")),
+		}
+		if rapid.IntRange(0, 2).Draw(t, "volumes") > 0 {
+			texts = append(texts, generated.Volumes(1), generated.VolumeGroups(1))
 		}
 		held := map[string]bool{}
 		var named []string
 		for n := range rapid.IntRange(1, 4).Draw(t, "count") {
 			n++
 			texts = append(texts, generated.Node(n, n%2))
-			letters := []string{"b", "c", "d", "e", "f"}[:rapid.IntRange(0, 5).Draw(t, "disks")]
+			letters := []string{"b", "c", "d", "e", "f", "g", "h"}[:rapid.SampledFrom([]int{0, 1, 4, 6, 7, 7}).Draw(t, "disks")]
 			var devices []string
 			for _, letter := range letters {
 				texts = append(texts, generated.Device(n, letter, int64(rapid.IntRange(5, 40).Draw(t, "size"))<<30))
@@ -73,6 +76,11 @@ func TestBesideOthers(t *testing.T) {
 			case 0:
 				texts = append(texts, generated.PoolByHand(n, "c"))
 				held[fmt.Sprintf("n%d-sdc", n)] = true
+			case 2:
+				if len(letters) > 0 {
+					texts = append(texts, generated.VolumeByHand(n, "b"))
+					held[fmt.Sprintf("n%d-sdb", n)] = true
+				}
 			case 1:
 				texts = append(texts, fmt.Sprintf(cephByHand, n))
 				for _, letter := range letters {
@@ -96,31 +104,28 @@ func TestBesideOthers(t *testing.T) {
 		}
 		generated.Unordered(t, objects, first)
 		lock := generated.Settled(t, objects, first)
-		taken, kinds := map[string]string{}, map[string]bool{}
 		for _, o := range lock {
 			if text := never.FindString(generated.Written(fn.Result{Objects: []fn.Rendered{{Object: o}}})); text != "" {
 				t.Fatalf("%s has %s", o.Ref, text)
 			}
-			for _, name := range disks(o) {
-				if taken[name] != "" || held[name] {
-					t.Fatalf("%s is taken by %s and %s", name, taken[name], o.Ref)
-				}
-				taken[name], kinds[o.Kind] = o.Ref.String(), true
-			}
 		}
-		if len(kinds) == 3 {
+		kinds := generated.Apart(t, lock, held)
+		if kinds["CStorPoolCluster"] && kinds["DiskPool"] && kinds["CephCluster"] {
 			together++
 		}
+		if (kinds["Volume"] || kinds["VolumeGroup"]) && len(kinds) >= 3 {
+			volumes++
+		}
 	})
-	if together == 0 {
-		t.Error("cStor, DiskPools and Ceph were never together")
+	if together == 0 || volumes == 0 {
+		t.Errorf("cStor, DiskPools and Ceph were together %d times, local volumes and two others %d times", together, volumes)
 	}
 }
 
 // disksText says of a spec which disks it wants.
 func disksText(t *rapid.T, named []string) string {
 	if len(named) == 0 || rapid.Bool().Draw(t, "selects") {
-		return "    deviceSelector: " + rapid.SampledFrom([]string{"{}", "{selectorTerms: [{matchFields: {spec.path: [/dev/sde, /dev/sdf]}}]}"}).Draw(t, "selector")
+		return "    deviceSelector: " + rapid.SampledFrom([]string{"{}", "{selectorTerms: [{matchFields: {spec.path: [/dev/sdb, /dev/sde]}}]}"}).Draw(t, "selector")
 	}
 	return "    nodes:\n" + strings.Join(named, "\n")
 }
@@ -205,33 +210,4 @@ func fact(t *rapid.T, text string) *krm.Object {
 	o := generated.Parse(t, text)[0]
 	o.SetAnnotation(krm.AnnotationInventory, "true")
 	return o
-}
-
-// disks are the block devices that an object puts data on.
-func disks(o *krm.Object) []string {
-	var names []string
-	add := func(link string) {
-		id := link[strings.LastIndexByte(link, '/')+1:]
-		id = strings.TrimPrefix(strings.TrimPrefix(id, "wwn-0x5000"), "ata-")
-		names = append(names, "n"+id[:1]+"-sd"+id[1:])
-	}
-	switch o.Kind {
-	case "DiskPool":
-		add(o.Node.Seq("spec", "disks")[0].Value())
-	case "CephCluster":
-		for _, n := range o.Node.Seq("spec", "storage", "nodes") {
-			for _, d := range n.Seq("devices") {
-				add(d.Str("name"))
-			}
-		}
-	case "CStorPoolCluster":
-		for _, p := range o.Node.Seq("spec", "pools") {
-			for _, g := range p.Seq("dataRaidGroups") {
-				for _, d := range g.Seq("blockDevices") {
-					names = append(names, d.Str("blockDeviceName"))
-				}
-			}
-		}
-	}
-	return names
 }

@@ -3,6 +3,7 @@
 package generated
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -67,6 +68,93 @@ kind: CStorClusterConfig
 metadata: {name: prod, namespace: openebs}
 spec: {minPoolCount: 1, poolConfig: {raidType: stripe}, diskConfig: {minCount: %d, minCapacity: 10Gi, local: {}}}
 `, disks)
+}
+
+// VolumeByHand is a Volume of a person on disk sd<letter> of node n<n>.
+func VolumeByHand(n int, letter string) string {
+	return fmt.Sprintf(`apiVersion: storage.metalk8s.scality.com/v1alpha1
+kind: Volume
+metadata: {name: hand-n%[1]d-sd%[2]s}
+spec: {nodeName: n%[1]d, storageClassName: local, mode: Block, rawBlockDevice: {devicePath: /dev/disk/by-id/wwn-0x5000%[1]d%[2]s}}
+`, n, letter)
+}
+
+// Volumes is a VolumeTemplate of whole disks, so many a node.
+func Volumes(perNode int) string {
+	return fmt.Sprintf(`apiVersion: poolwright.io/v1alpha1
+kind: VolumeTemplate
+metadata: {name: volumes}
+spec: {perNode: %d, template: {kind: Volume, spec: {storageClassName: local, mode: Block, rawBlockDevice: {}}}}
+`, perNode)
+}
+
+// VolumeGroups is a VolumeTemplate of groups, each of so many disks.
+func VolumeGroups(disks int) string {
+	return fmt.Sprintf(`apiVersion: poolwright.io/v1alpha1
+kind: VolumeTemplate
+metadata: {name: groups}
+spec: {disksPerGroup: %d, template: {kind: VolumeGroup, spec: {}}}
+`, disks)
+}
+
+// NoneLive says that nothing of a kind, by its plural, is in the cluster.
+func NoneLive(plural string) string {
+	return "apiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata: {name: " + plural + "}\nitems: []\n"
+}
+
+// Disks are the block devices that an object puts data on, by name.
+func Disks(o *krm.Object) []string {
+	var names []string
+	link := func(text string) { // of a link, or a serial number
+		id := text[strings.LastIndexByte(text, '/')+1:]
+		for _, prefix := range []string{"wwn-0x5000", "ata-", "S"} {
+			id = strings.TrimPrefix(id, prefix)
+		}
+		names = append(names, "n"+id[:1]+"-sd"+id[1:])
+	}
+	spec := o.Node.Get("spec")
+	switch o.Kind {
+	case "DiskPool":
+		link(spec.Seq("disks")[0].Value())
+	case "CephCluster":
+		for _, n := range spec.Seq("storage", "nodes") {
+			for _, d := range n.Seq("devices") {
+				link(d.Str("name"))
+			}
+		}
+	case "CStorPoolCluster":
+		for _, p := range spec.Seq("pools") {
+			for _, g := range p.Seq("dataRaidGroups") {
+				for _, d := range g.Seq("blockDevices") {
+					names = append(names, d.Str("blockDeviceName"))
+				}
+			}
+		}
+	case "Volume":
+		link(spec.Str("rawBlockDevice", "disk", "serial"))
+	case "VolumeGroup":
+		for _, d := range spec.Seq("devices") {
+			link(d.Str("serial"))
+		}
+	}
+	return names
+}
+
+// Apart holds that no two objects are on one disk, nor on one that is held by others, and lists
+// the kinds that are on any.
+func Apart(t *rapid.T, objects []*krm.Object, held map[string]bool) (kinds map[string]bool) {
+	t.Helper()
+	taken := map[string]string{}
+	kinds = map[string]bool{}
+	for _, o := range objects {
+		for _, name := range Disks(o) {
+			if taken[name] != "" || held[name] {
+				t.Fatalf("%s is taken by %s and %s", name, cmp.Or(taken[name], "somebody else"), o.Ref)
+			}
+			taken[name], kinds[o.Kind] = o.Ref.String(), true
+		}
+	}
+	return kinds
 }
 
 // Parse reads the documents, each text a file of its own.
