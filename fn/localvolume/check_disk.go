@@ -1,6 +1,7 @@
 package localvolume
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -118,7 +119,8 @@ func (e *entry) reportDevice(severity finding.Severity, rule string, of device, 
 			}
 		}
 	}
-	e.Collect(withMessage(f, of.String()+" "+format, args...))
+	f.Message = of.String() + " " + fmt.Sprintf(format, args...)
+	e.Collect(f)
 }
 
 // reportMissing reports that nobody reports a disk on the node: an error where the node has

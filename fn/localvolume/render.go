@@ -2,14 +2,12 @@ package localvolume
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
-	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Start implements system.Renderer.
@@ -168,10 +166,4 @@ func (e *entry) output() system.Output {
 		v.reclaim = reclaimPolicy(e.Facts, e.Manifests, v)
 	}
 	return e.Output([]gitops.Object{{File: "volumelock.yaml", Object: makeLock(now, e.disks, e.before)}}, nil)
-}
-
-// withMessage sets the message of a finding.
-func withMessage(f finding.Finding, format string, args ...any) finding.Finding {
-	f.Message = fmt.Sprintf(format, args...)
-	return f
 }

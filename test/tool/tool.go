@@ -3,13 +3,11 @@
 package tool
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -41,20 +39,6 @@ func Missing(t *testing.T, why string) {
 		t.Fatalf("%s, and %s is set", why, Require)
 	}
 	t.Skipf("skipped: %s", why)
-}
-
-// Exclusive waits until no other process of this machine's tests has what is named, of which a
-// machine has one set, such as its loop devices. It is held until the file is closed or the
-// process ends.
-func Exclusive(what string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(os.TempDir(), "poolwright-tests-"+what+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // Upstream names files with definitions of other projects, which stand in the
