@@ -30,7 +30,7 @@ func findUnfinished(in *input, of *poolCluster, gone func(*nodePool) bool) unfin
 		if u := in.unapplied(step); u.wait != "" {
 			return u
 		}
-		settings = step.Settings
+		settings = step.Settings && in.lacksSettings(of.current)
 	}
 	if u := in.unmade(rendered); u.wait != "" {
 		return u
