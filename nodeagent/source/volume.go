@@ -158,9 +158,9 @@ func (v volume) later(uuid string) []step.Step {
 	return []step.Step{s}
 }
 
-// finish notes that the Volume is whole, and waits for its link.
+// finish notes that the Volume is whole, or is one again whose data was kept, and waits for its link.
 func (v volume) finish(ctx context.Context, result Result) (Result, error) {
-	if !v.entry.Made && v.lock != nil {
+	if (!v.entry.Made || v.entry.Released) && v.lock != nil {
 		entry := v.entry
 		entry.Object, entry.UUID, entry.Made, entry.Released, entry.Path = v.object, result.Mark, true, false, ""
 		if result.Device != nil {
