@@ -16,8 +16,8 @@ func (e *entry) checkGroup() {
 			e.Report(finding.Error, "group-twice", "spec.name", "node %s gets a group %s from VolumeGroup %s already; write another name", g.node, g.vg, o.group.name)
 		}
 	}
-	for _, o := range e.Facts.Objects(group, groupKind) {
-		if lives := readGroup(o); lives.name != g.name && lives.node == g.node && lives.vg == g.vg {
+	for _, lives := range groupsOf(e.Facts) {
+		if lives.name != g.name && lives.node == g.node && lives.vg == g.vg {
 			e.Report(finding.Error, "group-twice", "spec.name", "node %s has a group %s of the live VolumeGroup %s already; write another name", g.node, g.vg, lives.name)
 		}
 	}

@@ -84,9 +84,9 @@ func (r *rendering) groupAt(at site, entries []*entry) *room {
 		g.unknown = !known
 		return g
 	}
-	for _, o := range r.Facts.Objects(group, groupKind) {
-		if lives := readGroup(o); lives.node == at.node && lives.vg == at.vg {
-			free, told := o.Node.Get("status", "free").Int()
+	for _, lives := range groupsOf(r.Facts) {
+		if lives.node == at.node && lives.vg == at.vg {
+			free, told := lives.object.Node.Get("status", "free").Int()
 			g.free, g.unknown = free, !told
 			return g
 		}

@@ -103,8 +103,8 @@ func (l *leaving) leaveVolume(v *volume) {
 			return
 		}
 	}
-	for _, o := range l.Facts.Objects(group, groupKind) {
-		if g := readGroup(o); g.volume == v.name {
+	for _, g := range groupsOf(l.Facts) {
+		if g.volume == v.name {
 			l.report(finding.Error, "under-group", "%s, and the live VolumeGroup %s is on its device; %s until the group is gone", l.how, g.name, l.undo)
 			return
 		}

@@ -188,9 +188,9 @@ func (f *forest) volumeUp(o *krm.Object) *health.Tree {
 	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
 		t.Children = append(t.Children, f.persistentUp(pv))
 	}
-	for _, g := range f.facts.Objects(group, groupKind) {
-		if readGroup(g).volume == o.Name {
-			t.Children = append(t.Children, f.groupAlone(g))
+	for _, g := range groupsOf(f.facts) {
+		if g.volume == o.Name {
+			t.Children = append(t.Children, f.groupAlone(g.object))
 		}
 	}
 	return t
@@ -265,9 +265,9 @@ func (f *forest) groupOf(v *volume) *krm.Object {
 	if v.source.kind != lvm {
 		return nil
 	}
-	for _, o := range f.facts.Objects(group, groupKind) {
-		if g := readGroup(o); g.node == v.node && g.vg == v.source.vg {
-			return o
+	for _, g := range groupsOf(f.facts) {
+		if g.node == v.node && g.vg == v.source.vg {
+			return g.object
 		}
 	}
 	return nil
@@ -341,9 +341,9 @@ func (f *forest) users(o *krm.Object) *health.Tree {
 	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
 		t.Children = append(t.Children, f.persistentUp(pv))
 	}
-	for _, g := range f.facts.Objects(group, groupKind) {
-		if readGroup(g).volume == o.Name {
-			t.Children = append(t.Children, f.groupUsers(g))
+	for _, g := range groupsOf(f.facts) {
+		if g.volume == o.Name {
+			t.Children = append(t.Children, f.groupUsers(g.object))
 		}
 	}
 	return t
@@ -359,9 +359,9 @@ func (f *forest) groupUsers(o *krm.Object) *health.Tree {
 // nodeUp is a node with the groups and Volumes on it; nil for none.
 func (f *forest) nodeUp(o *krm.Object) *health.Tree {
 	t := f.node(o.Name)
-	for _, live := range f.facts.Objects(group, groupKind) {
-		if g := readGroup(live); g.node == o.Name && g.kind != volumeRef { // that is above its Volume
-			t.Children = append(t.Children, f.groupUsers(live))
+	for _, g := range groupsOf(f.facts) {
+		if g.node == o.Name && g.kind != volumeRef { // that is above its Volume
+			t.Children = append(t.Children, f.groupUsers(g.object))
 		}
 	}
 	for _, live := range f.facts.Objects(group, volumeKind) {
@@ -418,9 +418,9 @@ func (f *forest) diskUp(there *disk.Disk) *health.Tree {
 	}
 	t := &health.Tree{Place: health.Place{Role: health.Disk, Node: f.ledger.NodeOf(there)}}
 	f.describe(t, there)
-	for _, o := range f.facts.Objects(group, groupKind) {
-		if g := readGroup(o); slices.ContainsFunc(g.disks, func(d device) bool { return slices.Contains(f.ledger.Named(d.hold(g.node, "")), there) }) {
-			t.Children = append(t.Children, f.groupUsers(o))
+	for _, g := range groupsOf(f.facts) {
+		if slices.ContainsFunc(g.disks, func(d device) bool { return slices.Contains(f.ledger.Named(d.hold(g.node, "")), there) }) {
+			t.Children = append(t.Children, f.groupUsers(g.object))
 		}
 	}
 	for _, o := range f.facts.Objects(group, volumeKind) {

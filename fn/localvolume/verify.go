@@ -140,7 +140,7 @@ func (v *verification) slice(ref finding.Ref, of *volume) {
 // persistent looks for the PersistentVolume of a Volume: one that a group takes has none.
 func (v *verification) persistent(ref finding.Ref, of *volume) {
 	pv := persistentOf(v.facts, of.name)
-	taken := slices.ContainsFunc(v.facts.Objects(group, groupKind), func(o *krm.Object) bool { return readGroup(o).volume == of.name })
+	taken := slices.ContainsFunc(groupsOf(v.facts), func(g volumeGroup) bool { return g.volume == of.name })
 	switch {
 	case !pv.told:
 		v.Untold(ref, pvKind)
