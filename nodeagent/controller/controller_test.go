@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,10 +237,12 @@ type agent struct {
 	log *bytes.Buffer
 }
 
-func (c *cluster) start(t *testing.T, kubeconfig, folder string) *agent {
+// start starts the agent, by a command before it that becomes it, if one is given.
+func (c *cluster) start(t *testing.T, kubeconfig, folder string, before ...string) *agent {
 	t.Helper()
 	a := &agent{log: &bytes.Buffer{}}
-	a.cmd = exec.Command(c.program, "run", "--kubeconfig", kubeconfig, "--node", "n1", "--cluster", "test", "--state", folder, "--listen", "")
+	line := append(slices.Clone(before), c.program, "run", "--kubeconfig", kubeconfig, "--node", "n1", "--cluster", "test", "--state", folder, "--listen", "")
+	a.cmd = exec.Command(line[0], line[1:]...)
 	a.cmd.Env = append(os.Environ(), "GOMEMLIMIT=22MiB")
 	a.cmd.Stderr = a.log
 	if err := a.cmd.Start(); err != nil {

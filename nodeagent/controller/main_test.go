@@ -5,6 +5,13 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/nodeagent/internal/fixture"
+	"github.com/poolwright/poolwright/test/storcli"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixture.LoopTests(m)) }
+// TestMain is storcli where it is run under that name.
+func TestMain(m *testing.M) {
+	if storcli.Is(os.Args[0]) {
+		os.Exit(storcli.Main(os.Args[0], os.Args[1:], os.Stdout))
+	}
+	os.Exit(fixture.LoopTests(m))
+}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/internal/fixture"
@@ -24,6 +25,19 @@ func links(t *testing.T, folder string) {
 	if _, err := os.Stat("/run/udev/data"); err == nil {
 		return
 	}
+	linkAll(t, host.New("/"), func(d *device.Device) bool {
+		return d.Backing != nil && strings.HasPrefix(d.Backing.Path, folder)
+	})
+	t.Cleanup(func() {
+		if err := fixture.DetachLoops(func(path string) bool { return strings.HasPrefix(path, folder) }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// linkAll makes the links of a machine's filesystems and partitions, on the disks that are ours, until
+// the test ends.
+func linkAll(t *testing.T, h host.Host, ours func(whole *device.Device) bool) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	made := map[string]bool{}
 	go func() {
@@ -34,13 +48,12 @@ func links(t *testing.T, folder string) {
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
-			f, err := facts.Read(host.New("/"))
+			f, err := facts.Read(h)
 			if err != nil {
 				continue
 			}
 			for _, d := range f.Devices.All {
-				whole := f.Devices.Whole(d)
-				if whole.Backing == nil || !strings.HasPrefix(whole.Backing.Path, folder) {
+				if !ours(f.Devices.Whole(d)) {
 					continue
 				}
 				path := ""
@@ -50,9 +63,10 @@ func links(t *testing.T, folder string) {
 					path = "/dev/disk/by-partuuid/" + guid
 				}
 				if path != "" && !made[path] {
-					_ = os.MkdirAll(filepath.Dir(path), 0o755)
-					_ = os.Remove(path)
-					made[path] = os.Symlink("../../"+d.Name, path) == nil
+					link := h.Path(path)
+					_ = os.MkdirAll(filepath.Dir(link), 0o755)
+					_ = os.Remove(link)
+					made[path] = os.Symlink("../../"+d.Name, link) == nil
 				}
 			}
 		}
@@ -61,10 +75,7 @@ func links(t *testing.T, folder string) {
 		close(stop)
 		<-stopped
 		for path := range made {
-			_ = os.Remove(path)
-		}
-		if err := fixture.DetachLoops(func(path string) bool { return strings.HasPrefix(path, folder) }); err != nil {
-			t.Error(err)
+			_ = os.Remove(h.Path(path))
 		}
 	})
 }
