@@ -43,9 +43,10 @@ demo: build ## Explain an example, and render it, in a temporary folder
 
 .PHONY: test
 test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
-	go test -timeout 30m $(filter-out $(GENERATED),$(shell go list ./...))
-	go test -timeout 30m $(GENERATED) -rapid.seed=$(SEED)
-	test/modules.sh $(TEST_MODULES)
+	test/parallel.sh \
+	  'go test -timeout 30m $(filter-out $(GENERATED),$(shell go list ./...)) && \
+	   go test -timeout 30m $(GENERATED) -rapid.seed=$(SEED)' \
+	  $(TEST_MODULES:%='cd % && exec go test -timeout 30m ./...')
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time

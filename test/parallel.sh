@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs the command lines that are given beside one another: the engines mostly wait. The
+# first's output is shown as it comes, that of each other whole, in the order given.
+# Exits 1 if any failed.
+set -u
+logs=$(mktemp -d)
+pids=
+# Each in the background is a process group, so that what its tests started ends with it.
+set -m
+stop() { for pid in $pids; do kill -- "-$pid" 2>/dev/null; done; wait; rm -rf "$logs"; }
+trap 'stop; exit 130' INT TERM
+
+first=$1
+shift
+number=0
+for command; do
+  number=$((number + 1))
+  sh -c "$command" >"$logs/$number" 2>&1 &
+  pids="$pids $!"
+done
+set +m
+
+failed=
+sh -c "$first" || failed="$first"
+number=0
+for command; do
+  number=$((number + 1))
+  wait "$(echo $pids | cut -d ' ' -f $number)" || failed="$failed
+$command"
+  echo "+ $command"
+  cat "$logs/$number"
+done
+rm -rf "$logs"
+test -z "$failed" || { echo "failed: $failed" >&2; exit 1; }
