@@ -204,6 +204,25 @@ func (l *lock) addPool(p *nodePool) {
 	}
 }
 
+// placeAsLive puts the pool that was added last before the next of those that it lives before:
+// another order is an edit, too, and the webhook may refuse any.
+func (l *lock) placeAsLive(p *nodePool) {
+	if p.of.current == nil {
+		return
+	}
+	live := p.of.current.Pools
+	at := slices.IndexFunc(live, func(other *pool.Pool) bool { return other.Hostname == p.Hostname })
+	if at < 0 {
+		return
+	}
+	for _, next := range live[at+1:] {
+		if i := slices.IndexFunc(l.pools, func(known *nodePool) bool { return known.of == p.of && known.Hostname == next.Hostname }); i >= 0 {
+			l.pools = slices.Insert(l.pools[:len(l.pools)-1], i, p)
+			return
+		}
+	}
+}
+
 // removePool gives a pool up; its node stays.
 func (l *lock) removePool(p *nodePool) {
 	l.pools = slices.DeleteFunc(l.pools, func(o *nodePool) bool { return o == p })

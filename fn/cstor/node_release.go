@@ -62,7 +62,7 @@ func (c *nodeChoice) release(minimum int) {
 		}
 		c.choose(system.NodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
 		m.of.steps.ask(step{kind: stepRemove, what: what, wait: wait})
-		if wait != waitsForVolumes {
+		if _, told := c.lock.removing[m.name]; !told && wait != waitsForVolumes { // told as its pool was taken back
 			c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
 		}
 	}

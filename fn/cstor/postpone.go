@@ -12,11 +12,11 @@ import (
 // have a member that is not well: the webhook refuses it until that is mended, and with it
 // what would mend it. So it does where another step is under way in the live cluster, of which
 // the render did not know: an old snapshot said otherwise. What has been claimed is on its way,
-// and stays.
+// and stays. A pool whose removal is rendered is taken back before, by restorePool.
 func (s *steps) postpone() {
 	wait := ""
 	if why := s.brokenLive(); why != "" {
-		wait = "while " + why + ": the cStor webhook refuses every other edit until that is mended"
+		wait = refusedWhile(why)
 	} else if s.told() && !s.lock.adopted {
 		if why = s.unmade(s.of.current).wait; why != "" {
 			wait = "until " + why
@@ -68,6 +68,11 @@ func (s *steps) postponeMissing() {
 		s.lock.removePool(p)
 		s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node", p.node)
 	}
+}
+
+// refusedWhile is what an edit waits for that would leave a member as it is that is not well.
+func refusedWhile(why string) string {
+	return "while " + why + ": the cStor webhook refuses every other edit until that is mended"
 }
 
 // brokenLive says which disk or node of the live pools is not there, or "".

@@ -131,7 +131,8 @@ func (r *recovery) judge(p *nodePool, d *disk.Disk, capacity int64) disk.Verdict
 }
 
 // restorePool takes back a live pool of a host for which the lock has none; unless its
-// removal is under way, and waits for nothing. why says what is not known of it.
+// removal is under way, and waits for nothing: the webhook refuses it while another pool has a
+// member that is not well. why says what is not known of it.
 func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
 	r.remember(node, p)
@@ -139,9 +140,12 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	if node == "" || !slices.ContainsFunc(p.Disks(), lost) {
 		return // or it is that of another host, which has changed its label
 	}
-	allowed, waits := r.allowed(node, host), r.cannotGo(p)
+	allowed, waits, refused := r.allowed(node, host), r.cannotGo(p), ""
 	if allowed && waits == "" && r.lock.removesOn(host) {
-		return
+		if refused = p.of.steps.brokenLive(); refused == "" {
+			return
+		}
+		waits = refusedWhile(refused)
 	}
 	if why == "" {
 		why = r.keptOut(p)
@@ -156,6 +160,11 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	case why != "":
 		r.report(finding.Error, "pool-lost", "",
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
+	case refused != "":
+		r.takeBack(p)
+		delete(r.back, node) // it is not lost
+		p.of.takenBack()
+		r.report(finding.Warning, "step-postponed", "", "the removal of the pool on node %s is rendered and not applied, and waits %s", node, waits)
 	case allowed:
 		r.takeBack(p)
 		r.report(finding.Warning, "pool-taken-back", "",
@@ -179,6 +188,7 @@ func (r *recovery) takeBack(p *nodePool) {
 	r.lock.addNode(p.node)
 	r.lock.reasons[p.node] = reasonAdopted
 	r.lock.addPool(p)
+	r.lock.placeAsLive(p)
 }
 
 // remember makes a live pool that of a node, in the CStorPoolCluster in which it lives.
@@ -199,7 +209,7 @@ func (r *recovery) keptOut(p *nodePool) string {
 	want := r.settings(p.node)
 	unlike := func(group pool.Group) bool { return p.RAIDType != pool.Stripe && len(group) != want.groupSize }
 	if p.RAIDType != want.raidType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
-		want.external() && len(p.Data.Disks()) > want.minCount {
+		want.external() && len(p.Data.Disks()) > max(want.minCount, r.lock.sets[p.node].grown.disks) {
 		return "it is not as the spec wants it"
 	}
 	for _, name := range p.Disks() {
