@@ -1,0 +1,228 @@
+// Package findings_test holds that what the product says is shown by a test, so that
+// somebody has read it as a user would.
+package findings_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// unshown are the findings that no test shows, and why none can.
+var unshown = map[string]string{
+	"%d of its %d replicas are in zone %s: without that zone it stops":                                                                later,
+	"%s %s would be of both node %s and node %s; write a template of another name for one of them":                                    later,
+	"%s %s; apply, refresh the inventory, render again":                                                                               later,
+	"%s has no version in its tag, so whether Rook %s runs it is not known; write one such as %s":                                     later,
+	"%s is no longer wanted, and removing it would lose data; keep the setting that made it, or %s":                                   later,
+	"%s is too long: %d characters as LVM has it, key=value, and at most %d":                                                          later,
+	"%s may be another disk after the next start of host %s; it is %s now, which is rendered: write %s":                               later,
+	"%s of host %s is also held by %s; take it out of one of them":                                                                    later,
+	"%s of host %s is missing from the inventory; it is held":                                                                         later,
+	"%s of host %s, of which nothing lives: given up, since %s":                                                                       later,
+	"%s, and the live VolumeGroup %s is on its device; %s until the group is gone":                                                    later,
+	"%s; set timeoutSeconds: %d there, or more, and %s, so that three pools can grow, and others come into further CStorPoolClusters": later,
+	", on which the webhook fails with every change":                                                                                  later,
+	"-n %s: of kind %s there are only inventories of the namespaces %s":                                                               later,
+	"CStorPoolInstance %s lives on node %s, and both the rendered and the live CStorPoolCluster have lost its pool, which cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s":                  later,
+	"CStorPoolInstance %s of the pool that was on %s is still there, and with as many instances as pools the cStor operator neither removes it nor makes that of the pool on %s; make sure that nothing on it is needed, and delete it":                     later,
+	"CStorPoolInstance %s of the pool that was removed from %s has replicas that were placed there since, and go with it: those of volume %s; see to it that each has a healthy one on another pool (spec.policy.replicaPoolInfo of its CStorVolumeConfig)": later,
+	"DiskPool %s lives on node %s, what is rendered has lost it, and the node is no longer selected; want it again, or, to have the pool removed, %s":                                                                                                       later,
+	"TopoLVM finds the groups by the configuration of lvmd on their nodes: %s":                                                                           later,
+	"Volume %s is not in the package, and the facts do not tell of Volumes; it has to be there, and of mode Block":                                       later,
+	"Volume %s is on node %s, and the group on %s; both have to be on one node":                                                                          later,
+	"a package needs an inventory, to say of each disk which it is; take it first: poolwright inventory -o %v":                                           later,
+	"allow the tag with the annotation openebs.io/allowed-bd-tags":                                                                                       later,
+	"apply the removal, wait until its CStorPoolInstance is gone, then add":                                                                              later,
+	"block device %s is rendered as part of the pool on node %s, is not in the live one, and cannot be used any more: %s; its RAID group is chosen anew": later,
+	"bring the BlockDevice back": later,
+	"cannot be completed: %v; this is a mistake in Poolwright, please report it":                                                                                                                                                 later,
+	"cannot take the place of %v: the hostname label of the node is not its name, so that the new disk is never claimed, and the operator waits for that for ever":                                                               later,
+	"claims BlockDevice %s for a replacement that is not in the CStorPoolCluster: the webhook refused it, or was only asked; delete the claim, or apply the replacement":                                                         later,
+	"every node of what is rendered (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the template with %s: %s/%s": later,
+	"give the node its own name as hostname label":                                                                                                              later,
+	"has no metadata.uid, as all that a cluster has; is this a manifest, and no dump? Then leave the file out":                                                  later,
+	"has no volume: %s %s, and all that hangs on it, is missing; what was on it can only come back from a backup":                                               later,
+	"has no volume: %s is %s; what the operators say is in its events":                                                                                          later,
+	"has no volume: StorageClass %q is not there, or not of cStor":                                                                                              later,
+	"has nothing that can be converted: no %v that no spec renders already":                                                                                     later,
+	"has the Ceph cluster of %s already, and Rook takes one a namespace; move this spec to another":                                                             later,
+	"is %d, and a pool by %s has %s, with its write cache; write at least %d, for three pools, or remove it":                                                    later,
+	"is %d, and volumes are pinned to %s; write %d, or make a class of another name":                                                                            later,
+	"is %s, and the PersistentVolume is bound to %s; remove it":                                                                                                 later,
+	"is %s, by which the disk was rendered; it is kept as it is":                                                                                                later,
+	"is %s, which Volume %s is kept for already; remove one of them":                                                                                            later,
+	"is Degraded, and all its replicas are Healthy":                                                                                                             later,
+	"is Ready, and its disk %s is not among those that node %s reports":                                                                                         later,
+	"is added when its node is in the inventory":                                                                                                                later,
+	"is being deleted, and has no volume":                                                                                                                       later,
+	"is being deleted, and its Volume is not":                                                                                                                   later,
+	"is being taken out of the volume of %s":                                                                                                                    later,
+	"is bound to PersistentVolume %s, which is not of cStor":                                                                                                    later,
+	"is compared here and not tried with the API server, which takes rights that nobody should have for a plan: what it would default or refuse is not known%v": later,
+	"is for %s, which is bound to %q":                                                                                                                           later,
+	"is here, and what it applies is not, which says what was chosen: kustomize shows the function only what is listed; use poolwright build, or poolwright render and no function": later,
+	"is in namespace %v, where the operators do not look for it":                                                                                 later,
+	"is item %d of the %s, and has no apiVersion or no kind, so that nobody knows what it is; take it anew, or mend it":                          later,
+	"is left over: no PersistentVolume and no claim is there for it; delete the config once nobody needs what is on the volume":                  later,
+	"is missing, and %s %s its own; apply it again":                                                                                              later,
+	"is not bound to BlockDevice %s, but %s":                                                                                                     later,
+	"is not compared with the cluster%v: there is no permission to list %v; ask for it, or compare with kubectl diff":                            later,
+	"is not the drive %s of controller %d: its serial number is %s; write what the drive says of itself, or name another one":                    later,
+	"is of a Volume whose device a VolumeGroup takes; delete it, so that no claim gets it":                                                       later,
+	"is of another pool, which it may still hold: it has a filesystem: zfs_member":                                                               later,
+	"is of class %q, and its Volume of %q":                                                                                                       later,
+	"is on CStorPoolInstance %q, which is missing":                                                                                               later,
+	"is on a disk of which something is mounted (%s), and the facts do not tell of which partition; the node agent refuses it if it is this one": later,
+	"is on node %s, and not on %s; write that node, or a drive of %s":                                                                            later,
+	"is rendered and missing, and its volume %s is kept; a claim that is made anew gets another volume, unless it names this one as volumeName":  later,
+	"is rendered for %s, and lives as the output of %s":                                                                                          later,
+	"is that of two drives of controller %d, %s and %s; write both wwn and serial":                                                               later,
+	"is the first part of a longer list (metadata.continue is set), and what is left out would look lost; take it anew, without a limit":         later,
+	"is there, and %s is %s": later,
+	"it cannot go yet: it has no CStorPoolInstance, and the webhook fails on that":                                                                                                     later,
+	"it was removed, and its CStorPoolInstance %s is still there: if a pool comes before that is gone, neither is ever carried out":                                                    later,
+	"its CStorPoolCluster has two pools on node %s, on hosts %s and %s; mend it, a node has one":                                                                                       later,
+	"its StorageClass %q is neither in the package nor among the facts, so that nothing is made":                                                                                       later,
+	"its annotation %s is %q; only \"true\" counts":                                                                                                                                    later,
+	"its claim is now bound to volume %s, and %s is attached in its place; an attachment cannot change its volume: bind the claim to %s again, or remove the node's pool with consent": later,
+	"its inventory was exchanged each of the %d times that it was read, so that nothing is known for sure; wait until nobody writes it, and try again":                                 later,
+	"its spec %s is gone, and so it is no longer rendered, nor what was rendered with it; nothing is lost with them":                                                                   later,
+	"its spec %s/%s is gone, and it is used: %s; put the spec back until nothing uses it":                                                                                              later,
+	"may not be used: its disk is taken by %s":                                                                                                                                         later,
+	"may not be used: node %s reports no partition %s of %s":                                                                                                                           later,
+	"move them to other pools first":                     later,
+	"must be above %v, not %v":                           later,
+	"must be below %v, not %v":                           later,
+	"names no pool, and the volume of %s should have %s": later,
+	"node %s cannot be used: %s":                         later,
+	"node %s gets no pool yet: %s":                       later,
+	"node %s gets no pool yet: there are as many as maxPoolCount allows; raise it, or let another go": later,
+	"node %s has a group %s of the live VolumeGroup %s already; write another name":                   later,
+	"node %s is taken back, since PersistentVolumeClaim %s is bound for it, and the output had lost it; if a pool lives there that is not rendered, restore rendered/ from Git before this is applied; to have them removed, annotate the config with %s": later,
+	"node %s reports %d volume groups named %s; rename one of them by its UUID: vgrename":                                                             later,
+	"not copied, since it is no part of an operator, though it lies in a file of one: %s; apply it yourself, or remove it":                            later,
+	"nothing can be made: no node that is selected has an eligible disk; poolwright explain says why each is refused":                                 later,
+	"nothing that was given is of a kind that is read: there are only %s; dump nodes, blockdevices.openebs.io and the like":                           later,
+	"of kind %s there are inventories of the namespaces %s, and none of all; take one of all, or name one namespace with -n":                          later,
+	"pool %d of its CStorPoolCluster does not select its node by the label %s, so that it cannot be kept; give it a nodeSelector of this label alone": later,
+	"put the disk back, or move the pool with all its disks":                                                                                          later,
+	"renders %s, and the package has one of that name at %s:%d; rename the template, or take that out":                                                later,
+	"renders what is not there, too: %v": later,
+	"set it to the host of the pool first: kubectl label cspi -n %s %s kubernetes.io/hostname=%s --overwrite": later,
+	"take it anew with poolwright inventory, and render again before this is applied":                         later,
+	"take one that is as large":    later,
+	"take writeCacheGroupType out": later,
+	"the CStorPoolCluster cannot go: %s on it: %s; delete their claims, or move what is on them, first":                                                                                                   later,
+	"the CephCluster has %s of host %s, which %s; %s; write the link of the one that is meant into the live CephCluster, and take the inventory anew":                                                     later,
+	"the claims and attachments of node %s are let go once its pool and CStorPoolInstance are gone from the live cluster; refresh the inventory then, and render again":                                   later,
+	"the inventory of the package is not what the cluster has now, with which %s would be rendered otherwise; take it anew with poolwright inventory":                                                     later,
+	"the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it":                                                            later,
+	"the live CStorPoolCluster has block device %s in the pool on %s and the rendered one has another in its place; the rendered one stands: apply it, or restore the device there":                       later,
+	"the live CStorPoolCluster has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there":                                         later,
+	"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s; restore it in rendered/ from Git":                                                                                   later,
+	"the pool on node %s is no longer wanted, and would be lost; annotate the config with %s":                                                                                                             later,
+	"the pool on node %s is rendered and not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node":              later,
+	"the pool on node %s lives with block devices %s, as its CStorPoolInstance shows, and is rendered with %s, which it cannot become (%s); restore it in rendered/ from Git, or take the inventory anew": later,
+	"the webhook refuses CStorVolumeConfig %s: Can't perform more than one replica scale down requested scale down count %d; take out one pool at a time":                                                 later,
+	"the webhook refuses CStorVolumeConfig %s: duplicate pool names found under spec.policy.replicaPoolInfo":                                                                                              later,
+	"too few eligible disks on %s; the rest is made when there are more: poolwright explain says why each is refused":                                                                                     later,
+	"unknown field %q; remove it":                                                                                       later,
+	"until it is back, or its pool is let go, every other change is refused":                                            later,
+	"until the node is back, or the pool is let go, every other change is refused":                                      later,
+	"wait for the instance, take the inventory anew, render again":                                                      later,
+	"wait until the instance is gone, take the inventory anew, render again":                                            later,
+	"was taken out, and its reclaim policy is Delete: what the claim %s has left on it is destroyed when it is deleted": later,
+}
+
+const later = "a script has to be written"
+
+// TestShown: every wording of a finding is in the expected output of a script or a story, in
+// that of a document (testdata/documents), or in a test in Go.
+func TestShown(t *testing.T) {
+	lines := expected(t)
+	all := wordings(t)
+	if len(all) < 500 {
+		t.Fatalf("found only %d wordings", len(all))
+	}
+	exceptions := map[string]bool{}
+	for _, w := range all {
+		_, exception := unshown[w.format]
+		exceptions[w.format] = exception
+		switch shown := isShown(w.format, lines); {
+		case !shown && !exception:
+			t.Errorf("no test shows %s", w)
+		case shown && exception:
+			t.Errorf("a test shows %s: take it out of the list", w)
+		}
+	}
+	for format := range unshown {
+		if !exceptions[format] {
+			t.Errorf("nothing says %q: take it out of the list", format)
+		}
+	}
+}
+
+// expected are the lines of all tests but these, without backslashes, which a regular
+// expression, a string in Go and JSON have in different places.
+func expected(t *testing.T) []string {
+	t.Helper()
+	var text strings.Builder
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		path = filepath.ToSlash(path)
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == ".git" || e.Name() == "bin" || path == "../../test/findings"):
+			return filepath.SkipDir
+		case e.IsDir():
+			return nil
+		case strings.HasSuffix(path, "_test.go"),
+			strings.HasPrefix(path, "../../cmd/poolwright/testdata/"),
+			strings.HasPrefix(path, "../../testdata/documents/"):
+			data, err := os.ReadFile(path)
+			text.Write(data)
+			text.WriteByte('\n')
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.ReplaceAll(text.String(), `\`, ""), "\n")
+}
+
+var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?[\d.]*[a-zA-Z]`)
+
+// isShown reports whether a line has all that a format has between its verbs, in its order.
+func isShown(format string, lines []string) bool {
+	parts := verb.Split(strings.ReplaceAll(format, `\`, ""), -1)
+	longest := ""
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(parts[i], "%%", "%")
+		if len(parts[i]) > len(longest) {
+			longest = parts[i]
+		}
+	}
+	for _, line := range lines {
+		if strings.Contains(line, longest) && hasAll(line, parts) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAll(line string, parts []string) bool {
+	for _, part := range parts {
+		_, after, found := strings.Cut(line, part)
+		if !found {
+			return false
+		}
+		line = after
+	}
+	return true
+}
