@@ -188,10 +188,10 @@ func (e *entry) checkClaimRef() {
 	const field = "spec.template.spec.claimRef"
 	claim := ref.Str("namespace") + "/" + ref.Str("name")
 	if has := boundTo(e.Facts, e.volume.name); has != "" && has != claim {
-		e.Report(finding.Error, "claim-of-another", field, "is %s, and the PersistentVolume is bound to %s; remove it", claim, has)
+		e.Report(finding.Error, "claim-of-another", field, "is %s, and PersistentVolume %s is bound to %s; take claimRef out", claim, e.volume.name, has)
 	}
 	if c := e.Facts.VolumeClaim(ref.Str("namespace"), ref.Str("name")); c != nil && c.VolumeName != "" && c.VolumeName != e.volume.name {
-		e.Report(finding.Error, "claim-of-another", field, "is %s, which has PersistentVolume %s already; remove it", claim, c.VolumeName)
+		e.Report(finding.Error, "claim-of-another", field, "is %s, which has PersistentVolume %s already; take claimRef out", claim, c.VolumeName)
 	}
 	for _, o := range e.all.sorted {
 		if o == e {
@@ -201,7 +201,7 @@ func (e *entry) checkClaimRef() {
 			continue
 		}
 		if other := o.volume.template.Get("spec", "claimRef"); other != nil && other.Str("namespace")+"/"+other.Str("name") == claim {
-			e.Report(finding.Error, "claim-of-another", field, "is %s, which Volume %s is kept for already; remove one of them", claim, o.volume.name)
+			e.Report(finding.Error, "claim-of-another", field, "is %s, for which Volume %s is kept already; take claimRef out of one of them", claim, o.volume.name)
 		}
 	}
 }

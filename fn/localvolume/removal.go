@@ -159,7 +159,7 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 	}
 	cascade, invalid := l.cascade(g)
 	if invalid != "" {
-		l.report(finding.Error, "cascade", "its annotation %s is %q; only \"true\" counts", annotationCascade, invalid)
+		l.report(finding.Error, "cascade", "its annotation %s is %q, and only \"true\" lets its Volumes go with it; write that, or remove it", annotationCascade, invalid)
 		return
 	}
 	live := l.volumesIn(g)
