@@ -206,12 +206,14 @@ func (f *manifests) device(m *member, r role, name string) d.Node {
 // a pool without ever having been chosen.
 func (f *manifests) reason(m *member, r role, name string) string {
 	set, known := f.lock.sets[m.name]
+	if r == leaving {
+		return ""
+	}
+	if known && slices.Contains(set.devices[r], name) {
+		return set.reasons[name]
+	}
 	pooled := m.before != nil && r != spare && slices.Contains(m.before.Disks(), name)
 	switch {
-	case r == leaving:
-		return ""
-	case known && slices.Contains(set.devices[r], name):
-		return set.reasons[name]
 	case !pooled && m.before != nil && r == data && len(m.data.Disks()) == len(m.before.Data.Disks()):
 		return reasonReplaced
 	case !pooled:

@@ -178,7 +178,13 @@ func unmatched(old, groups pool.Groups) []pool.Group {
 }
 
 func minus(names, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+	var left []string
+	for _, name := range names {
+		if !slices.Contains(others, name) {
+			left = append(left, name)
+		}
+	}
+	return left
 }
 
 func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
