@@ -42,6 +42,8 @@ func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 		switch f := &c.Fields[i]; {
 		case f.Shape == "apiVersion":
 			c.Judge(change.Safe, f.Path, "the same object in another version")
+		case isRemembered(f.Shape):
+			c.Judge(change.Safe, f.Path, "says only what the set remembers of the pool")
 		case f.Under("spec.topology"), f.Under("spec.encryptionConfig"), f.Under("spec.maxExpansion"), f.Under("spec.clusterSize"), f.Under("spec.cluster_size"):
 			c.Judge(change.Disruptive, f.Path, "Mayastor reads it only when it makes the pool: the pool stays as it is, and the object no longer says what is there")
 		case f.Under("spec"):
@@ -53,6 +55,16 @@ func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 // isOfOthers reports whether a field is the user's and the operator's, and no difference.
 func isOfOthers(shape string) bool {
 	return shape == "metadata.annotations[openebs.io/expand]" || shape == "metadata.annotations[openebs.io/delete-opts]"
+}
+
+// isRemembered reports whether a field is an annotation that only a render reads.
+func isRemembered(shape string) bool {
+	for _, key := range []string{annotationDisk, annotationChosen, annotationReplaces} {
+		if shape == "metadata.annotations["+key+"]" {
+			return true
+		}
+	}
+	return false
 }
 
 // diskOf finds the disk that a pool is on, or nil.
