@@ -171,7 +171,7 @@ func (d *dump) explainUnread(objects int) {
 	known := slices.ContainsFunc(d.order, func(id krm.GroupKind) bool { return d.kinds[id].isKnown() })
 	switch {
 	case !known && d.left > 0:
-		d.report(finding.Error, "no-facts", nil, "nothing that was given is of a kind that is read: there are only %s; dump nodes, blockdevices.openebs.io and the like", names)
+		d.report(finding.Error, "no-facts", nil, "nothing that was given is of a kind that is read, but only of %s; dump nodes, blockdevices.openebs.io and the like", names)
 	case !known && objects == 0:
 		d.report(finding.Error, "no-facts", nil, "nothing that was given holds an object; dump with kubectl get nodes -o yaml and the like")
 	case d.left > 0:
