@@ -41,7 +41,7 @@ func TestPages(t *testing.T) {
 // TestLinks holds that what the pages link to in the repository is there.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
-	for _, page := range slices.Concat(pages(t, "*.md"), pages(t, "docs/*.md"), pages(t, "docs/*/*.md"), pages(t, "examples/*/README.md")) {
+	for _, page := range allPages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -55,6 +55,51 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestProofs holds that the tests and the scripts that pages name as proof are there.
+func TestProofs(t *testing.T) {
+	there := map[string]bool{}
+	test := regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(`)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".txtar"):
+			there[entry.Name()] = true
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, match := range test.FindAllStringSubmatch(string(text), -1) {
+				there[match[1]] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`\bTest[A-Z]\w*|\b[a-z0-9-]+\.txtar\b`)
+	for _, page := range allPages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range named.FindAllString(string(text), -1) {
+			if !there[name] {
+				t.Errorf("%s: there is no %s", page, name)
+			}
+		}
+	}
+}
+
+func allPages(t *testing.T) []string {
+	t.Helper()
+	return slices.Concat(pages(t, "*.md"), pages(t, "docs/*.md"), pages(t, "docs/*/*.md"), pages(t, "examples/*/README.md"))
 }
 
 func pages(t *testing.T, pattern string) []string {
