@@ -143,6 +143,10 @@ func (pkg *prepared) render() Result {
 		if finding.Failed(out.Findings) {
 			continue
 		}
+		if out.Kept {
+			r.keepAll(spec.Object, spec.Before)
+			continue
+		}
 		result.Findings = append(result.Findings, unmatchedConsent(spec)...)
 		protect(spec, out, &o.system.Declaration, pkg.policy.Policy)
 		r.reconcile(spec, out, &o.system.Declaration)

@@ -119,7 +119,7 @@ func (c *cloudDisks) place(m *member) {
 // larger. It reports whether the spec asks for what it cannot follow.
 func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
 	claim := c.volumeObject(c.claimID(v.name))
-	if claim == nil || c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) {
+	if claim == nil || c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) && !c.lacksBound() {
 		return false
 	}
 	capacity, kept := cmp.Or(c.sizes.of(claim), v.capacity), *v.provisioner
@@ -133,6 +133,20 @@ func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
 	}
 	v.provisioner, v.capacity = &kept, capacity
 	return !follows
+}
+
+// lacksBound reports whether the facts do not have all claims that were bound when others were
+// rendered from: that one is not there does not say that it was never applied, then.
+func (c *cloudDisks) lacksBound() bool {
+	for id, o := range c.lock.objects {
+		if id.Kind != volumeClaimKind || c.lock.objects[c.lock.attachmentID(o.Namespace, o.Name, nodeOfVolume(o))] == nil {
+			continue
+		}
+		if claim := c.facts.VolumeClaim(o.Namespace, o.Name); claim == nil || !claim.Bound {
+			return true
+		}
+	}
+	return false
 }
 
 // addCloudDisks adds the cloud disks of one role. A disk of an earlier pool that

@@ -75,6 +75,7 @@ type cluster struct {
 	replace  *replacement
 	released map[krm.ID]bool // claims and attachments that may go
 
+	old    bool                  // the inventory is older than one that was rendered from: all stays
 	chosen bool                  // every member has its disks, or says what it waits for
 	edits  map[*poolCluster]edit // the steps that come next
 }
@@ -149,7 +150,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 // keep decides what stays of what was rendered and of what lives, and frees the rest,
 // before anyone chooses.
 func (c *cluster) keep() {
-	if c.failed() {
+	if c.old = !c.failed() && c.isOld(); c.old || c.failed() {
 		return
 	}
 	c.moves.catchUp()
@@ -250,7 +251,7 @@ func (c *cluster) check() {
 
 // choose takes what is wanted more: nodes and disks, and the steps that come next.
 func (c *cluster) choose() {
-	if c.failed() {
+	if c.failed() || c.old {
 		return
 	}
 	warnOfCeiling(c.input)
@@ -311,8 +312,11 @@ func (c *cluster) members() []*member {
 // output is what is rendered.
 func (c *cluster) output() system.Output {
 	out := system.Output{Released: c.released}
-	if c.chosen {
+	switch {
+	case c.chosen:
 		out.Objects = c.encode()
+	case c.old:
+		out.Objects, out.Kept = asRendered(c.spec.Before), true
 	}
 	out.Findings, out.Choices = c.Findings, c.Choices
 	for _, of := range c.lock.clusters {
@@ -356,5 +360,6 @@ func (c *cluster) encode() []gitops.Object {
 		removal.tellStuck(of)
 		removal.tellLateReplicas(of)
 	}
+	objects.observe()
 	return objects.all
 }

@@ -25,6 +25,7 @@ type lock struct {
 	cameFrom map[string]string   // of nodes to which this run moves a pool, where it was
 	short    bool                // pools went, and fewer nodes than minPoolCount may hold one
 	removing map[string]string   // hostname labels of nodes whose pools were let go, with consent
+	observed []observation       // the CStorPoolClusters when the output last changed
 	sets     map[string]storageSet
 	planned  map[string]*poolCluster // by node, of pools that are in a further one, or are to be
 	pools    []*nodePool             // of all clusters, in order
@@ -89,6 +90,7 @@ func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.F
 		case clusterPlanKind:
 			l.readBegun(o.Node.Seq("spec", "steps"))
 			l.short, _ = o.Node.Get("spec", "short").Bool()
+			l.observed = readObserved(o.Node.Seq("spec", "observed"))
 			for _, n := range o.Node.Seq("spec", "removing") {
 				l.removing[n.Str("name")] = n.Str("hostname")
 			}

@@ -23,7 +23,8 @@ const planFile = "cstorclusterplan.yaml"
 // manifests makes the objects of the cluster.
 type manifests struct {
 	*input
-	all []gitops.Object
+	all  []gitops.Object
+	plan *krm.Object
 }
 
 // addMembers adds what remembers the members, and what makes their cloud disks.
@@ -84,10 +85,8 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 	if clusters := f.furtherClusters(members); len(clusters) > 0 {
 		spec.Set("clusters", d.List(clusters...))
 	}
-	f.add(gitops.Object{
-		File:   planFile,
-		Object: krm.Make(daoVersion, clusterPlanKind, f.namespace, f.name, d.F("spec", spec)),
-	})
+	f.plan = krm.Make(daoVersion, clusterPlanKind, f.namespace, f.name, d.F("spec", spec))
+	f.add(gitops.Object{File: planFile, Object: f.plan})
 }
 
 // furtherClusters lists the CStorPoolClusters beside the first of which there is anything, or

@@ -12,7 +12,7 @@ import (
 // this render: the same facts, rendered again, must not give another answer. It is a step of
 // its own.
 func (c *cluster) makeRoom() bool {
-	if c.failed() || c.lock.busy() {
+	if c.failed() || c.old || c.lock.busy() {
 		return false
 	}
 	why := c.full.room(c.nodes.members)

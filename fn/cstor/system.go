@@ -67,7 +67,7 @@ func poolKinds() []system.Kind {
 	return []system.Kind{
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Version: "v1", Role: system.RoleRendered, Stateful: true, Release: release,
-			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, Converts: true, Health: true,
+			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, Converts: true, Health: true, Counted: true,
 			Keep: "spec status{desiredInstances healthyInstances provisionedInstances} " + keepVersion, Annotations: []string{pool.AnnotationAllowedTags},
 		},
 		{

@@ -81,6 +81,9 @@ type Kind struct {
 	// Applied, of a spec, says that it goes to the cluster as it stands: a controller there acts
 	// on it and writes its status, and another spec may render it, too.
 	Applied bool
+	// Counted says that a snapshot keeps metadata.generation of its objects, by which the API
+	// server counts their changes. What changes while the cluster does not must not count there.
+	Counted bool
 	// Stateful, of what is rendered, says that it holds data: it goes only with consent.
 	Stateful bool
 	// Release, of what is stateful, says in a message how a person lets an object go that is

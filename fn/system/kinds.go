@@ -67,6 +67,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Untried = joined.Untried || other.Untried
 	joined.Converts = joined.Converts || other.Converts
 	joined.Applied = joined.Applied || other.Applied
+	joined.Counted = joined.Counted || other.Counted
 	k.all[i] = joined
 }
 

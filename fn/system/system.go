@@ -169,6 +169,8 @@ type Output struct {
 	Released map[krm.ID]bool // stateful objects of Before that may go
 	Findings []finding.Finding
 	Choices  []place.Choice
+	// Kept says that what was rendered for the spec stays byte for byte: Objects are those.
+	Kept bool
 	// Transitions are those of what the spec has rendered: none of what is as it is to be.
 	Transitions []transition.Transition
 }

@@ -64,7 +64,7 @@ func (s *slimmer) item(n *document.Node) item {
 }
 
 // metadataFields are kept of every object, in this order; the generation where the status
-// says how far a controller is.
+// says how far a controller is, or where it tells an old snapshot from a new one.
 var metadataFields = [...]string{"name", "namespace", "labels", "annotations", "uid", "generation", "creationTimestamp", "deletionTimestamp"}
 
 // share is how full an object is, in steps of five percent, rounded down; "" where it does
@@ -88,7 +88,7 @@ func (s *slimmer) share(n *document.Node) string {
 func (s *slimmer) metadata(meta *document.Node, share string) document.Node {
 	out := document.Object()
 	for _, key := range metadataFields {
-		if key == "generation" && !s.kind.Applied {
+		if key == "generation" && !s.kind.Applied && !s.kind.Counted {
 			continue
 		}
 		value := meta.Get(key)

@@ -5,6 +5,7 @@
 package cstor
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -31,9 +32,10 @@ type API struct {
 	Classes           map[string]*StorageClass
 	Webhooks          map[string]*WebhookConfiguration
 
-	minute int
-	made   int // uids that were given
-	random *rand.Rand
+	minute  int
+	made    int               // uids that were given
+	counted map[string][]byte // the CStorPoolClusters as they were when their changes were counted, by uid
+	random  *rand.Rand
 }
 
 func newAPI(seed uint64) *API {
@@ -51,6 +53,7 @@ func newAPI(seed uint64) *API {
 		Attachments:       map[string]*VolumeAttachment{},
 		Classes:           map[string]*StorageClass{},
 		Webhooks:          map[string]*WebhookConfiguration{},
+		counted:           map[string][]byte{},
 		random:            rand.New(rand.NewPCG(seed, 0)),
 	}
 }
@@ -65,6 +68,21 @@ func (a *API) born(h *header) {
 	a.made++
 	h.UID = types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", a.made))
 	h.CreationTimestamp = a.now()
+}
+
+// count counts what has changed of the CStorPoolClusters in their generations, as the API server
+// does: their definition has no subresource for the status, so that this counts, and metadata
+// does not.
+func (a *API) count() {
+	for _, c := range a.PoolClusters {
+		content := *c
+		content.header = header{}
+		now := mustEncode(content)
+		if !bytes.Equal(a.counted[string(c.UID)], now) {
+			a.counted[string(c.UID)] = now
+			c.Generation++
+		}
+	}
 }
 
 // remove asks for an object to go. It goes at once where it has no finalizers.
@@ -157,14 +175,14 @@ func (a *API) Dump() []byte {
 	return text
 }
 
-// clusterOn names the CStorPoolCluster that has a pool on a node, or is "".
-func (a *API) clusterOn(node string) string {
+// clusterOn names the CStorPoolCluster of an owner that has a pool on a node, or is "".
+func (a *API) clusterOn(owner, node string) string {
 	n := a.Nodes[node]
 	if n == nil {
 		return ""
 	}
 	for _, c := range sorted(a.PoolClusters) {
-		if c.Spec.on(n.Labels[labelHostname]) != nil {
+		if c.Annotations[ownerKey] == owner && c.Spec.on(n.Labels[labelHostname]) != nil {
 			return c.Name
 		}
 	}

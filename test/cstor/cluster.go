@@ -74,6 +74,7 @@ func (c *Cluster) Advance(minutes int) {
 		for _, o := range c.acting {
 			if c.minute > c.paused[o.name] {
 				o.act()
+				c.count()
 			}
 			c.Watch.check("after " + o.name)
 		}

@@ -10,6 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// ownerKey is the annotation that says for which config something was rendered.
+const ownerKey = "poolwright.io/owner"
+
 // Engine applies manifests as a GitOps engine does, and prunes what is no longer there,
 // unless it is protected. Where a person has to confirm that, he does.
 type Engine struct {
@@ -63,6 +66,7 @@ func (e *Engine) Apply(manifests [][]byte) ([]Refusal, error) {
 		}
 	}
 	e.applied = now
+	e.api.count()
 	e.watch.check("after an apply")
 	return refused, nil
 }
@@ -196,8 +200,8 @@ func (e *Engine) applyClaim(wanted *VolumeClaim) error {
 	if err := e.api.resize(old, wanted); err != nil {
 		return err
 	}
-	if owner, node := wanted.Annotations["poolwright.io/owner"], wanted.Annotations["volume.kubernetes.io/selected-node"]; old.Spec.Resources != wanted.Spec.Resources {
-		of := owner + " " + e.api.clusterOn(node)
+	if owner, node := wanted.Annotations[ownerKey], wanted.Annotations["volume.kubernetes.io/selected-node"]; old.Spec.Resources != wanted.Spec.Resources {
+		of := owner + " " + e.api.clusterOn(owner, node)
 		if first := e.grown[of]; first != "" && first != node {
 			e.watch.report("the volumes of nodes %s and %s grow at once", first, node)
 		}

@@ -110,8 +110,13 @@ func appliedOnly(h *history, _ event) (string, error) {
 	return fmt.Sprintf("rendered/ is applied, refused: %v", h.apply()), nil
 }
 
-// oldSnapshot puts an earlier snapshot back, as a slow pipeline does, and renders.
+// oldSnapshot puts an earlier snapshot back, as a slow pipeline does, and renders. Beside what a
+// person has put back that would be the whole package of then, in which nothing says that more
+// was done since.
 func oldSnapshot(h *history, e event) (string, error) {
+	if h.reverted {
+		return "", nil
+	}
 	recent := h.past[max(0, len(h.past)-6):]
 	old, found := pick(recent, e.a)
 	if !found || old.objects == nil {

@@ -1,0 +1,121 @@
+package cstor
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/fn/gitops"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
+	d "github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+// observation is how often a CStorPoolCluster had changed when facts were taken: the API server
+// counts that in metadata.generation, which never goes back while the object has its uid.
+type observation struct {
+	name, uid  string
+	generation int64 // from 1
+}
+
+// observe reads how often a CStorPoolCluster that lives has changed, where the facts tell.
+func (c *poolCluster) observe() (o observation, known bool) {
+	live := c.live()
+	if live == nil {
+		return o, false
+	}
+	o.name, o.uid = c.name, live.Node.Str("metadata", "uid")
+	o.generation, known = live.Node.Get("metadata", "generation").Int()
+	return o, known && o.uid != "" && o.generation > 0
+}
+
+// isOld reports whether the facts are older than others that were rendered from, and warns: one
+// of the CStorPoolClusters has changed since. Nothing that was decided by newer facts is
+// undone by such, so that all of the config stays as it is rendered.
+func (c *cluster) isOld() bool {
+	for _, of := range c.lock.clusters {
+		now, known := of.observe()
+		at := slices.IndexFunc(c.lock.observed, func(o observation) bool { return o.name == of.name && o.uid == now.uid })
+		if !known || at < 0 || now.generation >= c.lock.observed[at].generation {
+			continue
+		}
+		c.report(finding.Warning, "inventory-old", "",
+			"the inventory is older than the one that the output was made from (CStorPoolCluster %s has metadata.generation %d in it, and had %d): all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the API server itself was set back, to a backup of etcd, take spec.observed out of CStorClusterPlan %s first",
+			of.name, now.generation, c.lock.observed[at].generation, c.name)
+		for _, node := range c.lock.nodes {
+			c.collector.choose(system.NodeRef(node), node, "", place.Held, "the inventory is older than the one that it was rendered from")
+		}
+		return true
+	}
+	return false
+}
+
+// asRendered are objects as they were rendered.
+func asRendered(before []*krm.Object) []gitops.Object {
+	objects := make([]gitops.Object, len(before))
+	for i, o := range before {
+		objects[i].Object = o
+	}
+	return objects
+}
+
+// observe writes into the plan what the output was made from. Where the output is what it was,
+// that stays, too: a cluster in which nothing is to be done changes no file.
+func (f *manifests) observe() {
+	observed := f.lock.observed
+	if !f.unchanged() {
+		observed = f.observed()
+	}
+	list := d.List()
+	for _, o := range observed {
+		list.Add(d.Object(d.F("name", d.Text(o.name)), d.F("uid", d.Text(o.uid)), d.F("generation", d.Int(o.generation))))
+	}
+	if len(observed) > 0 {
+		f.plan.Node.Get("spec").Set("observed", list)
+	}
+}
+
+// observed are the CStorPoolClusters by these facts, or as they were known where they do not tell.
+func (f *manifests) observed() []observation {
+	var all []observation
+	for _, of := range f.lock.clusters {
+		if now, known := of.observe(); known {
+			all = append(all, now)
+		} else if at := slices.IndexFunc(f.lock.observed, func(o observation) bool { return o.name == of.name }); at >= 0 {
+			all = append(all, f.lock.observed[at])
+		}
+	}
+	return all
+}
+
+// unchanged reports whether everything but the observations is as it was rendered last.
+func (f *manifests) unchanged() bool {
+	before := make(map[krm.ID]*krm.Object, len(f.spec.Before))
+	for _, o := range f.spec.Before {
+		before[o.ID()] = o
+	}
+	return len(before) == len(f.all) && !slices.ContainsFunc(f.all, func(o gitops.Object) bool {
+		was := before[o.ID()]
+		return was == nil || was.Retained() != o.Retained || !d.Equal(withoutObserved(was), o.Node.Get("spec"))
+	})
+}
+
+// withoutObserved is the spec of an object without observations.
+func withoutObserved(o *krm.Object) *d.Node {
+	spec := o.Node.Get("spec")
+	if o.Kind != clusterPlanKind || spec.Get("observed") == nil {
+		return spec
+	}
+	rest := d.Object(slices.DeleteFunc(slices.Clone(spec.Fields()), func(f d.Field) bool { return f.Key == "observed" })...)
+	return &rest
+}
+
+// readObserved reads the observations of a plan.
+func readObserved(list []d.Node) []observation {
+	var all []observation
+	for i := range list {
+		generation, _ := list[i].Get("generation").Int()
+		all = append(all, observation{list[i].Str("name"), list[i].Str("uid"), generation})
+	}
+	return all
+}
