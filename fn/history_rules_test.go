@@ -260,9 +260,9 @@ func (h *history) lifeIsKept(before, after []*krm.Object) error {
 }
 
 // volumesAreKept: a claim that the snapshot shows to be bound is in the output with its node,
-// unless consent names it, or it is said that no pool needs it.
+// unless consent names it.
 func (h *history) volumesAreKept(after []*krm.Object) error {
-	if !h.snapshot.Knows(cluster.CloudClaims) || says(h.last, "claims-lost") {
+	if !h.snapshot.Knows(cluster.CloudClaims) {
 		return nil
 	}
 	kept := map[string]bool{}

@@ -351,7 +351,7 @@ func (c *cluster) encode() []gitops.Object {
 	}
 	c.replace.tell()
 	c.cloud.sizes.tell()
-	removal.surplus()
+	removal.surplus(objects)
 	removal.retain(objects)
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()

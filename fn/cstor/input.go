@@ -209,6 +209,9 @@ func (c consent) allowsSet(node string) bool {
 	return c.given.Covers(storageSetKind, c.storageSet(node))
 }
 
+// allowsClaim reports whether a PersistentVolumeClaim itself is named.
+func (c consent) allowsClaim(name string) bool { return c.given.Covers(volumeClaimKind, name) }
+
 // wholeAnnotation is what allows all of some CStorPoolClusters to be removed.
 func (c consent) wholeAnnotation(clusters ...*poolCluster) string {
 	entries := make([]string, len(clusters))

@@ -70,26 +70,18 @@ func (r *recovery) restoreClaims() {
 	}
 }
 
-// tellLostClaims tells of bound claims that the output had lost and that are not rendered
-// now, either: they go with consent, or must not. Of what was rendered last others tell.
+// tellLostClaims tells of bound claims that the output had lost and that go with consent. Of
+// what was rendered last others tell.
 func (r *removal) tellLostClaims(objects *manifests) {
 	rendered := objects.ids()
-	var going, lost []string
+	var going []string
 	for _, o := range r.lock.restored {
-		switch {
-		case o.Kind != volumeClaimKind || rendered[o.ID()]:
-		case r.released[o.ID()]:
+		if o.Kind == volumeClaimKind && !rendered[o.ID()] && r.released[o.ID()] {
 			going = append(going, o.Name)
-		default:
-			lost = append(lost, o.Name)
 		}
 	}
 	if len(going) > 0 {
 		r.report(finding.Warning, "claims-going", "",
 			"no longer rendered, since their removal is allowed, and still bound in the cluster: PersistentVolumeClaim %s; delete them there, and keep the consent until they are gone", finding.Names(going))
-	}
-	if len(lost) > 0 {
-		r.report(finding.Error, "claims-lost", "",
-			"bound in the cluster, made for this spec, lost by the output and not wanted any more: PersistentVolumeClaim %s; restore rendered/ from Git, or, %s", finding.Names(lost), release)
 	}
 }

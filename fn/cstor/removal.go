@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -81,21 +82,59 @@ func (r *removal) lingeringSet(node string, set *krm.Object) *krm.Object {
 	return krm.Make(daoVersion, storageSetKind, r.namespace, set.Name, d.F("spec", now))
 }
 
-// surplus lets go what is in no pool: what was claimed and never became a
-// volume, what is known to be unused where it is left to a person, and with consent all
-// else. It matters for what is no longer wanted.
-func (r *removal) surplus() {
-	pooled := pooledNames(r.names, r.lock)
-	for id, o := range r.lock.objects {
-		if o.Kind != volumeClaimKind || pooled[o.Name] || r.inPool(o) || r.lingering[nodeOfVolume(o)] || r.waiting[nodeOfVolume(o)] {
+// surplus lets go what is in no pool and no longer wanted: what was claimed and never became a
+// volume, what is known to be unused where it is left to a person, and with consent all else.
+// The rest is held, as it was rendered.
+func (r *removal) surplus(objects *manifests) {
+	pooled, rendered := pooledNames(r.names, r.lock), objects.ids()
+	var held []*krm.Object
+	var used, bound, standing []string // claims
+	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
+		o := r.lock.objects[id]
+		node := nodeOfVolume(o)
+		if o.Kind != volumeClaimKind {
 			continue
 		}
-		allowed := r.consent.allows(nodeOfVolume(o)) // it has a meaning, whatever else lets it go
-		if allowed || !r.holdsData(o) || r.retains() && r.isUnused(o) {
-			r.released[id] = true
-			r.released[r.lock.attachmentID(r.namespace, o.Name, nodeOfVolume(o))] = true
+		named, inPool := r.consent.allowsClaim(o.Name), pooled[o.Name] || r.inPool(o)
+		parts := []*krm.Object{o, r.lock.objects[r.lock.attachmentID(r.namespace, o.Name, node)], r.lock.objects[r.storageID(o.Name)]}
+		switch {
+		case rendered[id] && named:
+			standing = append(standing, o.Name)
+		case rendered[id] || r.released[id] || r.lingering[node] || r.waiting[node]:
+		case !inPool && (r.consent.allows(node) || named || !r.holdsData(o) || r.retains() && r.isUnused(o)):
+			for _, part := range parts {
+				if part != nil {
+					r.released[part.ID()] = true
+				}
+			}
+		case inPool:
+			held, used = append(held, parts...), append(used, o.Name)
+		default:
+			held, bound = append(held, parts...), append(bound, o.Name)
 		}
 	}
+	held = slices.DeleteFunc(held, func(o *krm.Object) bool { return o == nil || rendered[o.ID()] })
+	objects.all = append(objects.all, remade(held, false)...)
+	if len(used) > 0 {
+		r.report(finding.Warning, "claims-held", "", "no longer wanted, and held, since their disks are in pools: PersistentVolumeClaim %s; they stay until their pools go", finding.Names(used))
+	}
+	if len(bound) > 0 {
+		r.report(finding.Warning, "claims-held", "",
+			"no longer wanted, and held, since something may be on them: PersistentVolumeClaim %s; to let them go, annotate the config with %s: %s", finding.Names(bound), krm.AnnotationAllowRemoval, claimEntries(bound))
+	}
+	if len(standing) > 0 {
+		r.report(finding.Warning, "consent-idle", "",
+			"PersistentVolumeClaim %s is wanted, and its removal is allowed: it would go as soon as nothing asks for it; until that is meant, take out %s: %s", finding.Names(standing), krm.AnnotationAllowRemoval, claimEntries(standing))
+	}
+}
+
+// claimEntries is what allows claims to be removed.
+func claimEntries(names []string) string {
+	const most = 8
+	if len(names) > most {
+		return volumeClaimKind + "/<name>[,...]"
+	}
+	return volumeClaimKind + "/" + strings.Join(names, ","+volumeClaimKind+"/")
 }
 
 // retains reports whether cloud disks that go are left to a person.

@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -30,37 +31,67 @@ type retention struct {
 // leave is what is rendered once more of claims and attachments that go.
 func (r retention) leave(goes []*krm.Object) []gitops.Object {
 	attached, applied := map[krm.ID]bool{}, map[string]bool{} // claims; nodes of which the facts show it applied
-	claims := claimsByAttachment(goes)
+	claims, again := claimsByAttachment(goes), map[krm.ID]string{}
 	for _, o := range goes {
 		if o.Kind == volumeAttachmentKind {
 			attached[o.ID()], attached[claims[o.Name]] = true, true
 		}
-		if r.isLeft(r.facts.Object(o.ID())) {
+		if r.isLeft(o) {
 			applied[nodeOfVolume(o)] = true
 		}
+		again[o.ID()] = r.again(o)
 	}
-	return remade(slices.DeleteFunc(slices.Clone(goes), func(o *krm.Object) bool {
+	left := remade(slices.DeleteFunc(slices.Clone(goes), func(o *krm.Object) bool {
 		return !r.isNeeded(o, attached[o.ID()] && !applied[nodeOfVolume(o)])
 	}), true)
+	for i := range left {
+		if n := again[left[i].ID()]; n != "" {
+			left[i].SetAnnotation(annotationRetainedAgain, n)
+		}
+	}
+	return left
 }
 
-// isLeft reports whether the facts show an object as left to a person already.
-func (r retention) isLeft(live *krm.Object) bool {
+// annotationRetainedAgain is, on what is left to a person, how often it had been before, where the
+// facts show it so that it is from the last time: which facts are older is told by that.
+const annotationRetainedAgain = "poolwright.io/retained-again"
+
+// isNobodys reports whether the facts show an object as left to a person by the spec, be it from
+// an earlier time.
+func (r retention) isNobodys(live *krm.Object) bool {
 	return live != nil && live.Owner() == "" && live.RenderedFor() == r.owner
 }
 
-// isNeeded reports whether an object holds something, and is not known to be nobody's yet. Of
-// what the facts do not tell it is taken to be so, and of what was bound earlier, too, as an
-// attachment says: an old snapshot does not have it, or not as bound.
-func (r retention) isNeeded(o *krm.Object, wasBound bool) bool {
-	live, claim := r.facts.Object(o.ID()), r.facts.VolumeClaim(o.Namespace, o.Name)
-	switch {
-	case live == nil:
-		return wasBound || !r.facts.Tells(o.Group(), o.Kind, o.Namespace)
-	case r.isLeft(live):
-		return false
+// isLeft reports whether the facts show an object as left to a person as it is rendered already.
+func (r retention) isLeft(o *krm.Object) bool {
+	live := r.facts.Object(o.ID())
+	return o.Retained() && r.isNobodys(live) && live.Annotation(annotationRetainedAgain) == o.Annotation(annotationRetainedAgain)
+}
+
+// again is what annotationRetainedAgain says of an object, "" the first time.
+func (r retention) again(o *krm.Object) string {
+	if o.Retained() {
+		return o.Annotation(annotationRetainedAgain)
 	}
-	return wasBound || o.Kind != volumeClaimKind || claim == nil || claim.Bound
+	live := r.facts.Object(o.ID())
+	if !r.isNobodys(live) {
+		return ""
+	}
+	before, err := strconv.Atoi(live.Annotation(annotationRetainedAgain))
+	if err != nil {
+		before = 0 // there is none, or a person has written it
+	}
+	return strconv.Itoa(before + 1)
+}
+
+// isNeeded reports whether an object is there, and not known to be nobody's yet. Of what the facts
+// do not tell it is taken to be so, and of what was bound earlier, too, as an attachment says: an
+// old snapshot does not have it.
+func (r retention) isNeeded(o *krm.Object, wasBound bool) bool {
+	if r.facts.Object(o.ID()) == nil {
+		return wasBound || !r.facts.Tells(o.Group(), o.Kind, o.Namespace)
+	}
+	return !r.isLeft(o)
 }
 
 // tellRetained tells what is left to a person.

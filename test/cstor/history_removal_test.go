@@ -70,7 +70,7 @@ func (h *history) allowDeletions() {
 }
 
 // retained lists the claims of cloud disks that no engine may delete: those of configs that never
-// had another deletionPolicy, as far as it could be known that they are bound.
+// had another deletionPolicy, as far as it could be known that they are there.
 func (h *history) retained() []string {
 	var names []string
 	for _, claim := range sorted(h.cluster.VolumeClaims) {
@@ -79,7 +79,7 @@ func (h *history) retained() []string {
 		for _, c := range h.deleted {
 			of = append(of, c)
 		}
-		known := h.view.bound[claim.Name] || h.cluster.Attachments[Namespace+"-"+claim.Name] != nil
+		known := h.view.claim[claim.Name] || h.cluster.Attachments[Namespace+"-"+claim.Name] != nil
 		if claim.Namespace == Namespace && known && claim.Status.Phase == "Bound" && slices.ContainsFunc(of, retains) {
 			names = append(names, claim.Name)
 		}

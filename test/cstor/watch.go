@@ -23,7 +23,7 @@ type Watch struct {
 type View struct {
 	fates int                 // that had struck
 	false map[string]bool     // volumes of which a replica is not as the API says it is
-	bound map[string]bool     // PersistentVolumeClaims that are bound, by name
+	claim map[string]bool     // PersistentVolumeClaims, by name
 	stays map[string][]string // disks of the instances that nobody deletes, by host
 }
 
@@ -54,7 +54,7 @@ func (w *Watch) Look() View {
 		}
 	}
 	for _, claim := range w.api.VolumeClaims {
-		v.bound[claim.Name] = claim.Status.Phase == "Bound"
+		v.claim[claim.Name] = true
 	}
 	for _, r := range w.api.Replicas {
 		i := w.api.Instances[r.instance()]

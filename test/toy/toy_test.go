@@ -155,6 +155,10 @@ func TestRemoval(t *testing.T) {
 	if got := rules(r.Findings); !slices.Equal(got, []string{"would-destroy", "removed"}) && !slices.Equal(got, []string{"removed", "would-destroy"}) {
 		t.Errorf("findings %v", r.Findings)
 	}
+	const lost = "Basin reservoir-large-sdb is no longer wanted, and removing it would lose data; keep the setting that made it, or annotate the config with poolwright.io/allow-removal: Basin/reservoir-large-sdb"
+	if !slices.ContainsFunc(r.Findings, func(f finding.Finding) bool { return f.Message == lost }) {
+		t.Errorf("findings %v, want %q", r.Findings, lost)
+	}
 	consent := strings.Replace(fewer, "  name: large", "  name: large\n  annotations:\n    poolwright.io/allow-removal: Basin/reservoir-large-sdb", 1)
 	if _, r = render(t, fn.Package{Objects: parse(t, consent, facts), Output: lock}); len(r.Objects) != 4 {
 		t.Errorf("rendered with consent:\n%s", written(r))
