@@ -254,10 +254,13 @@ func quantityRules(s *shape) []validation {
 		{expr: "!" + amount + ".isLessThan(quantity('0'))", says: "'must not be below 0, not ' + " + self},
 	}
 	if s.positive {
-		rules = append(rules,
-			celRule{expr: amount + ".compareTo(quantity('0')) != 0", message: "must be above 0; write " + s.wanted()},
-			celRule{expr: "double(int(" + amount + ".asApproximateFloat())) == " + amount + ".asApproximateFloat()",
-				says: quoted + `'" is no whole number of bytes'`})
+		rules = append(rules, celRule{expr: amount + ".compareTo(quantity('0')) != 0", message: "must be above 0; write " + s.wanted()})
+	}
+	if s.positive && !s.rounded {
+		rules = append(rules, celRule{
+			expr: "double(int(" + amount + ".asApproximateFloat())) == " + amount + ".asApproximateFloat()",
+			says: quoted + `'" is no whole number of bytes'`,
+		})
 	}
 	list := make([]validation, len(rules))
 	for i, r := range rules {

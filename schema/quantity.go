@@ -37,7 +37,7 @@ func (p *pass) checkQuantity(s *shape, at *place) {
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: "must be above 0; write " + s.wanted()})
 	case s.positive && (q.CmpInt64(math.MaxInt64) > 0 || isCapped(q)):
 		p.wrong(at, finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is too large; the largest is %d bytes, 8Ei less one", shown(n.Value()), int64(math.MaxInt64))})
-	case s.positive && q.CmpInt64(q.Value()) != 0:
+	case s.positive && !s.rounded && q.CmpInt64(q.Value()) != 0:
 		f := finding.Finding{Rule: "quantity", Message: fmt.Sprintf("%s is no whole number of bytes", shown(n.Value()))}
 		if whole, ok := strings.CutSuffix(n.Value(), "m"); ok {
 			f.Proposed = whole + "M"

@@ -40,6 +40,7 @@ type shape struct {
 	numeral  bool // of a text: it may be written as a number, without quotes
 	min, max *bound
 	positive bool // of a quantity: at least one byte
+	rounded  bool // of a quantity: no whole number of bytes will do
 
 	deflt    string // the default as JSON; "" for none
 	computed bool   // it depends on other fields

@@ -280,6 +280,7 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			s.sort = amount
 		case "capacity":
 			s.sort, s.positive = amount, true
+			s.rounded, _ = a.Flag(0, "rounded")
 		case "alias":
 			old, _, _ := a.Lookup(0, "old")
 			path, _, _ := a.Lookup(0, "new")

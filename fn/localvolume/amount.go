@@ -2,11 +2,9 @@ package localvolume
 
 import (
 	"math"
-	"strings"
-
-	"github.com/poolwright/poolwright/schema/quantity"
 
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // amount is a size as a person wrote it. It is 0 bytes where none is written.
@@ -25,24 +23,10 @@ func readAmount(n *document.Node, path ...string) amount {
 	return amount{text, q.Value()}
 }
 
-// is reports whether a disk of so many bytes is as large as the amount says: exactly where
-// that is in bytes, else rounded to the unit that is written.
+// is reports whether a disk of so many bytes is as large as the amount says.
 func (a amount) is(bytes int64) bool {
-	suffix := strings.TrimLeft(a.text, "+0123456789.")
-	exponent := len(suffix) > 1 && strings.ContainsAny(suffix[:1], "eE")
-	if suffix == "" || exponent || a.bytes == bytes {
-		return a.bytes == bytes
-	}
-	unit, err := quantity.Parse("1" + suffix)
-	if err != nil || unit.Value() <= 0 {
-		return false
-	}
-	one := float64(unit.Value())
-	// A decimal fraction is a finer unit: 1.8T is known to a tenth.
-	if _, fraction, found := strings.Cut(strings.TrimSuffix(a.text, suffix), "."); found {
-		one /= math.Pow10(len(fraction))
-	}
-	return math.Round(float64(bytes)/one) == math.Round(float64(a.bytes)/one)
+	same, err := quantity.IsDisk(bytes, a.text)
+	return err == nil && same
 }
 
 // roundUp rounds bytes up to whole extents.

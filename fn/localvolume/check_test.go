@@ -3,8 +3,6 @@ package localvolume
 import (
 	"strings"
 	"testing"
-
-	"github.com/poolwright/poolwright/schema/document"
 )
 
 // TestMkfsOptions holds which options a class may hand to mkfs.
@@ -46,36 +44,6 @@ func TestMkfsOptions(t *testing.T) {
 	} {
 		if got := refuseOptions(c.fs, c.options); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s %s: %q, want %q", c.fs, c.options, got, c.want)
-		}
-	}
-}
-
-// TestAmountIs holds when a disk is as large as its identity says: exactly in bytes, else
-// rounded to the unit that is written.
-func TestAmountIs(t *testing.T) {
-	for _, c := range []struct {
-		size  string
-		bytes int64
-		want  bool
-	}{
-		{"214748364800", 214748364800, true},
-		{"214748364800", 214748364801, false},
-		{"200Gi", 214748364800, true},
-		{"200Gi", 214748364800 + 100<<20, true},
-		{"200Gi", 214748364800 + 600<<20, false},
-		{"4T", 4000787030016, true},
-		{"4Ti", 4000787030016, true},
-		{"3Ti", 4000787030016, false},
-		{"960G", 960197124096, true},
-		{"961G", 960197124096, false},
-		{"1.8T", 1800360124416, true},
-		{"1.9T", 1800360124416, false},
-		{"1e12", 1000000000000, true},
-		{"1e12", 1000000000001, false},
-	} {
-		n := document.Object(document.F("size", document.Text(c.size)))
-		if got := readAmount(&n, "size").is(c.bytes); got != c.want {
-			t.Errorf("%s is %d: %v", c.size, c.bytes, got)
 		}
 	}
 }

@@ -73,6 +73,9 @@ func readSource(n *document.Node, field string) source {
 		switch kind {
 		case raw, partition:
 			s.disk = readDevice(of, field+"."+kind)
+			if of.Get("disk") == nil {
+				s.disk.size = amount{} // a size beside the path is that of the partition
+			}
 		case raid:
 			s.drive = readDrive(of, field+"."+kind)
 		}

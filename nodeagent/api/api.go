@@ -5,6 +5,8 @@
 package api
 
 import (
+	"encoding/json"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/nodeagent/device"
@@ -67,21 +69,35 @@ type Template struct {
 	Spec map[string]any `json:"spec,omitempty"`
 }
 
+// Quantity is an amount of bytes as it is written: 10Gi, or a number without quotes, which the definitions
+// allow as well.
+type Quantity string
+
+// UnmarshalJSON reads a text or a number.
+func (q *Quantity) UnmarshalJSON(data []byte) error {
+	var number json.Number
+	if json.Unmarshal(data, &number) == nil {
+		*q = Quantity(number)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(q))
+}
+
 // SparseLoopDevice is a sparse file.
 type SparseLoopDevice struct {
-	Size string `json:"size"`
+	Size Quantity `json:"size"`
 }
 
 // DiskID is a disk by what it is.
 type DiskID struct {
-	WWN    string `json:"wwn,omitempty"`
-	Serial string `json:"serial,omitempty"`
-	Size   string `json:"size,omitempty"`
+	WWN    string   `json:"wwn,omitempty"`
+	Serial string   `json:"serial,omitempty"`
+	Size   Quantity `json:"size,omitempty"`
 }
 
 // Identity is the same for package device.
 func (d DiskID) Identity() device.Identity {
-	return device.Identity{WWN: d.WWN, Serial: d.Serial, Size: d.Size}
+	return device.Identity{WWN: d.WWN, Serial: d.Serial, Size: string(d.Size)}
 }
 
 // RawBlockDevice is a whole disk, by a path or by what it is.
@@ -92,8 +108,8 @@ type RawBlockDevice struct {
 
 // LVMLogicalVolume is a slice of a volume group.
 type LVMLogicalVolume struct {
-	VGName string `json:"vgName"`
-	Size   string `json:"size"`
+	VGName string   `json:"vgName"`
+	Size   Quantity `json:"size"`
 }
 
 // RAIDDAS is a drive behind a RAID controller.
@@ -115,9 +131,9 @@ type RAIDDAS struct {
 
 // PartitionSource is a part of a disk.
 type PartitionSource struct {
-	DevicePath string  `json:"devicePath,omitempty"`
-	Disk       *DiskID `json:"disk,omitempty"`
-	Size       string  `json:"size,omitempty"`
+	DevicePath string   `json:"devicePath,omitempty"`
+	Disk       *DiskID  `json:"disk,omitempty"`
+	Size       Quantity `json:"size,omitempty"`
 }
 
 // VolumeGroup is an LVM volume group to be made on a node.
@@ -135,7 +151,7 @@ type VolumeGroupSpec struct {
 	Devices            []GroupDevice     `json:"devices,omitempty"`
 	Sparse             *SparseLoopDevice `json:"sparse,omitempty"`
 	VolumeRef          *VolumeRef        `json:"volumeRef,omitempty"`
-	PhysicalExtentSize string            `json:"physicalExtentSize,omitempty"`
+	PhysicalExtentSize Quantity          `json:"physicalExtentSize,omitempty"`
 	Tags               map[string]string `json:"tags,omitempty"`
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/source"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 const (
@@ -69,7 +70,7 @@ func (c *Controller) applyPV(ctx context.Context, v *api.Volume, r source.Reques
 	if len(meta) > 0 {
 		change["metadata"] = meta
 	}
-	if have, err := strconv.ParseInt(pv.Spec.Capacity["storage"], 10, 64); err == nil && have < result.Size {
+	if quantity.Bytes(pv.Spec.Capacity["storage"]) < result.Size {
 		change["spec"] = map[string]any{"capacity": map[string]any{"storage": strconv.FormatInt(result.Size, 10)}}
 	}
 	if len(change) > 0 {

@@ -114,7 +114,7 @@ func TestVolumes(t *testing.T) {
 	}
 	a := c.start(t, c.token(t, "n1"), folder)
 	c.apply(t, sparseVolume("gone", "delete", "40Mi", "Filesystem"))
-	c.apply(t, sparseVolume("kept", "keep", "40Mi", "Block"))
+	c.apply(t, sparseVolume("kept", "keep", "41943040", "Block")) // a number
 	c.apply(t, sparseVolume("odd", "forced", "40Mi", "Filesystem"))
 	c.apply(t, sparseVolume("nowhere", "missing", "40Mi", "Filesystem"))
 	c.phase(t, "gone", "Available")
@@ -165,7 +165,10 @@ spec: {storageClassName: delete, volumeName: gone, accessModes: [ReadWriteOnce],
 		t.Errorf("a bound PersistentVolume was deleted: %v", err)
 	}
 
-	// Growth, while it is bound.
+	// Growth, while it is bound, and whatever unit the capacity has: MetalK8s wrote that of the spec.
+	if _, err := c.Resource(persistent).Patch(t.Context(), "gone", types.MergePatchType, []byte(`{"spec":{"capacity":{"storage":"40Mi"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	c.apply(t, sparseVolume("gone", "delete", "64Mi", "Filesystem"))
 	await(t, "it has not grown", func() (bool, string) {
 		got := c.get(t, persistent, "gone", "spec", "capacity", "storage")

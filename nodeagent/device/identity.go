@@ -3,12 +3,10 @@ package device
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // Identity is what a disk is declared to be. What is left out is not compared.
@@ -37,6 +35,11 @@ func (id Identity) Matches(d *Device) error {
 	if !id.Known() {
 		return errors.New("neither wwn nor serial is declared")
 	}
+	return id.Differs(d)
+}
+
+// Differs is nil if nothing that is declared is otherwise, as of a disk that is named by its path.
+func (id Identity) Differs(d *Device) error {
 	if want := disk.WWN(id.WWN); want != "" && want != d.WWN {
 		return fmt.Errorf("its wwn is %q, and %q is declared", d.WWN, id.WWN)
 	}
@@ -44,33 +47,13 @@ func (id Identity) Matches(d *Device) error {
 		return fmt.Errorf("its serial is %q, and %q is declared", d.Serial, id.Serial)
 	}
 	if id.Size != "" {
-		same, err := SameSize(id.Size, d.Size)
+		same, err := quantity.IsDisk(d.Size, id.Size)
 		if err != nil {
-			return err
+			return fmt.Errorf("size %q: %w", id.Size, err)
 		}
 		if !same {
 			return fmt.Errorf("its size is %d, and %s is declared", d.Size, id.Size)
 		}
 	}
 	return nil
-}
-
-var sizeUnit = regexp.MustCompile(`^([0-9]+)([KMGTPE]i|[kMGTPE])$`)
-
-// SameSize reports whether a disk of so many bytes is of the size written: exactly where it
-// is written in bytes, else rounded to the unit written (spec-localvolume, "size of an
-// identity").
-func SameSize(written string, bytes int64) (bool, error) {
-	written = strings.TrimSpace(written)
-	q, err := resource.ParseQuantity(written)
-	if err != nil {
-		return false, fmt.Errorf("size %q: %w", written, err)
-	}
-	m := sizeUnit.FindStringSubmatch(written)
-	if m == nil {
-		return q.Value() == bytes, nil
-	}
-	one := resource.MustParse("1" + m[2])
-	unit := one.Value()
-	return (bytes+unit/2)/unit*unit == q.Value(), nil
 }

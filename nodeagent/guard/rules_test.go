@@ -79,6 +79,9 @@ func TestIdentity(t *testing.T) {
 	}{
 		{device.Identity{WWN: "naa.5000C500A1B2C3D4", Serial: "S1", Size: "200G"}, ""},
 		{device.Identity{Serial: "S1", Size: "186Gi"}, ""},
+		{device.Identity{Serial: "S1", Size: "186.3Gi"}, ""},
+		{device.Identity{Serial: "S1", Size: "0.2T"}, ""},
+		{device.Identity{Serial: "S1", Size: "0.3T"}, "size"},
 		{device.Identity{Serial: "S1", Size: "200000000000"}, ""},
 		{device.Identity{Serial: "S1", Size: "200000000001"}, "size"},
 		{device.Identity{Serial: "S1", Size: "200Gi"}, "size"},

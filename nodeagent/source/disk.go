@@ -12,7 +12,14 @@ import (
 // the journal from the first write on.
 func (j *job) disk(id device.Identity, path string) (*device.Device, error) {
 	if path != "" {
-		return j.linked(path)
+		d, err := j.linked(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := id.Differs(j.facts.Devices.Whole(d)); err != nil {
+			return nil, guard.Refuse(guard.RuleIdentity, "%s is not the disk that is declared: %v", d.Path, err)
+		}
+		return d, nil
 	}
 	if !id.Known() {
 		return nil, guard.Refuse(guard.RuleIdentity, "neither wwn nor serial is declared")

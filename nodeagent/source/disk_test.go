@@ -46,14 +46,14 @@ func raw(name, serial, mode string) *api.Volume {
 func part(name, serial, size, mode string) *api.Volume {
 	return &api.Volume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       api.VolumeSpec{NodeName: "n1", Mode: mode, Partition: &api.PartitionSource{Disk: &api.DiskID{Serial: serial}, Size: size}},
+		Spec:       api.VolumeSpec{NodeName: "n1", Mode: mode, Partition: &api.PartitionSource{Disk: &api.DiskID{Serial: serial}, Size: api.Quantity(size)}},
 	}
 }
 
 func logical(name, group, size, mode string) *api.Volume {
 	return &api.Volume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       api.VolumeSpec{NodeName: "n1", Mode: mode, LVM: &api.LVMLogicalVolume{VGName: group, Size: size}},
+		Spec:       api.VolumeSpec{NodeName: "n1", Mode: mode, LVM: &api.LVMLogicalVolume{VGName: group, Size: api.Quantity(size)}},
 	}
 }
 

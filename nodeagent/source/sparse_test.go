@@ -19,7 +19,7 @@ import (
 func sparse(name, size, mode string) *api.Volume {
 	return &api.Volume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       api.VolumeSpec{NodeName: "n1", Mode: mode, Sparse: &api.SparseLoopDevice{Size: size}},
+		Spec:       api.VolumeSpec{NodeName: "n1", Mode: mode, Sparse: &api.SparseLoopDevice{Size: api.Quantity(size)}},
 	}
 }
 

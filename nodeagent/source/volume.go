@@ -275,8 +275,8 @@ func (v volume) overwrite(kind string, d *device.Device, whose string, may func(
 // anything is for a device that is ours by what is not on it: a tag, a partition's GUID.
 func anything(probe.Content) error { return nil }
 
-func bytesOf(text string) (int64, error) {
-	q, err := resource.ParseQuantity(text)
+func bytesOf(text api.Quantity) (int64, error) {
+	q, err := resource.ParseQuantity(string(text))
 	if err != nil || q.Value() <= 0 {
 		return 0, errors.Join(fmt.Errorf("size %q is no amount of bytes", text), err)
 	}
