@@ -26,7 +26,7 @@ type Timeout struct {
 }
 
 // Allows reports whether the webhook answers in time when it needs this many requests.
-func (t Timeout) Allows(requests int) bool { return requests < burst+rate*t.Seconds }
+func (t Timeout) Allows(requests int) bool { return requests <= burst+rate*t.Seconds }
 
 // readTimeout finds the configuration of the webhook: by its name, or by what it is
 // called for.
@@ -120,9 +120,9 @@ func (r *review) time() {
 	if r.Timeout.Allows(cost.Least) {
 		needs = fmt.Sprintf("may need up to %s for it", seconds(cost.Most))
 	}
-	given := "is given " + finding.Count(r.Timeout.Seconds, "second")
+	given := fmt.Sprintf("is given %d", r.Timeout.Seconds)
 	if !r.Timeout.Known {
-		given = given + " unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise"
+		given = fmt.Sprintf("is given %d unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise", r.Timeout.Seconds)
 	}
 	p := Problem{Outcome: Late, Rule: "webhook-timeout"}
 	p.Text = fmt.Sprintf("the cStor webhook %s (%s), and %s", needs, finding.Count(cost.Most, "request"), given)
@@ -192,9 +192,12 @@ func (r *review) failed() int {
 }
 
 // enough is the least timeout, in seconds, in which so many requests are made for sure:
-// a webhook fails from about 0.3 seconds below it.
+// a webhook fails from about 0.3 seconds below it. More than the longest there is not.
 func enough(requests int) int {
-	return int(math.Ceil(float64(requests-burst)/rate + 0.3))
+	if longest := (Timeout{Seconds: longestTimeout}); longest.Allows(requests) {
+		return min(longestTimeout, int(math.Ceil(float64(requests-burst)/rate+0.3)))
+	}
+	return longestTimeout + 1
 }
 
 func seconds(requests int) string {
