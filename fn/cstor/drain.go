@@ -28,8 +28,10 @@ type draining struct {
 
 	read  bool
 	state drain.State
-	plan  drain.Plan
-	at    map[string]*member // by pool instance
+	// The volumes of state, by pool instance.
+	byPool map[string][]*drain.Volume
+	plan   drain.Plan
+	at     map[string]*member // by pool instance
 
 	standings []string // how far each pool is
 }
@@ -62,6 +64,7 @@ func (f *draining) volumes() *drain.State {
 	if !f.read {
 		f.read = true
 		f.state.Volumes, f.state.Pools = drain.Read(f.facts, inventory.Key{Namespace: f.namespace, Name: f.of.name}, f.owner)
+		f.byPool = drain.ByPool(f.state.Volumes)
 	}
 	return &f.state
 }
@@ -83,13 +86,8 @@ func (f *draining) on(m *member) int {
 	if i == nil {
 		return 0
 	}
-	n := 0
-	for j := range f.volumes().Volumes {
-		if f.state.Volumes[j].On(i.Name) {
-			n++
-		}
-	}
-	return n
+	f.volumes()
+	return len(f.byPool[i.Name])
 }
 
 // run plans the drain of the pools of members that go, the last of the plan first, those that

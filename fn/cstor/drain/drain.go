@@ -109,6 +109,12 @@ func (s *State) Plan() Plan {
 	for _, l := range s.Leaving {
 		p.leaving[l.Pool], p.lost[l.Pool] = true, l.Lost
 	}
+	for i := range s.Pools {
+		if candidate := &s.Pools[i]; p.refusal(candidate) == "" {
+			p.open = append(p.open, candidate)
+		}
+	}
+	p.on = ByPool(s.Volumes)
 	for i := range s.Volumes {
 		if v := &s.Volumes[i]; v.Source != "" {
 			p.clones[v.Source] = append(p.clones[v.Source], v.Name)
@@ -163,6 +169,8 @@ func (s *Standing) Waiting() (turn, held int, why string) {
 type planner struct {
 	*State
 	pools   map[string]*Pool
+	open    []*Pool              // those that take replicas
+	on      map[string][]*Volume // by pool
 	lost    map[string]bool
 	leaving map[string]bool
 	given   map[string]int64 // bytes that this plan puts on a pool, beside what is there
@@ -174,17 +182,17 @@ type planner struct {
 // has its turn.
 func (p *planner) empty(l Leaving, busy bool) Standing {
 	s := Standing{Leaving: l}
-	for i := range p.Volumes {
-		v := &p.Volumes[i]
-		if !v.On(l.Pool) {
-			continue
-		}
+	for _, v := range p.on[l.Pool] {
 		s.Volumes++
-		if p.moves[v.Name] == nil {
-			if held := p.begin(v, l, busy); held.Why != "" {
-				s.Held = append(s.Held, held)
-				continue
-			}
+		held := Held{Volume: v}
+		if m := p.moves[v.Name]; m == nil {
+			held = p.begin(v, l, busy)
+		} else if m.Leaves != l.Pool && slices.Contains(m.Pools, l.Pool) {
+			held.Why, held.Turn = m.other(), true
+		}
+		if held.Why != "" {
+			s.Held = append(s.Held, held)
+			continue
 		}
 		s.Moving++
 	}
@@ -228,8 +236,16 @@ func (p *planner) cannotBegin(v *Volume, name string) (why string, passes bool) 
 	if why := p.cannotSpare(v, name); why != "" {
 		return why, false
 	}
-	_, why = p.spots(v, []string{name}, 1, nil)
-	return why, false
+	return p.nowhere(v), false
+}
+
+// other says what a volume does that has to leave another pool than the one that it is on its
+// way from.
+func (m *Move) other() string {
+	if m.Leaves != "" {
+		return "it leaves " + m.Leaves + " first"
+	}
+	return "it is on its way already"
 }
 
 // stuck says why a volume cannot be moved at all, or "".
@@ -260,7 +276,7 @@ func (p *planner) finish(v *Volume) {
 			p.moves[v.Name] = &Move{Volume: v, Partial: asked, Stage: Settle, Waits: v.Unknown}
 		}
 	case asked.Leaves != "" && slices.Contains(v.Pools, asked.Leaves) && (rendered || len(v.Pools) > asked.Replicas):
-		if _, why := p.spots(v, []string{asked.Leaves}, 1, added); len(v.Pools) > asked.Replicas || p.lost[asked.Leaves] || why == "" {
+		if len(v.Pools) > asked.Replicas || p.lost[asked.Leaves] || p.nowhere(v) == "" {
 			p.leave(v, asked.Leaves, asked.Replicas, added)
 		}
 	case !rendered:

@@ -19,15 +19,9 @@ func (p *planner) spots(v *Volume, leaves []string, count int, asked []string) (
 		}
 	}
 	var again, candidates []*Pool
-	var refused []string
-	for i := range p.Pools {
-		candidate := &p.Pools[i]
-		if v.On(candidate.Name) {
-			continue
-		}
-		switch refusal := p.refusal(candidate); {
-		case refusal != "":
-			refused = append(refused, candidate.Name+" ("+refusal+")")
+	for _, candidate := range p.open {
+		switch {
+		case v.On(candidate.Name):
 		case slices.Contains(asked, candidate.Name):
 			again = append(again, candidate)
 		default:
@@ -45,11 +39,26 @@ func (p *planner) spots(v *Volume, leaves []string, count int, asked []string) (
 	if len(spots) > 0 {
 		return spots, ""
 	}
-	why = "there is no other pool for its replica"
+	return nil, p.nowhere(v)
+}
+
+// nowhere says why there is no pool for another replica of a volume, or "".
+func (p *planner) nowhere(v *Volume) string {
+	if slices.ContainsFunc(p.open, func(candidate *Pool) bool { return !v.On(candidate.Name) }) {
+		return ""
+	}
+	var refused []string
+	for i := range p.Pools {
+		candidate := &p.Pools[i]
+		if refusal := p.refusal(candidate); refusal != "" && !v.On(candidate.Name) {
+			refused = append(refused, candidate.Name+" ("+refusal+")")
+		}
+	}
+	why := "there is no other pool for its replica"
 	if len(refused) > 0 {
 		why += ": refused are " + finding.Names(refused)
 	}
-	return nil, why
+	return why
 }
 
 // refusal says why a pool takes no replica, or "".

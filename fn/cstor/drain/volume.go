@@ -51,6 +51,28 @@ func (v *Volume) On(name string) bool {
 		slices.ContainsFunc(v.Replicas, func(r Replica) bool { return r.Pool == name })
 }
 
+// ByPool lists the volumes that have, or are to have, a replica on each pool, in their order.
+func ByPool(volumes []Volume) map[string][]*Volume {
+	on := map[string][]*Volume{}
+	for i := range volumes {
+		v := &volumes[i]
+		add := func(name string) {
+			if n := len(on[name]); n == 0 || on[name][n-1] != v {
+				on[name] = append(on[name], v)
+			}
+		}
+		for _, names := range [][]string{v.Pools, v.Placed} {
+			for _, name := range names {
+				add(name)
+			}
+		}
+		for _, r := range v.Replicas {
+			add(r.Pool)
+		}
+	}
+	return on
+}
+
 // count is how many replicas a volume is to have that has fewer because some were let go, or
 // 0. What was asked for says so, or what the live object remembers; or else it has an owner,
 // and has the number that it was made with.
