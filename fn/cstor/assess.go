@@ -191,7 +191,7 @@ func (a assessment) restart(f *change.Field) {
 func (a assessment) replicasOn(hostname string) string {
 	instances, replicas := 0, 0
 	for _, i := range a.instances() {
-		if hostname == "" || i.Hostname == hostname {
+		if hostname == "" || i.RunsOn == hostname {
 			instances++
 			replicas += pool.LiveOf(a.facts).Replicas(i.Object.Namespace, i.Name)
 		}

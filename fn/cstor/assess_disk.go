@@ -36,7 +36,7 @@ func (a assessment) replacement(p *pool.Pool, out string) (change.Risk, string) 
 // rebuilds a disk.
 func (a assessment) phase(hostname string) (phase string, rebuilding bool) {
 	for _, i := range a.instances() {
-		if i.Hostname == hostname {
+		if i.RunsOn == hostname {
 			return i.Phase, i.Rebuilds()
 		}
 	}

@@ -167,10 +167,12 @@ func (l *livePools) clusterOn(hostname string) string {
 }
 
 // lost lists the instances whose pools the live CStorPoolCluster does not have, and that
-// nobody deletes. Where that is not known, they show pools by themselves.
+// nobody deletes: a pool that moved is known by its disks. Where that is not known, they show
+// pools by themselves.
 func (l *livePools) lost() []*pool.Instance {
 	return slices.DeleteFunc(slices.Clone(l.all), func(i *pool.Instance) bool {
-		return l.cluster(i.Cluster().Name) == nil || l.pools[i.Hostname] != nil || i.Hostname == "" || i.Object.Deleting()
+		c := l.cluster(i.Cluster().Name)
+		return c == nil || l.pools[i.Hostname] != nil || i.Hostname == "" || i.Object.Deleting() || slices.ContainsFunc(c.Pools, i.Pool.Shares)
 	})
 }
 

@@ -167,7 +167,7 @@ func (s *standing) checkPools() {
 		}
 		instance := s.instanceOn(p.Hostname)
 		if from := s.movingFrom(p.Pool); instance == nil && from != nil {
-			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolMoving", What: "not on its new node yet", Note: "it is on host " + from.Hostname, Subject: from.Name, Node: p.node})
+			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolMoving", What: "not on its new node yet", Note: "it is on host " + from.RunsOn, Subject: from.Name, Node: p.node})
 			continue
 		}
 		if instance == nil {
@@ -181,8 +181,13 @@ func (s *standing) checkPools() {
 			continue
 		}
 		problem := poolProblem(instance.Object)
-		if problem.Phase == health.OK {
+		switch {
+		case problem.Phase == health.OK:
 			problem = s.unfinished(p.of, instance)
+		case problem.Reason == poolDegraded:
+			if replacing := s.mends(p, instance); replacing.Phase != health.OK {
+				problem = replacing
+			}
 		}
 		if problem.Phase != health.OK {
 			problem.Subject, problem.Node = instance.Name, p.node
@@ -205,7 +210,7 @@ func (s *standing) checkPools() {
 // nil.
 func (s *standing) movingFrom(p *pool.Pool) *pool.Instance {
 	i := slices.IndexFunc(s.instances, func(i *pool.Instance) bool {
-		return i.Hostname != p.Hostname && i.Pool.Shares(p)
+		return i.RunsOn != p.Hostname && i.Pool.Shares(p)
 	})
 	if i < 0 {
 		return nil
@@ -221,26 +226,52 @@ func (s *standing) isKept(i *pool.Instance) bool {
 // unfinished compares the disks of an instance with those that its live CStorPoolCluster
 // names: an edit shows in an instance only minutes after its claims are bound.
 func (s *standing) unfinished(of *poolCluster, i *pool.Instance) health.Problem {
-	used, wanted := i.Pool.Disks(), of.current.Host(i.Hostname)
+	used, wanted := i.Pool.Disks(), of.current.Host(i.RunsOn)
 	if wanted == nil || len(used) == 0 {
 		return health.Problem{Phase: health.OK} // the instance does not tell
 	}
-	without := func(names, known []string) []string {
-		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(known, name) })
-	}
-	in, out := without(wanted.Data.Disks(), used), without(i.Pool.Data.Disks(), wanted.Disks())
+	in, out := missingFrom(wanted.Data.Disks(), used), missingFrom(i.Pool.Data.Disks(), wanted.Disks())
 	p := health.Problem{Phase: health.Progressing}
 	switch {
 	case len(in) > 0 && len(out) > 0:
-		p.Reason, p.What = "PoolReplacing", "to get "+finding.Names(in)+" in the place of "+finding.Names(out)
+		p = replaces(in, out)
 	case len(in) > 0:
 		p.Reason, p.What = "PoolGrowing", "to grow by "+finding.Names(in)
 	case s.replacing(i) != "":
-		p.Reason, p.What = "PoolReplacing", "to give up "+s.replacing(i)
+		p.Reason, p.What = poolReplacing, "to give up "+s.replacing(i)
 	default:
 		p.Phase = health.OK
 	}
 	return p
+}
+
+// Reasons of pools that serve their volumes, and are not as they are to be.
+const (
+	poolDegraded  = "PoolDegraded"  // a disk is not there
+	poolReplacing = "PoolReplacing" // a disk takes the place of another
+)
+
+// mends says by which replacement a degraded pool is to be well again, be it rendered only; it
+// is OK where there is none.
+func (s *standing) mends(p *nodePool, i *pool.Instance) health.Problem {
+	problem := s.unfinished(p.of, i)
+	if problem.Reason == poolReplacing {
+		return problem
+	}
+	in, out := missingFrom(p.Data.Disks(), i.Pool.Disks()), missingFrom(i.Pool.Data.Disks(), p.Disks())
+	if len(in) == 0 || len(out) == 0 {
+		return health.Problem{Phase: health.OK}
+	}
+	return replaces(in, out)
+}
+
+func replaces(in, out []string) health.Problem {
+	return health.Problem{Phase: health.Progressing, Reason: poolReplacing, What: "to get " + finding.Names(in) + " in the place of " + finding.Names(out)}
+}
+
+// missingFrom are the names that are not among others.
+func missingFrom(names, others []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(others, name) })
 }
 
 // replacing is the disk of a pool that another one takes the place of at the moment: its
@@ -278,10 +309,14 @@ func vanished(facts *inventory.Facts, cluster *pool.Cluster, hostname string) (n
 		return "", false // it is not in the live cluster yet
 	}
 	for _, i := range pool.LiveOf(facts).Instances(cluster.Namespace, cluster.Name) {
-		if bare[i.Hostname] == nil {
+		on := i.RunsOn
+		if bare[on] == nil { // it is yet to move
+			on = i.Hostname
+		}
+		if bare[on] == nil {
 			return "", false
 		}
-		delete(bare, i.Hostname)
+		delete(bare, on)
 	}
 	made, known := field(cluster.Object, "status", "provisionedInstances").Int()
 	return "", known && int(made) >= len(cluster.Pools)
@@ -337,7 +372,7 @@ func poolProblem(o *krm.Object) health.Problem {
 			p.Made, p.Phase, p.Reason, p.What = true, health.Progressing, "PoolRebuilding", "rebuilding on a new disk"
 			break
 		}
-		p.Made, p.Reason, p.What = true, "PoolDegraded", "degraded"
+		p.Made, p.Reason, p.What = true, poolDegraded, "degraded"
 		bad("DiskUnavailable")
 	case "OFFLINE":
 		p.Made, p.Outage, p.Reason, p.What = true, true, "PoolOffline", "offline"
@@ -352,9 +387,11 @@ func poolProblem(o *krm.Object) health.Problem {
 	return p
 }
 
+// instanceOn is the instance that runs on a host, or nil: one that moved has the label of
+// its old host.
 func (s *standing) instanceOn(hostname string) *pool.Instance {
 	for _, i := range s.instances {
-		if i.Hostname == hostname {
+		if i.RunsOn == hostname {
 			return i
 		}
 	}

@@ -65,7 +65,7 @@ func newForest(facts *inventory.Facts) *forest {
 func (f *forest) addPlanned(c *pool.Cluster) {
 	made := map[string]bool{}
 	for _, i := range f.pools.Instances(c.Namespace, c.Name) {
-		made[i.Hostname] = true
+		made[i.RunsOn] = true
 	}
 	for _, p := range c.Pools {
 		planned := plannedPool{c, p, made[p.Hostname]}

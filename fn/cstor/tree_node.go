@@ -68,7 +68,7 @@ func (f *forest) onHost(t *health.Tree, hostname string) *health.Tree {
 	var pools []*pool.Instance
 	var lost []*krm.Object
 	for _, i := range f.pools.All() {
-		if i.Hostname == hostname {
+		if i.RunsOn == hostname {
 			pools = append(pools, i)
 			lost = append(lost, f.volumes.ReplicasOn(key(i.Object))...)
 		}

@@ -57,9 +57,9 @@ func (f *forest) pool(i *pool.Instance) *health.Tree {
 
 func (f *forest) poolAlone(i *pool.Instance) *health.Tree {
 	p := poolProblem(i.Object)
-	t := &health.Tree{Object: i.Object.Ref, State: i.Phase, Phase: p.Phase, Place: health.Place{Role: health.Pool, Node: f.nodeName(i.Hostname)}}
+	t := &health.Tree{Object: i.Object.Ref, State: i.Phase, Phase: p.Phase, Place: health.Place{Role: health.Pool, Node: f.nodeName(i.RunsOn)}}
 	t.Place.Used, t.Place.Total = i.Space()
-	where, down := f.host(i.Hostname)
+	where, down := f.host(i.RunsOn)
 	if down != "" {
 		t.Phase = health.Error // whatever the pool manager said last
 	}
