@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
@@ -186,6 +188,10 @@ func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 		return report(s.streams, result.Findings)
 	}
 	_ = report(s.streams, l.findings) // of files, and so of no spec
+	if len(told) == 0 && subject != nil && slices.ContainsFunc(result.Objects, func(o fn.Rendered) bool { return subject.matches(o.Object.Ref) }) {
+		terminal.Printf(s.err, "%s: it is rendered, and no step of it is under way or comes next\n", subject)
+		return nil
+	}
 	if len(told) == 0 && subject != nil {
 		return fmt.Errorf("nothing was decided about %s: it is not among the specs, nodes and disks of %s", subject, dir)
 	}

@@ -89,6 +89,8 @@ func fate(p admission.Problem, update bool) string {
 		return "the cStor webhook lets it pass, and the operator never carries it out: "
 	case admission.Broken:
 		return "the cStor webhook lets it pass, and it goes wrong: "
+	case admission.Late:
+		return "the API server may refuse the CStorPoolCluster, since it waits too short for the cStor webhook: "
 	case admission.Lost:
 		return "the cStor webhook lets it pass, and data is lost: "
 	}

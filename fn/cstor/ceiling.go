@@ -20,9 +20,9 @@ func warnOfCeiling(in *input) {
 	s := in.cfg.general
 	kind := admission.Kind{Disks: s.disks(), Growth: s.expansionDisks(), Group: s.groupSize, Replaces: s.raidType != pool.Stripe}
 	now := in.state.Timeout
-	given := "is given " + finding.Count(now.Seconds, "second")
+	given := fmt.Sprintf("is given %d", now.Seconds)
 	if !now.Known {
-		given = given + " unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise"
+		given = fmt.Sprintf("is given %d unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise", now.Seconds)
 	}
 	grows := "can never grow"
 	if most := now.Ceiling(kind); most.Grows >= kind.Disks {

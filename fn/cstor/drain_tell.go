@@ -66,6 +66,9 @@ func (f *draining) tellPool(s *drain.Standing, m *member) {
 	if held > 0 {
 		text += fmt.Sprintf("; %d cannot leave it now", held)
 	}
+	if s.Moving > 0 {
+		text += "; apply what is rendered, and take the inventory anew"
+	}
 	f.standings = append(f.standings, text)
 	for _, h := range s.Held {
 		f.tellHeld(s, m, h)

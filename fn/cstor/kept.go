@@ -2,8 +2,10 @@ package cstor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -18,7 +20,7 @@ func describe(d *inventory.BlockDevice) string {
 // keepDevices records what stays, and warns of what is not well.
 func keepDevices(in *input, node string, r role, names []string) {
 	for _, name := range names {
-		d, pool := in.facts.Device(in.namespace, name), in.lock.pool(node)
+		d, of := in.facts.Device(in.namespace, name), in.lock.pool(node)
 		doubt := ""
 		if d != nil {
 			doubt = in.ledger.Verdict(in.disk(name), in.keep(node)).Doubt()
@@ -27,11 +29,11 @@ func keepDevices(in *input, node string, r role, names []string) {
 		case d == nil:
 			in.choose(in.deviceRef(name), node, r, place.Held, "it is missing from the inventory")
 			in.report(finding.Warning, "device-missing", "", "block device %s of node %s is missing from the inventory; it is held in its place", name, node)
-		case pool != nil && d.Hostname != pool.Hostname:
+		case of != nil && d.Hostname != of.Hostname:
 			in.choose(in.deviceRef(name), node, r, place.Held, "it is on host "+d.Hostname+" now")
 		case d.State != "Active":
 			in.choose(in.deviceRef(name), node, r, place.Held, "it is "+d.State)
-			in.report(finding.Warning, "device-inactive", "", "block device %s of node %s is %s; it keeps its place, look at the disk", name, node, d.State)
+			warnOfInactive(in, node, r, d)
 		case doubt != "":
 			in.choose(in.deviceRef(name), node, r, place.Held, doubt)
 			in.report(finding.Warning, "device-doubtful", "", "block device %s of node %s keeps its place, but %s; if the pool is not made yet, do not apply this: look at the disk", name, node, doubt)
@@ -39,4 +41,17 @@ func keepDevices(in *input, node string, r role, names []string) {
 			in.choose(in.deviceRef(name), node, r, place.Kept, "it is in its place already: "+describe(d))
 		}
 	}
+}
+
+// warnOfInactive tells of a device that is not Active and stays, and how one of a pool is
+// replaced. What becomes of one that is to be replaced, the replacement tells.
+func warnOfInactive(in *input, node string, r role, d *inventory.BlockDevice) {
+	p, way := in.lock.pool(node), ""
+	if r == data && p != nil && p.RAIDType != pool.Stripe && in.live.lives(p.Pool) {
+		if in.cfg.Spec.PoolConfig.AutoReplace || slices.Contains(in.spec.Object.AnnotationList(annotationReplace), d.Name) {
+			return
+		}
+		way = "; to have another one take it, annotate the config with " + annotationReplace + ": " + d.Name
+	}
+	in.report(finding.Warning, "device-inactive", "", "block device %s of node %s is %s; it keeps its place, look at the disk%s", d.Name, node, d.State, way)
 }

@@ -60,7 +60,11 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 			}
 		}
 		if why != "" {
-			r.report(finding.Warning, "replacement-waits", "", "block device %s of the pool on node %s is not replaced: %s", name, m.name, why)
+			severity := finding.Warning
+			if r.named[name] && m.before.RAIDType == pool.Stripe {
+				severity = finding.Error // a person asks for what can never be
+			}
+			r.report(severity, "replacement-waits", "", "block device %s of the pool on node %s is not replaced: %s", name, m.name, why)
 			s.wait = "since it is not replaced: " + why
 			m.of.steps.ask(s)
 			continue

@@ -331,7 +331,7 @@ func (s *steps) tell() {
 		}
 	}
 	for _, standing := range s.of.drain.standings {
-		s.report(finding.Info, ruleDrain, "", "%s: %s; apply what is rendered, and take the inventory anew%s", s.transition, standing, rest)
+		s.report(finding.Info, ruleDrain, "", "%s: %s%s", s.transition, standing, rest)
 	}
 }
 

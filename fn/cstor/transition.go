@@ -93,7 +93,7 @@ func (s *steps) underWay() (transition.Step, bool) {
 		return s.tellStep(transition.Now, s.taken[0].kind, what, "until "+s.taken[0].kind.doneWhen()), true
 	case len(s.taken) > 0 && (s.last.wait == "" || s.last.open):
 		return s.tellStep(transition.Now, s.taken[0].kind, clauses(s.taken), "until "+s.taken[0].kind.doneWhen()), true
-	case s.until() == "" || s.ailing() != "" && len(s.taken) == 0 || len(s.waiting()) == 0 && len(s.of.begun) == 0:
+	case s.until() == "" || s.ailing() != "" && len(s.taken) == 0:
 		return transition.Step{}, false
 	}
 	if last == (begun{}) { // the plan remembers no step that was the only one
