@@ -122,13 +122,23 @@ func (m *poolManagers) resilver(i *Instance, z *zpool) {
 	}
 }
 
+// reads reports whether what a disk holds in its pool can be read. While it takes the place of
+// another the pool has both, and reads the other; it says DEGRADED until that is over.
+func (m *poolManagers) reads(i *Instance, name string) bool {
+	if m.pools[i.Name].resilvers[name] == 0 {
+		return m.hardware.works(name, i.selects())
+	}
+	claim := m.api.claimOf(name)
+	return claim != nil && m.hardware.works(claim.Annotations[predecessor], i.selects())
+}
+
 // phase is what zpool says of a pool: each RAID group can do without some of its disks.
 func (m *poolManagers) phase(i *Instance) string {
 	phase := online
 	for _, group := range i.Spec.Data {
 		bad := 0
 		for _, name := range m.members(i, group) {
-			if m.pools[i.Name].resilvers[name] > 0 || !m.hardware.works(name, i.selects()) {
+			if !m.reads(i, name) {
 				bad++
 			}
 		}
@@ -136,7 +146,7 @@ func (m *poolManagers) phase(i *Instance) string {
 		if bad > spare {
 			return offline
 		}
-		if bad > 0 {
+		if bad > 0 || slices.ContainsFunc(m.members(i, group), func(name string) bool { return m.pools[i.Name].resilvers[name] > 0 }) {
 			phase = degraded
 		}
 	}

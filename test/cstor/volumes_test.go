@@ -139,3 +139,89 @@ func TestLostNode(t *testing.T) {
 		t.Errorf("%s%v", e, e.Watch.Err())
 	}
 }
+
+// TestLetGo: while a replica goes no edit brings it back, and what fails meanwhile is fate; of one
+// that goes although another is not healthy the watch tells.
+func TestLetGo(t *testing.T) {
+	for _, c := range []struct {
+		explain      string
+		breaksBefore bool
+		wrong        string
+	}{
+		{"a disk fails after the edit", false, ""},
+		{"a disk fails before it", true, "had 2"},
+	} {
+		t.Run(c.explain, func(t *testing.T) {
+			e, _ := newVolumes(t, 3)
+			breaks := func(at int) {
+				i := e.Instances[e.VolumeConfigs["db"].Status.PoolInfo[at]]
+				if err := e.Befall(func() error { return e.Break(i.Spec.disks()[0], true) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := scale(e, "+"); err != nil {
+				t.Fatal(err)
+			}
+			e.Advance(8)
+			if c.breaksBefore {
+				breaks(2)
+				e.Advance(1)
+				breaks(1)
+				e.Advance(1)
+			}
+			if err := scale(e, "-"); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Pause(VolumeOperator, 3); err != nil {
+				t.Fatal(err)
+			}
+			if !c.breaksBefore {
+				breaks(2)
+			}
+			e.Advance(10)
+			if err := e.Watch.Err(); (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("watch: %v", err)
+			}
+		})
+	}
+}
+
+// TestReplacedDiskStays: the disk that another takes the place of is in the pool until the
+// resilver is over, so that one more may fail.
+func TestReplacedDiskStays(t *testing.T) {
+	e := &edit{Cluster: New(1)}
+	e.AddNode("n1", "", nil)
+	for _, name := range []string{"a", "b", "c"} {
+		e.AddDisk("n1", name, 100<<30)
+	}
+	c := &PoolCluster{header: newHeader("cstor.openebs.io/v1", "CStorPoolCluster", Namespace, "prod")}
+	p := Pool{NodeSelector: map[string]string{labelHostname: "n1"}}
+	p.Config.DataRAIDGroupType, p.Data = "mirror", []RAIDGroup{{[]GroupDevice{{"a"}, {"b"}}}}
+	c.Spec.Pools = []Pool{p}
+	e.Advance(1)
+	if err := e.apply(t, c); err != nil {
+		t.Fatal(err)
+	}
+	e.Advance(5)
+	replaced := clone(*c)
+	replaced.Spec.Pools[0].Data[0].BlockDevices[1].Name = "c"
+	if err := e.apply(t, &replaced); err != nil {
+		t.Fatal(err)
+	}
+	e.Advance(3)
+	i := sorted(e.Instances)[0]
+	if got := i.Status.Phase; got != degraded || i.Spec.disks()[1] != "c" {
+		t.Errorf("%s while %v is resilvered", got, i.Spec.disks())
+	}
+	for _, step := range []struct {
+		name  string
+		phase string
+	}{{"a", degraded}, {"b", offline}} {
+		if err := e.Break(step.name, true); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.pools.phase(i); got != step.phase {
+			t.Errorf("without %s the pool is %s", step.name, got)
+		}
+	}
+}

@@ -89,18 +89,19 @@ func (w *Watch) check(when string) {
 	}
 }
 
-// late counts the healthy replicas of a volume on pools that their CStorPoolCluster has let go,
-// and whose instances the operator has not removed yet. No edit can do anything about one that
-// the volume operator places there: a volume that had it before has it in its floor.
+// late counts the healthy replicas of a volume that an edit has let go, or its pool, and that the
+// operators have not removed yet. No later edit can do anything about them, not even if another
+// fails meanwhile: a volume that had them before that edit has them in its floor.
 func (w *Watch) late(volume string) int {
-	n := 0
+	n, v := 0, w.api.VolumeConfigs[volume]
 	for _, r := range w.api.replicasOf(volume) {
 		i := w.api.Instances[r.instance()]
 		if i == nil || !w.pools.healthy(r) {
 			continue
 		}
 		c := w.api.PoolClusters[i.cluster()]
-		if c == nil || !slices.ContainsFunc(c.Spec.Pools, func(p Pool) bool { return of(&p, []*Instance{i}) == i }) {
+		poolGoes := c == nil || !slices.ContainsFunc(c.Spec.Pools, func(p Pool) bool { return of(&p, []*Instance{i}) == i })
+		if poolGoes || v.Status.Phase == "Bound" && !slices.Contains(v.Spec.pools(), i.Name) {
 			n++
 		}
 	}
