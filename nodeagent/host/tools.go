@@ -44,6 +44,8 @@ type Tools struct {
 	Enter   bool     // run in the namespaces of process 1
 	// Deadline, if not zero, stands for those of reading and of writing programs.
 	Deadline time.Duration
+	// At, if not nil, is called before each run.
+	At func(Command)
 }
 
 // Command is one run of a program.
@@ -86,6 +88,9 @@ func (t *Tools) Find(name string) (string, error) {
 // caller to judge, by what the program printed and by what then is. The error wraps
 // ErrMissing or ErrDeadline where it is one of these.
 func (t *Tools) Run(ctx context.Context, c Command) (Result, error) {
+	if t.At != nil {
+		t.At(c)
+	}
 	line, err := t.Line(c)
 	if err != nil {
 		return Result{}, err

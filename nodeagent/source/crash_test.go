@@ -37,6 +37,8 @@ type operation struct {
 	Ungroup *api.VolumeGroup `json:",omitempty"`
 	Ref     *api.Volume      `json:",omitempty"` // whose device the group takes
 	FS      string           `json:",omitempty"`
+	// Mounted says that a pod has the volume while Apply is done.
+	Mounted bool `json:",omitempty"`
 }
 
 // run is what a worker process is to do.
@@ -45,8 +47,7 @@ type run struct {
 	Root       string
 	Tools      []string // folders of programs, before those of the machine
 	Operations []operation
-	Deadline   time.Duration // of programs; theirs where it is zero
-	KillAt     int           // the number of the point at which the process ends itself; -1 for none
+	KillAt     int // the number of the point at which the process ends itself; -1 for none
 	// OneStep ends the process after the first step whose effect outlasts a boot.
 	OneStep bool
 }
@@ -77,22 +78,12 @@ func work(file string) error {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return err
 	}
-	journal, err := step.Open(r.Folder)
-	if err != nil {
-		return err
-	}
-	h := host.New(r.Root)
-	h.Tools.Root, h.Tools.Folders = "/", append(r.Tools, h.Tools.Folders...)
-	h.Tools.Deadline = r.Deadline
-	if r.Deadline == 0 && os.Getenv(inMachine) != "" {
-		h.Tools.Deadline = 10 * time.Minute // emulated, and beside others, what takes a second can take minutes
-	}
 	points := 0
 	killed := func() {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
-	engine := &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, Runner: step.Runner{Journal: journal, At: func(s step.Step, point string) {
+	engine, err := r.engine(func(s step.Step, point string) {
 		if points == r.KillAt {
 			killed()
 		}
@@ -101,7 +92,10 @@ func work(file string) error {
 		if r.OneStep && point == "ended" && !slices.Contains(lostByBoot(), s.Kind) {
 			killed()
 		}
-	}}}
+	})
+	if err != nil {
+		return err
+	}
 	progress := filepath.Join(r.Folder, "progress")
 	begun, _ := os.ReadFile(progress)
 	first, _ := strconv.Atoi(string(begun))
@@ -109,36 +103,56 @@ func work(file string) error {
 		if err := os.WriteFile(progress, []byte(strconv.Itoa(i)), 0o600); err != nil {
 			return err
 		}
-		if err := r.Operations[i].do(engine, h); err != nil {
+		if err := r.Operations[i].do(engine); err != nil {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (o operation) do(e *source.Engine, h host.Host) error {
-	ctx := context.Background()
+// engine is an agent that begins anew.
+func (r run) engine(at func(step.Step, string)) (*source.Engine, error) {
+	journal, err := step.Open(r.Folder)
+	if err != nil {
+		return nil, err
+	}
+	h := host.New(r.Root)
+	h.Tools.Root, h.Tools.Folders = "/", append(slices.Clone(r.Tools), h.Tools.Folders...)
+	if os.Getenv(inMachine) != "" {
+		h.Tools.Deadline = 10 * time.Minute // emulated, and beside others, what takes a second can take minutes
+	}
+	return &source.Engine{Host: h, Cluster: "test", Node: "n1", Folder: r.Folder, Runner: step.Runner{Journal: journal, At: at}}, nil
+}
+
+func (o operation) do(e *source.Engine) error {
+	return settled(e.Host, func() (source.Result, error) { return o.once(e) })
+}
+
+func (o operation) once(e *source.Engine) (source.Result, error) {
+	ctx, h := context.Background(), e.Host
 	request := func(v *api.Volume) source.Request {
 		return source.Request{Volume: v, Filesystem: source.Filesystem{Type: o.FS}}
 	}
 	switch {
+	case o.Apply != nil && o.Mounted:
+		return whileMounted(e, o.Apply.Name, func() (source.Result, error) { return e.Apply(ctx, request(o.Apply)) })
 	case o.Apply != nil:
-		return settled(h, func() (source.Result, error) { return e.Apply(ctx, request(o.Apply)) })
+		return e.Apply(ctx, request(o.Apply))
 	case o.Use != nil:
 		result, err := e.Apply(ctx, request(o.Use))
-		if err != nil {
-			return err
+		if err == nil {
+			err = use(h, result)
 		}
-		return use(h, result)
+		return source.Result{}, err
 	case o.Remove != nil:
-		return settled(h, func() (source.Result, error) { return source.Result{}, e.Remove(ctx, request(o.Remove)) })
+		return source.Result{}, e.Remove(ctx, request(o.Remove))
 	case o.Release != nil:
-		return e.Release(ctx, request(o.Release), "left")
+		return source.Result{}, e.Release(ctx, request(o.Release), "left")
 	case o.Group != nil:
 		_, err := e.ApplyGroup(ctx, source.GroupRequest{Group: o.Group, Ref: o.Ref})
-		return err
+		return source.Result{}, err
 	default:
-		return e.RemoveGroup(ctx, source.GroupRequest{Group: o.Ungroup, Ref: o.Ref})
+		return source.Result{}, e.RemoveGroup(ctx, source.GroupRequest{Group: o.Ungroup, Ref: o.Ref})
 	}
 }
 
@@ -156,6 +170,21 @@ func settled(h host.Host, do func() (source.Result, error)) error {
 			return err
 		}
 	}
+}
+
+// whileMounted does something while a filesystem of ours is mounted, and leaves it mounted where that fails.
+func whileMounted(e *source.Engine, name string, do func() (source.Result, error)) (source.Result, error) {
+	const at = "/mnt"
+	if exec.Command("mountpoint", "-q", at).Run() != nil {
+		if out, err := exec.Command("mount", "/dev/disk/by-uuid/"+e.Cluster.Of(api.KindVolume, name, e.Node), at).CombinedOutput(); err != nil {
+			return source.Result{}, fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	result, err := do()
+	if err == nil {
+		err = exec.Command("umount", at).Run()
+	}
+	return result, err
 }
 
 // use writes what somebody must not find later.
@@ -285,7 +314,11 @@ func summary(t *testing.T, folder string, names ...string) string {
 	}
 	if state, err := storcli.Read(controllers(folder)); err == nil {
 		for _, d := range state.Controllers[0].Drives {
-			fmt.Fprintf(&b, "drive %s %s %d %s\n", d.Serial, d.State, d.Turns, checksum(t, d))
+			sum := checksum(t, d)
+			if d.Serial == "FREE" && d.State != "UGood" {
+				sum = "in use" // no two filesystems are the same
+			}
+			fmt.Fprintf(&b, "drive %s %s %d %s\n", d.Serial, d.State, d.Turns, sum)
 		}
 		for _, v := range state.Controllers[0].Virtual {
 			fmt.Fprintf(&b, "virtual drive %s %s of %s: %s %s %s\n", v.Name, v.NAA, v.Drive, v.Read, v.Write, v.IO)

@@ -68,7 +68,7 @@ func group(name string, serials ...string) *api.VolumeGroup {
 // emptyDisks takes every group of LVM and every content off disks of the virtual machine.
 func emptyDisks(t *testing.T, disks ...*device.Device) func(string) {
 	return func(folder string) {
-		script := `for vg in $(lvm vgs --noheadings -o vg_name --select 'vg_name!=bait'); do lvm vgremove -ff -y $vg; done`
+		script := `! mountpoint -q /mnt || umount /mnt; for vg in $(lvm vgs --noheadings -o vg_name --select 'vg_name!=bait'); do lvm vgremove -ff -y $vg; done`
 		for _, d := range disks {
 			script += fmt.Sprintf("; for p in %[1]s?*; do [ -b $p ] && blockdev --flushbufs $p; done; "+
 				"dd if=/dev/zero of=%[1]s bs=1M count=4 conv=fsync; dd if=/dev/zero of=%[1]s bs=1M count=4 seek=%[2]d conv=fsync; "+

@@ -5,12 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
@@ -19,9 +14,15 @@ import (
 	"github.com/poolwright/poolwright/test/tool"
 )
 
+// hangs is the fault that only a deadline ends.
+const hangs = "hangs"
+
+// hanging is the file in the folder of wrappers that has the process of a program that hangs.
+const hanging = "hanging"
+
 // faults are the ways in which a program fails. $REAL is the program, $@ its arguments.
 var faults = map[string]string{
-	"hangs":                  `echo $$ >> "$DIR/hanging"; exec sleep 600`,
+	hangs:                    `echo $$ > "$DIR/` + hanging + `"; exec sleep 600`,
 	"fails with effect":      `"$REAL" "$@" >/dev/null; exit 5`,
 	"fails without effect":   `echo "no" >&2; exit 5`,
 	"succeeds, does nothing": `exit 0`,
@@ -41,8 +42,8 @@ func faultsOf(program string) map[string]string {
 	return all
 }
 
-// wrap puts a program before another, which notes its runs and spoils one of them.
-func wrap(t *testing.T, dir, name, fault string, at int, folders ...string) {
+// wrap puts a program before another, which spoils the next run of it as a file says.
+func wrap(t *testing.T, dir, name string, folders ...string) {
 	t.Helper()
 	tools := host.New("/").Tools
 	tools.Folders = append(folders, tools.Folders...)
@@ -52,128 +53,13 @@ func wrap(t *testing.T, dir, name, fault string, at int, folders ...string) {
 	}
 	script := fmt.Sprintf(`#!/bin/sh
 REAL=%s DIR=%s
-exec 9>>"$DIR/%[3]s.runs"; echo "$*" >&9; exec 9>&-
-n=$(wc -l < "$DIR/%[3]s.runs")
-[ "$n" -ne %[4]d ] && exec "$REAL" "$@"
-%[5]s
-`, real, dir, name, at, fault)
+[ -e "$DIR/%[3]s.fault" ] || exec "$REAL" "$@"
+mv "$DIR/%[3]s.fault" "$DIR/spoiled"
+. "$DIR/spoiled"
+`, real, dir, name)
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// runs are the arguments of each run of a program.
-func runs(t *testing.T, dir, name string) []string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, name+".runs"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	return slices.Collect(strings.Lines(string(data)))
-}
-
-// inject spoils each run of each program in each way, once, lets the agent go on without
-// faults, and compares what the machine has come to.
-func inject(t *testing.T, operations []operation, programs []string, reset func(string), names ...string) int {
-	t.Helper()
-	folder := filepath.Join(t.TempDir(), "agent")
-	wrappers := filepath.Join(t.TempDir(), "bin")
-	t.Cleanup(func() { reset(folder) })
-	begin := func(program, fault string, at int) run {
-		reset(folder)
-		for _, dir := range []string{folder, wrappers} {
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if program != "" {
-			wrap(t, wrappers, program, fault, at, controllers(folder))
-		}
-		return run{Folder: folder, Root: machine(folder).Root, Operations: operations, KillAt: -1, Tools: []string{wrappers, controllers(folder)}}
-	}
-	if points, _, err := start(t, begin("", "", 0)); err != nil {
-		t.Fatalf("without a fault: %v\n%s", err, strings.Join(points, "\n"))
-	}
-	want := summary(t, folder, names...)
-	// All of them take hours where all is emulated, and half an hour where a RAID program is asked at every
-	// look. One of eleven meets every program and every fault.
-	every := 1
-	switch {
-	case os.Getenv(inMachine) != "":
-		every = 11
-	case slices.ContainsFunc(programs, storcli.Is):
-		every = 41
-	}
-	if n, err := strconv.Atoi(os.Getenv("POOLWRIGHT_FAULTS_EVERY")); err == nil {
-		every = max(n, 1)
-	}
-	injected, all := 0, 0
-	for _, program := range programs {
-		if _, _, err := start(t, begin(program, "", -1)); err != nil {
-			t.Fatal(err)
-		}
-		commands := runs(t, wrappers, program)
-		fmt.Printf("PROGRESS %s: %d runs of %s\n", t.Name(), len(commands), program)
-		if len(commands) == 0 {
-			t.Errorf("%s was not run", program)
-		}
-		for n, command := range commands {
-			n++
-			ways := faultsOf(program)
-			for _, fault := range slices.Sorted(maps.Keys(ways)) {
-				script := ways[fault]
-				// A run that changes a controller is met by each.
-				if all++; all%every != 0 && !(storcli.Is(program) && storcli.Writes(command)) {
-					continue
-				}
-				injected++
-				r := begin(program, script, n)
-				if fault == "hangs" {
-					r.Deadline = hangDeadline()
-				}
-				_, _, first := start(t, r)
-				if hanging := hung(t, wrappers); hanging != 0 {
-					// A program that writes is not killed: nothing is done for the object until it ends.
-					_, _, err := start(t, run{Folder: folder, Root: machine(folder).Root, Operations: operations, KillAt: -1, Tools: []string{controllers(folder)}})
-					if err == nil || !strings.Contains(err.Error(), "still runs") {
-						t.Errorf("run %d of %s %s, and the agent went on beside it: %v", n, program, fault, err)
-					}
-					_ = syscall.Kill(hanging, syscall.SIGKILL)
-					time.Sleep(100 * time.Millisecond)
-				}
-				r.Tools, r.Deadline = []string{controllers(folder)}, 0
-				if _, _, err := start(t, r); err != nil {
-					t.Errorf("run %d of %s %s (%v), then: %v", n, program, fault, first, err)
-					continue
-				}
-				if got := summary(t, folder, names...); got != want {
-					t.Errorf("run %d of %s %s (%v):\n%swant\n%s", n, program, fault, first, got, want)
-				}
-			}
-		}
-	}
-	t.Logf("%d faults of %d", injected, all)
-	return injected
-}
-
-// hung is the process of a program that hangs still, or 0.
-func hung(t *testing.T, dir string) int {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "hanging"))
-	if err != nil {
-		return 0
-	}
-	process, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if syscall.Kill(process, 0) != nil {
-		return 0
-	}
-	return process
 }
 
 // TestFaultsSparse spoils every run of every program that sparse volumes need.
@@ -187,19 +73,34 @@ func TestFaultsSparse(t *testing.T) {
 	}, []string{"wipefs", "mkfs.ext4", "e2fsck", "resize2fs"}, dropLoops(t))
 }
 
-// TestFaultsDisks does the same for a group and a volume in it.
+// TestFaultsDisks does the same for a group and a volume in it, for a partition, and for growth in use.
 func TestFaultsDisks(t *testing.T) {
-	one := machineDisk(t, "VBLK0001")
-	inject(t, []operation{
-		{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Filesystem), FS: "ext4"},
-		{Remove: logical("data", "fast", "50Mi", api.Filesystem)},
-	}, []string{"lvm", "wipefs", "mkfs.ext4"}, emptyDisks(t, []*device.Device{one}...), one.Name)
-}
-
-// hangDeadline is how long a program is waited for: longer where all is emulated.
-func hangDeadline() time.Duration {
-	if os.Getenv(inMachine) != "" {
-		return 30 * time.Second
+	one, scsi, nvme := machineDisk(t, "VBLK0001"), machineDisk(t, "SCSI0001"), machineDisk(t, "NVME0001")
+	for _, test := range []struct {
+		name     string
+		disks    []*device.Device
+		ops      []operation
+		programs []string
+	}{
+		{"group and volume", []*device.Device{one, scsi}, []operation{
+			{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Filesystem), FS: "ext4"},
+			{Group: group("fast", "VBLK0001", "SCSI0001")}, {Apply: logical("data", "fast", "90Mi", api.Filesystem), FS: "ext4"},
+			{Remove: logical("data", "fast", "90Mi", api.Filesystem)}, {Ungroup: group("fast", "VBLK0001", "SCSI0001")},
+		}, []string{"lvm", "wipefs", "mkfs.ext4", "e2fsck", "resize2fs"}},
+		{"partition", []*device.Device{nvme}, []operation{
+			{Apply: part("data", "NVME0001", "20Mi", api.Filesystem), FS: "ext4"}, {Apply: part("data", "NVME0001", "40Mi", api.Filesystem), FS: "ext4"},
+			{Remove: part("data", "NVME0001", "40Mi", api.Filesystem)},
+		}, []string{"wipefs", "mkfs.ext4", "e2fsck", "resize2fs"}},
+		{"growth in use", []*device.Device{scsi}, []operation{
+			{Apply: part("data", "SCSI0001", "304Mi", api.Filesystem), FS: "xfs"}, {Apply: part("data", "SCSI0001", "400Mi", api.Filesystem), FS: "xfs", Mounted: true},
+		}, []string{"wipefs", "mkfs.xfs", "xfs_growfs"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var names []string
+			for _, d := range test.disks {
+				names = append(names, d.Name)
+			}
+			inject(t, test.ops, test.programs, emptyDisks(t, test.disks...), names...)
+		})
 	}
-	return 2 * time.Second
 }

@@ -1,7 +1,6 @@
 package vm_test
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -20,26 +19,23 @@ import (
 	"github.com/poolwright/poolwright/test/vm"
 )
 
-// machines are the tests of nodeagent/source that each of two machines runs, at the same time: all
-// crash points of what the agent carries out, and a few of the faults.
-func machines() (runs map[string]string, faultsEvery string) {
-	if os.Getenv("POOLWRIGHT_VM_ALL") == "" {
-		return map[string]string{
-			"disks":  "TestAdoption|TestBaitsAreLeft|TestStory|TestCrashDisks/(raw|logical)",
-			"groups": "TestCrashDisks/(group|partitions)|TestFaultsDisks",
-		}, "41"
+// machines are the tests of nodeagent/source that each of two machines runs, at the same time.
+func machines() map[string]string {
+	runs := map[string]string{
+		"disks":  "TestAdoption|TestBaitsAreLeft|TestStory|TestCrashDisks/(raw|partitions|logical)",
+		"groups": "TestCrashDisks/group|TestFaultsDisks",
 	}
-	return map[string]string{
-		"disks":  "TestAdoption|TestBait|TestStory|TestCrashDisks/(raw|partitions|logical)",
-		"groups": "TestCrashDisks/group|TestCrashRAID|TestFaultsDisks",
-	}, "11"
+	if os.Getenv("POOLWRIGHT_VM_ALL") != "" {
+		runs["disks"] += "|TestBaitRAID"
+		runs["groups"] += "|TestCrashRAID"
+	}
+	return runs
 }
 
 // TestNodeAgent runs the tests of nodeagent/source on the disks of virtual machines. Beside
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
 // can be made here. Their checksums are the same afterwards. POOLWRIGHT_VM_ALL=1 adds
-// RAID controllers and more faults, POOLWRIGHT_FAULTS_EVERY=1 all of them; POOLWRIGHT_VM_RUN names
-// other tests, for one machine.
+// RAID controllers; POOLWRIGHT_VM_RUN names other tests, for one machine.
 func TestNodeAgent(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
@@ -54,8 +50,7 @@ func TestNodeAgent(t *testing.T) {
 		baits = append(baits, vm.NewDisk(t, "virtio", fmt.Sprintf("BAIT%04d", i), "", size))
 	}
 	fillBaits(t, baits)
-	runs, every := machines()
-	every = cmp.Or(os.Getenv("POOLWRIGHT_FAULTS_EVERY"), every)
+	runs := machines()
 	if only := os.Getenv("POOLWRIGHT_VM_RUN"); only != "" {
 		runs = map[string]string{"disks": only}
 	}
@@ -85,7 +80,7 @@ func TestNodeAgent(t *testing.T) {
 				// The drive of a RAID controller, which is there while the controller shows it.
 				vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 64<<20),
 			}, own...)}
-			out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/var/lib POOLWRIGHT_FAULTS_EVERY="+every+
+			out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/var/lib"+
 				"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
 			t.Log(out)
 			counted.Store(name, out)

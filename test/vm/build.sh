@@ -88,6 +88,7 @@ export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/ LVM_SUPPRESS_FD_WARNINGS=1
 /bin/busybox mount -t tmpfs var /var/lib
 mkdir -p /run/lock /run/udev
 for m in virtio_pci virtio_blk virtio_scsi sd_mod nvme dm-mod loop xfs ext4 raid1; do modprobe $m; done
+echo DRIVERS-LOADED >/dev/console
 udevd=/lib/systemd/systemd-udevd
 [ -x $udevd ] || udevd=/usr/lib/systemd/systemd-udevd
 $udevd --daemon --resolve-names=never
