@@ -174,7 +174,7 @@ func (s *spoiler) act() error {
 }
 
 func (s *spoiler) atPoint(done step.Step, point string) {
-	s.now.after = done.Kind + " " + point
+	s.now.after = strings.TrimSpace(done.Kind+" "+done.Entry.Disk.Serial) + " " + point
 	clear(s.runs)
 	if s.left == nil {
 		if slices.Contains(s.passed, s.now) {
