@@ -11,8 +11,9 @@ import (
 // postpone takes back what was rendered and is known not to be applied, where the live pools
 // have a member that is not well: the webhook refuses it until that is mended, and with it
 // what would mend it. So it does where another step is under way in the live cluster, of which
-// the render did not know: an old snapshot said otherwise. What has been claimed is on its way,
-// and stays. A pool whose removal is rendered is taken back before, by restorePool.
+// the render did not know: an old snapshot said otherwise. Of several kinds that are not applied,
+// as renders leave them that do not see what lives, the first goes on alone. What has been claimed
+// is on its way, and stays. A pool whose removal is rendered is taken back before, by restorePool.
 func (s *steps) postpone() {
 	wait := ""
 	if why := s.brokenLive(); why != "" {
@@ -22,11 +23,21 @@ func (s *steps) postpone() {
 			wait = "until " + why
 		}
 	}
-	if wait == "" {
+	if !s.told() {
 		return
 	}
 	left := admission.NewStep(s.of.current, s.rendered(s.of, noPool))
+	first := s.unapplied(left)
+	waits := func(kind stepKind) bool {
+		if wait == "" && !s.lock.adopted && first.wait != "" && first.kind < kind {
+			wait = "until " + first.wait
+		}
+		return wait != ""
+	}
 	for _, p := range left.Added {
+		if !waits(stepAdd) {
+			break
+		}
 		if known := s.lock.host(p.Hostname); known != nil && (s.live.knownGone(p) || s.isGoing(p)) {
 			s.lock.removePool(known)
 			s.of.takenBack()
@@ -34,6 +45,9 @@ func (s *steps) postpone() {
 		}
 	}
 	for _, g := range left.Grown {
+		if !waits(stepGrow) {
+			break
+		}
 		known := s.lock.host(g.Old.Hostname)
 		kept, back := s.withoutUnclaimed(g.Old, known.Pool)
 		if len(back) == 0 {
@@ -46,7 +60,7 @@ func (s *steps) postpone() {
 		s.report(finding.Warning, "step-postponed", "", "block %s %s %s rendered as part of the pool on node %s and not applied, and %s %s",
 			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.node, finding.Agree(len(back), "waits", "wait"), wait)
 	}
-	if left.Settings && !s.lock.adopted {
+	if left.Settings && !s.lock.adopted && waits(stepSettings) {
 		s.of.takenBack()
 		live, c := s.of.current, s.of.before
 		c.Resources, c.AuxResources, c.Tolerations, c.PriorityClassName = live.Resources, live.AuxResources, live.Tolerations, live.PriorityClassName

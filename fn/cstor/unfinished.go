@@ -77,6 +77,12 @@ func (in *input) unapplied(s admission.Step) unfinished {
 	case len(s.Moved) > 0:
 		m := s.Moved[0]
 		return in.underMove(m.From.Hostname, m.To)
+	case len(s.Replaced) > 0 && !s.Replaced[0].Cache:
+		for _, r := range s.Replaced {
+			what = append(what, diskReplaces(r.In, r.Out, nodeName(in.facts, r.Host)))
+		}
+		r := s.Replaced[0]
+		return unfinished{wait: fmt.Sprintf("the live CStorPoolCluster has %s in the place of %s in the pool on %s", r.In, r.Out, r.Host), kind: stepReplace, what: joined(what), open: true}
 	case len(s.Removed) > 0:
 		for _, p := range s.Removed {
 			what = append(what, poolGoes(nodeName(in.facts, p.Hostname)))
@@ -92,12 +98,6 @@ func (in *input) unapplied(s admission.Step) unfinished {
 			what = append(what, poolGets(nodeName(in.facts, g.Old.Hostname), slices.Concat(g.Groups...)))
 		}
 		return unfinished{wait: "the live CStorPoolCluster has the new disks of the pool on " + s.Grown[0].Old.Hostname, kind: stepGrow, what: joined(what)}
-	case len(s.Replaced) > 0 && !s.Replaced[0].Cache:
-		for _, r := range s.Replaced {
-			what = append(what, diskReplaces(r.In, r.Out, nodeName(in.facts, r.Host)))
-		}
-		r := s.Replaced[0]
-		return unfinished{wait: fmt.Sprintf("the live CStorPoolCluster has %s in the place of %s in the pool on %s", r.In, r.Out, r.Host), kind: stepReplace, what: joined(what), open: true}
 	}
 	return unfinished{}
 }

@@ -147,7 +147,7 @@ func (e *Engine) applyPools(wanted *PoolCluster) error {
 		return err
 	}
 	edit := newTransition(&old.Spec, &wanted.Spec)
-	if why := edit.illegal(e.api, e.watch.known, old, wanted); why != "" {
+	if why := edit.illegal(e.api, e.watch.known, old, wanted); why != "" && e.watch.known.shows(old.Name) {
 		e.watch.report("CStorPoolCluster %s: %s", old.Name, why)
 	}
 	for _, kind := range edit.kinds() {

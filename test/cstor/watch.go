@@ -25,7 +25,12 @@ type View struct {
 	false map[string]bool     // volumes of which a replica is not as the API says it is
 	claim map[string]bool     // PersistentVolumeClaims, by name
 	stays map[string][]string // disks of the instances that nobody deletes, by host
+	lives map[string]bool     // CStorPoolClusters, by name
 }
+
+// shows reports whether a CStorPoolCluster was there. For facts in which it is not, all of it is
+// one creation, whatever was rendered before and may not be applied yet.
+func (v View) shows(cluster string) bool { return v.lives == nil || v.lives[cluster] }
 
 // Err is everything that happened and must not.
 func (w *Watch) Err() error { return errors.Join(w.wrong...) }
@@ -47,7 +52,10 @@ func (w *Watch) Healthy(volume string) int {
 
 // Look is what facts tell that are taken now.
 func (w *Watch) Look() View {
-	v := View{w.fates, map[string]bool{}, map[string]bool{}, map[string][]string{}}
+	v := View{w.fates, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]bool{}}
+	for name := range w.api.PoolClusters {
+		v.lives[name] = true
+	}
 	for _, i := range w.api.Instances {
 		if !i.going() {
 			v.stays[i.selects()] = i.Spec.disks()
