@@ -53,7 +53,7 @@ func apartWithoutLock(output []*krm.Object) []finding.Finding {
 		}) {
 			findings = append(findings, finding.Finding{
 				Severity: finding.Error, Rule: "lock-missing", Object: o.Ref, Pos: o.At(),
-				Message: "is here, and what it applies is not, which says what was chosen: kustomize shows the function only what is listed; use poolwright build, or poolwright render and no function",
+				Message: "applies what is not among the items, and there it says what was chosen: kustomize shows the function only what is listed; use poolwright build, or poolwright render and no function",
 			})
 		}
 	}

@@ -62,8 +62,6 @@ func (p *pass) unknownField(s *shape, at, in *place) meaning {
 		if !strings.Contains(parent, "[]") {
 			m = meaning{nil, append(home, in.key)}
 		}
-	case len(s.fields) == 0:
-		f.Message = fmt.Sprintf("unknown field %q; remove it", in.key)
 	default:
 		f.Message = fmt.Sprintf("unknown field %q; known here: %s", in.key, strings.Join(s.names(), ", "))
 	}

@@ -20,9 +20,9 @@ func warnOfCeiling(in *input) {
 	s := in.cfg.general
 	kind := admission.Kind{Disks: s.disks(), Growth: s.expansionDisks(), Group: s.groupSize, Replaces: s.raidType != pool.Stripe}
 	now := in.state.Timeout
-	given := fmt.Sprintf("is given %d", now.Seconds)
+	given := "is given " + finding.Count(now.Seconds, "second")
 	if !now.Known {
-		given = fmt.Sprintf("is given %d unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise", now.Seconds)
+		given = given + " unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise"
 	}
 	grows := "can never grow"
 	if most := now.Ceiling(kind); most.Grows >= kind.Disks {

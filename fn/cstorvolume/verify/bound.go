@@ -45,6 +45,7 @@ func (p *proof) claimed(c *conformance.Check, v *volume.Chain, claim *krm.Object
 	case claim == nil && v.Volume != nil && rendered != nil:
 		if p.tells(c, rendered.GroupKind(), rendered.Namespace) {
 			p.seen[key(rendered)] = true
+			c.Part(rendered.Ref)
 			c.Error(conformance.Missing, rendered.Ref, "is rendered and missing, and its volume %s is kept; a claim that is made anew gets another volume, unless it names this one as volumeName", v.Name)
 		}
 	case claim == nil && v.Volume != nil:
@@ -60,7 +61,7 @@ func (p *proof) claimed(c *conformance.Check, v *volume.Chain, claim *krm.Object
 			c.Error(conformance.Missing, finding.Ref{APIVersion: "v1", Kind: volumeKind, Name: v.Name}, "is missing, of the volume of %s", c.Subject)
 		}
 	case claim.Node.Str("spec", "volumeName") != v.Volume.Name:
-		c.Error(conformance.Owner, v.Volume.Ref, "is for %s, which is bound to %q", c.Subject, claim.Node.Str("spec", "volumeName"))
+		c.Error(conformance.Owner, v.Volume.Ref, "is for %s, which is bound to %q; see which of them has its data", c.Subject, claim.Node.Str("spec", "volumeName"))
 	}
 	if claim == nil {
 		return
@@ -193,7 +194,7 @@ func (p *proof) replicas(c *conformance.Check, v *volume.Chain, want *chain.Volu
 		wanted[chain.ReplicaName(v.Name, at.Name)] = true
 	}
 	if v.Config != nil && len(want.Pools) == 0 {
-		c.Error(conformance.Missing, v.Config.Ref, "names no pool, and the volume of %s should have %s", c.Subject, finding.Count(want.Replicas, "replica"))
+		c.Error(conformance.Missing, v.Config.Ref, "names no pool, and the volume of %s should have %s; what the operators say is in its events", c.Subject, finding.Count(want.Replicas, "replica"))
 	}
 	on := map[string]*krm.Object{}
 	for _, r := range v.Replicas {
@@ -242,7 +243,7 @@ func (p *proof) health(c *conformance.Check, v *volume.Chain) {
 	case phase == "Healthy":
 	case phase == "Degraded":
 		if healthy >= v.Factor() {
-			c.Warn(ruleReplica, v.Target.Ref, "is Degraded, and all its replicas are Healthy")
+			c.Warn(ruleReplica, v.Target.Ref, "is Degraded, although all its replicas are Healthy; see the log of its target")
 		}
 	default:
 		c.Error(ruleTarget, v.Target.Ref, "is %s, and should be Healthy", orNone(phase))
