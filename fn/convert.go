@@ -62,7 +62,7 @@ func (f *Function) Convert(p Package) Conversion {
 		}
 	}
 	if len(result.Specs) > 0 && len(facts.Nodes) > 0 && !finding.Failed(result.Findings) {
-		f.try(&result, pkg.facts, from)
+		f.try(&result, pkg, from)
 	}
 	slices.SortFunc(result.Specs, func(a, b Converted) int { return a.ID().Compare(b.ID()) })
 	result.Findings = finding.Sort(result.Findings)
@@ -101,7 +101,7 @@ func (f *Function) convertible(pkg *classified) []*krm.Object {
 
 // try renders specs with what they stand for as what was rendered before, and reports what
 // would then be otherwise.
-func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.Conversion) {
+func (f *Function) try(result *Conversion, given *classified, from []*system.Conversion) {
 	var p Package
 	for _, c := range from {
 		p.Objects = append(p.Objects, c.Spec)
@@ -110,7 +110,7 @@ func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.C
 		}
 	}
 	pkg := f.prepare(p)
-	pkg.facts = facts
+	pkg.facts = given.facts
 	rendered := pkg.render()
 	result.Findings = append(result.Findings, slices.DeleteFunc(rendered.Findings, func(f finding.Finding) bool { return f.Severity == finding.Info })...)
 	if finding.Failed(rendered.Findings) {
@@ -125,7 +125,7 @@ func (f *Function) try(result *Conversion, facts []*krm.Object, from []*system.C
 	for _, r := range rendered.Objects {
 		id := r.Object.ID()
 		become[id] = r.Object
-		if !was[id] && rendered.Facts.Object(id) == nil && r.Object.Annotation(krm.AnnotationLocalConfig) == "" {
+		if !was[id] && given.others[id] == nil && rendered.Facts.Object(id) == nil && r.Object.Annotation(krm.AnnotationLocalConfig) == "" {
 			more[r.Object.Owner()] = append(more[r.Object.Owner()], r.Object.Ref.String())
 		}
 	}

@@ -41,8 +41,12 @@ func (in *input) full(of *poolCluster) string {
 // checkLimit refuses pools for which no CStorPoolCluster has room.
 func checkLimit(in *input, s *settings) {
 	if limit := in.limit(); limit > 0 && s.disks() > limit {
-		in.report(finding.Error, "cluster-too-small", maxDisksField, "is %d, and a pool by %s has %s, with its write cache; write at least %d, for three pools, or remove it",
-			limit, s.field("minCount"), finding.Count(s.disks(), "disk"), fewestPools*s.disks())
+		cached := ""
+		if s.writeCache != nil {
+			cached = ", with its write cache"
+		}
+		in.report(finding.Error, "cluster-too-small", maxDisksField, "is %d, and a pool by %s has %s%s; write at least %d, for three pools, or remove it",
+			limit, s.field("minCount"), finding.Count(s.disks(), "disk"), cached, fewestPools*s.disks())
 	}
 }
 

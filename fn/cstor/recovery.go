@@ -45,7 +45,7 @@ func (r *recovery) restorePools() {
 			// They are no claims of this pool: it is not applied yet.
 		case why != "" && len(p.Disks()) > len(known.Disks()):
 			r.report(finding.Error, "group-lost", "",
-				"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s; restore it in rendered/ from Git", known.node, why)
+				"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s, or restore it in rendered/ from Git", known.node, why)
 		case why == "":
 			r.rename(known, p)
 			r.checkStripe(known, p)

@@ -13,18 +13,9 @@ import (
 
 // unshown are the findings that no test shows, and why none can.
 var unshown = map[string]string{
-	"%s %s; apply, refresh the inventory, render again": later,
-	"block device %s is rendered as part of the pool on node %s, is not in the live one, and cannot be used any more: %s; its RAID group is chosen anew": later,
-	"cannot be completed: %v; this is a mistake in Poolwright, please report it":                                                                         "only where a definition and the walk over it disagree: then nothing is rendered",
-	"is %d, and a pool by %s has %s, with its write cache; write at least %d, for three pools, or remove it":                                             later,
-	"node %s gets no pool yet: %s": later,
-	"node %s gets no pool yet: there are as many as maxPoolCount allows; raise it, or let another go": later,
-	"renders what is not there, too: %v": later,
-	"the CStorPoolCluster cannot go: %s on it: %s; delete their claims, or move what is on them, first":                                                                                                   later,
-	"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s; restore it in rendered/ from Git":                                                                                   later,
-	"the pool on node %s is no longer wanted, and would be lost; annotate the config with %s":                                                                                                             later,
-	"the pool on node %s is rendered and not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node":              later,
-	"the pool on node %s lives with block devices %s, as its CStorPoolInstance shows, and is rendered with %s, which it cannot become (%s); restore it in rendered/ from Git, or take the inventory anew": later,
+	"cannot be completed: %v; this is a mistake in Poolwright, please report it":                        "only where a definition and the walk over it disagree: then nothing is rendered",
+	"the CStorPoolCluster cannot go: %s on it: %s; delete their claims, or move what is on them, first": later,
+	"the pool on node %s is no longer wanted, and would be lost; annotate the config with %s":           later,
 }
 
 const later = "a script has to be written"
