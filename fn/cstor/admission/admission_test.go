@@ -121,11 +121,11 @@ func cluster(short string) *pool.Cluster {
 	return c
 }
 
-// said is the problems, each as outcome, rule and words.
+// said is the problems, each as outcome, rule, words and remedy.
 func said(problems []Problem) string {
 	lines := make([]string, len(problems))
 	for i, p := range problems {
-		lines[i] = string(p.Outcome) + " " + p.Rule + ": " + p.String()
+		lines[i] = string(p.Outcome) + " " + p.Rule + ": " + p.Advice()
 	}
 	return strings.Join(lines, "\n")
 }
@@ -167,16 +167,16 @@ func TestCreate(t *testing.T) {
 		{"n1 stripe a1 | raid5 b1", `refused write-cache-group: pool on n1: write cache: "raid5"`},
 		{"n1 stripe a1 | mirror b1", "refused write-cache-group: pool on n1: write cache: 1 disk does not make a mirror group"},
 		{"n1 stripe a1 | stripe b1 c1", "refused write-cache-group: pool on n1: write cache: a stripe has exactly one RAID group"},
-		{"n1 stripe a1 | stripe", "broken write-cache-type: pool on n1: it has a writeCacheGroupType and no write cache"},
+		{"n1 stripe a1 | stripe", "broken write-cache-type: pool on n1: it has a writeCacheGroupType and no write cache; take writeCacheGroupType out"},
 		{"n1 stripe nope", "refused disk-missing: block device nope of the pool on n1 is not among the block devices"},
 		{"n1 stripe a2", "refused disk-elsewhere: block device a2 of the pool on n1 is on host n2, not n1"},
 		{"n1 stripe inactive1", "refused disk-inactive: block device inactive1 of the pool on n1 is Inactive, not Active"},
 		{"n1 stripe ext1", "refused disk-filesystem: block device ext1 of the pool on n1 has a filesystem: ext4"},
 		{"n1 stripe untagged1", "refused disk-tagged: block device untagged1 of the pool on n1 has a block device tag without a value"},
 		{"n1 stripe taken1", "refused disk-claimed: block device taken1 of the pool on n1 is claimed by other"},
-		{"n1 stripe zfs1", "lost disk-zfs: block device zfs1 of the pool on n1 is of another pool"},
-		{"n1 stripe tagged1", `ignored disk-tag: block device tagged1 of the pool on n1 is tagged "fast", and its claim is never answered`},
-		{"n1 stripe away", "ignored disk-namespace: block device away of the pool on n1 is in namespace kube-system"},
+		{"n1 stripe zfs1", "lost disk-zfs: block device zfs1 of the pool on n1 is of another pool, which it may still hold: it has a filesystem: zfs_member"},
+		{"n1 stripe tagged1", `ignored disk-tag: block device tagged1 of the pool on n1 is tagged "fast", and its claim is never answered; allow the tag with the annotation openebs.io/allowed-bd-tags`},
+		{"n1 stripe away", "ignored disk-namespace: block device away of the pool on n1 is in namespace kube-system, where the operators do not look for it"},
 	} {
 		got := state.Review(nil, cluster(c.pools))
 		if (c.want == "") != (len(got) == 0) || !strings.Contains(said(got), c.want) {
@@ -228,40 +228,40 @@ func TestUpdate(t *testing.T) {
 		{"a disk twice in a group", "", "n1 mirror a1,b1", "n1 mirror a1,a1", "refused group-size: pool on n1"},
 		{"two disks of a group", "", "n1 raidz a1,b1,c1", "n1 raidz a1,d1,e1", "refused replaced-twice: pool on n1: more than one disk of a RAID group is replaced at once"},
 
-		{"with a smaller one", "", "n1 mirror a1,b1", "n1 mirror a1,small1", "refused replacement-smaller: block device small1 of the pool on n1 cannot take the place of b1: it is smaller, 999 and not 1000"},
+		{"with a smaller one", "", "n1 mirror a1,b1", "n1 mirror a1,small1", "refused replacement-smaller: block device small1 of the pool on n1 cannot take the place of b1: it is smaller, 999 and not 1000; take one that is as large"},
 		{"with a tagged one", "", "n1 mirror a1,b1", "n1 mirror a1,tagged1", `ignored disk-tag: block device tagged1 of the pool on n1 is tagged "fast"`},
 		{"with one of an empty tag", "", "n1 mirror a1,b1", "n1 mirror a1,untagged1", "refused disk-tagged: block device untagged1"},
 		{"a second in a group", claim("b1", "prod", "d1"), "n1 mirror a1,b1", "n1 mirror c1,b1", "refused replacement-under-way: block device c1 of the pool on n1 cannot take the place of a1: a replacement in its RAID group is under way, which the claim of b1 tells"},
 		{"the old one put back", claim("b1", "prod", "c1"), "n1 mirror a1,b1", "n1 mirror a1,c1", "refused replacement-under-way: block device c1 of the pool on n1 cannot take the place of b1"},
 		{"the same again, after it timed out", claim("c1", "prod", "b1"), "n1 mirror a1,b1", "n1 mirror a1,c1", ""},
 		{"one in another group while one is under way", claim("b1", "prod", "e1"), "n1 mirror a1,b1 c1,d1", "n1 mirror a1,b1 c1,f1", ""},
-		{"one whose BlockDevice is gone", "", "n1 mirror a1,gone", "n1 mirror a1,c1", "refused replacement-unknown: block device c1 of the pool on n1 cannot take the place of gone: that is gone"},
+		{"one whose BlockDevice is gone", "", "n1 mirror a1,gone", "n1 mirror a1,c1", "refused replacement-unknown: block device c1 of the pool on n1 cannot take the place of gone: that is gone, and the webhook cannot compare their sizes; bring the BlockDevice back"},
 		{"disks that swap groups", "", "n1 mirror a1,b1 c1,d1", "n1 mirror a1,c1 b1,d1", "refused replacement-in-use: block device c1 of the pool on n1 cannot take the place of b1: it is in the cluster already"},
-		{"where the hostname differs", "", "h4 mirror a4,b4", "h4 mirror a4,c4", "ignored replacement-hostname: block device c4 of the pool on h4 cannot take the place of b4: the hostname label of the node is not its name"},
+		{"where the hostname differs", "", "h4 mirror a4,b4", "h4 mirror a4,c4", "ignored replacement-hostname: block device c4 of the pool on h4 cannot take the place of b4: the hostname label of the node is not its name, so that the new disk is never claimed, and the operator waits for that for ever; give the node its own name as hostname label"},
 		{"two where the hostname differs", "", "h4 raidz a4,b4,c4", "h4 raidz a4,d4,e4", "broken replaced-twice: pool on h4"},
 		{"another RAID type where the hostname differs", "", "h4 mirror a4,b4", "h4 stripe a4,b4", "broken raid-type: pool on h4: its RAID type changes from mirror to stripe, and the operator would list every disk twice"},
 		{"a group less where the hostname differs", "", "h4 mirror a4,b4 c4,d4", "h4 mirror a4,b4", "broken group-gone: pool on h4"},
 
 		{"a cache more", "", "n1 mirror a1,b1", "n1 mirror a1,b1 | stripe c1", "ignored write-cache: pool on n1: its write cache stays as it is"},
 		{"a cache less", "", "n1 mirror a1,b1 | stripe c1", "n1 mirror a1,b1", "ignored write-cache: pool on n1"},
-		{"a stripe for a cache of none", "", "n1 mirror a1,b1 | stripe", "n1 mirror a1,b1 c1,d1 | stripe", "refused write-cache-type: pool on n1: it has a writeCacheGroupType and no write cache, on which the webhook fails"},
+		{"a stripe for a cache of none", "", "n1 mirror a1,b1 | stripe", "n1 mirror a1,b1 c1,d1 | stripe", "refused write-cache-type: pool on n1: it has a writeCacheGroupType and no write cache, on which the webhook fails with every change; take writeCacheGroupType out"},
 
 		{"growth beside a dead disk", "", "n1 mirror a1,inactive1; n2 mirror a2,b2", "n1 mirror a1,inactive1; n2 mirror a2,b2 c2,d2", "refused disk-inactive: block device inactive1 of the pool on n1 is Inactive, not Active"},
-		{"growth beside a lost disk", "", "n1 mirror a1,gone; n2 mirror a2,b2", "n1 mirror a1,gone; n2 mirror a2,b2 c2,d2", "refused disk-missing: block device gone of the pool on n1 is gone"},
-		{"growth beside a disk that was moved", "", "n1 mirror a1,b2", "n1 mirror a1,b2 c1,d1", "refused disk-elsewhere: block device b2 of the pool on n1 is on host n2, not n1"},
-		{"a pool more beside a lost node", "", "n9 mirror a1,b1", "n9 mirror a1,b1; n2 mirror a2,b2", "refused node-gone: pool on n9: its node selector finds 0 nodes, and must find one"},
+		{"growth beside a lost disk", "", "n1 mirror a1,gone; n2 mirror a2,b2", "n1 mirror a1,gone; n2 mirror a2,b2 c2,d2", "refused disk-missing: block device gone of the pool on n1 is gone; until it is back, or its pool is let go, every other change is refused"},
+		{"growth beside a disk that was moved", "", "n1 mirror a1,b2", "n1 mirror a1,b2 c1,d1", "refused disk-elsewhere: block device b2 of the pool on n1 is on host n2, not n1; put the disk back, or move the pool with all its disks"},
+		{"a pool more beside a lost node", "", "n9 mirror a1,b1", "n9 mirror a1,b1; n2 mirror a2,b2", "refused node-gone: pool on n9: its node selector finds 0 nodes, and must find one; until the node is back, or the pool is let go, every other change is refused"},
 		{"the pool of a lost node goes", instance("prod-1", "n1") + instance("prod-9", "n9") + none("cstorvolumereplicas"), "n1 mirror a1,b1; n9 mirror a9,b9", "n1 mirror a1,b1", ""},
 
 		{"a pool less", live, "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", ""},
 		{"the last pool", live, "n1 mirror a1,b1", ";", "refused no-pools: it has no pools"},
-		{"a pool less, with replicas", live + replica("prod-2"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "refused pool-in-use: pool on n2: it cannot go: CStorPoolInstance prod-2 holds 1 volume replica"},
-		{"a pool less, with no instance yet", instance("prod-1", "n1"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "refused no-instance: pool on n2: it cannot go yet: it has no CStorPoolInstance"},
-		{"a pool less, with an instance of another label", instance("prod-1", "n1", "a1") + instance("prod-2", "n3", "a2"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "refused instance-elsewhere: pool on n2: it cannot go: the webhook fails, since CStorPoolInstance prod-2 has the hostname label n3"},
+		{"a pool less, with replicas", live + replica("prod-2"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "refused pool-in-use: pool on n2: it cannot go: CStorPoolInstance prod-2 holds 1 volume replica; move what it holds to other pools first"},
+		{"a pool less, with no instance yet", instance("prod-1", "n1"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "refused no-instance: pool on n2: it cannot go yet: it has no CStorPoolInstance, and the webhook fails on that; wait for the instance, take the inventory anew, render again"},
+		{"a pool less, with an instance of another label", instance("prod-1", "n1", "a1") + instance("prod-2", "n3", "a2"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "refused instance-elsewhere: pool on n2: it cannot go: the webhook fails, since CStorPoolInstance prod-2 has the hostname label n3; set it to the host of the pool first: kubectl label cspi -n openebs prod-2 kubernetes.io/hostname=n2 --overwrite"},
 		{"a pool less, instances unknown", "", "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "unknown replicas-unknown: pool on n2"},
-		{"a pool less, replicas unknown", instance("prod-1", "n1") + instance("prod-2", "n2"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "unknown replicas-unknown: pool on n2"},
+		{"a pool less, replicas unknown", instance("prod-1", "n1") + instance("prod-2", "n2"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", "unknown replicas-unknown: pool on n2: it goes, and the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, and render again before this is applied"},
 		{"a pool less, nothing lives", none("cstorpoolinstances"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", ""},
-		{"one goes, one comes", live, "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1; n3 mirror a3,b3", "ignored two-changes: the pool on n2 goes and the pool on n3 comes in one edit"},
-		{"one comes while the instance of one that went is there", live, "n1 mirror a1,b1", "n1 mirror a1,b1; n3 mirror a3,b3", "broken removal-unfinished: pool on n2: it was removed, and its CStorPoolInstance prod-2 is still there"},
+		{"one goes, one comes", live, "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1; n3 mirror a3,b3", "ignored two-changes: the pool on n2 goes and the pool on n3 comes in one edit; apply the removal, wait until its CStorPoolInstance is gone, then add"},
+		{"one comes while the instance of one that went is there", live, "n1 mirror a1,b1", "n1 mirror a1,b1; n3 mirror a3,b3", "broken removal-unfinished: pool on n2: it was removed, and its CStorPoolInstance prod-2 is still there: if a pool comes before that is gone, neither is ever carried out; wait until the instance is gone, take the inventory anew, render again"},
 		{"one goes while the instance of one that went is there", live + instance("prod-3", "n3"), "n1 mirror a1,b1; n2 mirror a2,b2", "n1 mirror a1,b1", ""},
 		{"one comes back whose instance is there", live, "n1 mirror a1,b1", "n1 mirror a1,b1; n2 mirror a2,b2", ""},
 		{"one comes beside one that was moved", instance("prod-1", "n9", "a1"), "n1 mirror a1,b1", "n1 mirror a1,b1; n3 mirror a3,b3", ""},

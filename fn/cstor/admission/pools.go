@@ -25,7 +25,7 @@ func (r *review) removals() {
 		case replicas > 0:
 			problem.Rule = "pool-in-use"
 			problem.Text = fmt.Sprintf("it cannot go: CStorPoolInstance %s holds %s", instances[i].Name, finding.Count(replicas, "volume replica"))
-			problem.Remedy = "move them to other pools first"
+			problem.Remedy = "move what it holds to other pools first"
 		case i < 0 && known && moved >= 0:
 			m := instances[moved]
 			problem.Rule = "instance-elsewhere"

@@ -120,9 +120,9 @@ func (r *review) time() {
 	if r.Timeout.Allows(cost.Least) {
 		needs = fmt.Sprintf("may need up to %s for it", seconds(cost.Most))
 	}
-	given := fmt.Sprintf("is given %d", r.Timeout.Seconds)
+	given := "is given " + finding.Count(r.Timeout.Seconds, "second")
 	if !r.Timeout.Known {
-		given = fmt.Sprintf("is given %d unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise", r.Timeout.Seconds)
+		given = given + " unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise"
 	}
 	p := Problem{Outcome: Late, Rule: "webhook-timeout"}
 	p.Text = fmt.Sprintf("the cStor webhook %s (%s), and %s", needs, finding.Count(cost.Most, "request"), given)

@@ -90,7 +90,7 @@ func TestCost(t *testing.T) {
 
 // The webhook is feared where it may be late, and only there.
 func TestTime(t *testing.T) {
-	const unknown = "is given 5 unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise; "
+	const unknown = "is given 5 seconds unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise; "
 	for _, c := range []struct {
 		facts   string
 		kind    string
@@ -116,8 +116,8 @@ func TestTime(t *testing.T) {
 		{webhook(30), "growth", 40, 2, 2, "the cStor webhook may need up to 31 seconds for it (164 requests)"},
 		{webhook(30), "replacement", 50, 1, 2, ""},
 		{webhook(30), "replacement", 51, 1, 3, "the cStor webhook needs about 31 seconds for it (161 requests)"},
-		{webhook(30), "settings", 82, 0, 2, "the cStor webhook needs about 31 seconds for it (164 requests), and is given 30; timeoutSeconds: 30, the longest, is too short as well; make several smaller clusters"},
-		{webhook(10), "settings", 36, 0, 2, "and is given 10; set timeoutSeconds: 13 there"},
+		{webhook(30), "settings", 82, 0, 2, "the cStor webhook needs about 31 seconds for it (164 requests), and is given 30 seconds; timeoutSeconds: 30, the longest, is too short as well; make several smaller clusters"},
+		{webhook(10), "settings", 36, 0, 2, "and is given 10 seconds; set timeoutSeconds: 13 there"},
 		{strings.ReplaceAll(webhook(30), "admission-webhook.cstor.openebs.io", "other"), "settings", 18, 0, 2, unknown},
 		{strings.ReplaceAll(webhook(30), "name: admission-webhook.cstor.openebs.io", "name: other, rules: [{resources: [cstorpoolclusters]}]"), "settings", 18, 0, 2, ""},
 		{strings.ReplaceAll(webhook(30), ", timeoutSeconds: 30", ""), "settings", 18, 0, 2, ""},
