@@ -290,8 +290,7 @@ func (c *cluster) takeDisks(members ...*member) {
 // takeSteps decides what becomes of a CStorPoolCluster.
 func (c *cluster) takeSteps(of *poolCluster) {
 	theirs := slices.DeleteFunc(c.members(), func(m *member) bool { return m.of != of })
-	pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, everyMissing: c.nodes.allMissing, released: c.released}
-	pools.othersStay = slices.ContainsFunc(c.nodes.members, func(m *member) bool { return m.of != of && m.before != nil && m.leaving == "" })
+	pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, mayEmpty: c.nodes.mayEmpty(of), released: c.released}
 	c.edits[of] = pools.edit()
 }
 

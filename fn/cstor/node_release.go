@@ -50,6 +50,9 @@ func (c *nodeChoice) release(minimum int) {
 			}
 		}
 		if wait == "" {
+			wait = c.lastWaits(m, gone)
+		}
+		if wait == "" {
 			wait = m.of.steps.lateFor(c.rendered(m.of, func(p *nodePool) bool { return p == m.before || gone[p.node] }))
 		}
 		what := poolGoes(m.name)
@@ -70,6 +73,23 @@ func (c *nodeChoice) release(minimum int) {
 	if present {
 		c.checkSomePresent()
 	}
+}
+
+// lastWaits says what a pool waits for that is the last of its CStorPoolCluster, or "": that cannot
+// be empty, and goes only where all of it may, or where others of the config stay.
+func (c *nodeChoice) lastWaits(m *member, gone map[string]bool) string {
+	stays := func(o *member) bool { return o != m && o.before != nil && o.of == m.of && !gone[o.name] }
+	if slices.ContainsFunc(c.members, stays) || c.mayEmpty(m.of) {
+		return ""
+	}
+	ailing := c.findAiling(m.of, func(*nodePool) bool { return false }) // else another comes first, see minPoolCount
+	return fmt.Sprintf("it is the last of CStorPoolCluster %s, which cannot be empty, and no other can come while %s; to have the whole cluster removed, and made anew where it is wanted, annotate the config with %s",
+		m.of.name, ailing, c.consent.wholeAnnotation(m.of))
+}
+
+// mayEmpty reports whether a CStorPoolCluster may go with its last pool.
+func (c *nodeChoice) mayEmpty(of *poolCluster) bool {
+	return c.consent.allowsWhole(of) || c.allMissing || slices.ContainsFunc(c.members, func(m *member) bool { return m.of != of && m.before != nil && m.leaving == "" })
 }
 
 // serves reports whether a member has a pool that volumes can be on, as far as the facts tell.

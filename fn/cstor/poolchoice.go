@@ -18,9 +18,8 @@ type poolChoice struct {
 	members []*member // of it
 	lacking bool      // fewer nodes than wanted can supply their disks
 
-	everyMissing bool            // no node of the cluster is in the snapshot, and all may go
-	othersStay   bool            // pools of other CStorPoolClusters of the config stay
-	released     map[krm.ID]bool // what may go
+	mayEmpty bool            // it may go with its last pool
+	released map[krm.ID]bool // what may go
 }
 
 // edit is a CStorPoolCluster as it is to be by now, nil for none, and the members that have a
@@ -82,24 +81,15 @@ func (c *poolChoice) askForPools(added []*member) {
 }
 
 // removeAll lets the CStorPoolCluster go, which cannot be empty, where nothing of it lives
-// or all of it may be lost.
+// or all of it may be lost. No volume is on it: a pool goes only once none is.
 func (c *poolChoice) removeAll() {
 	if c.of.before == nil || c.lock.adopted {
 		return // nothing is rendered that could go
 	}
-	instances := c.state.Live.Instances(c.namespace, c.of.name)
-	gone := c.live.knows && c.of.current == nil && len(instances) == 0
-	if !gone && !c.consent.allowsWhole(c.of) && !c.everyMissing && !c.othersStay {
-		if len(c.lock.poolsOf(c.of)) > 0 {
-			c.report(finding.Error, "no-pools", "", "the last pool would go before a new one has its disks, and a CStorPoolCluster cannot be empty; keep one node until then")
-		}
-		return
+	gone := c.live.knows && c.of.current == nil && len(c.state.Live.Instances(c.namespace, c.of.name)) == 0
+	if gone || c.mayEmpty {
+		c.released[c.of.before.Object.ID()] = true
 	}
-	if volumes := c.volumesOn(instances); len(volumes) > 0 {
-		c.report(finding.Error, "pool-in-use", "",
-			"the CStorPoolCluster cannot go: %s on it: %s; delete their claims, or move what is on them, first", finding.Count(len(volumes), "volume"), nameVolumes(volumes))
-	}
-	c.released[c.of.before.Object.ID()] = true
 }
 
 // volumesOn lists the volumes with a replica on any of some pools, by name.

@@ -13,12 +13,9 @@ import (
 
 // unshown are the findings that no test shows, and why none can.
 var unshown = map[string]string{
-	"cannot be completed: %v; this is a mistake in Poolwright, please report it":                        "only where a definition and the walk over it disagree: then nothing is rendered",
-	"the CStorPoolCluster cannot go: %s on it: %s; delete their claims, or move what is on them, first": later,
-	"the pool on node %s is no longer wanted, and would be lost; annotate the config with %s":           "only where what chooses the nodes has dropped one with a pool and without consent: then nothing is rendered",
+	"cannot be completed: %v; this is a mistake in Poolwright, please report it":              "only where a definition and the walk over it disagree: then nothing is rendered",
+	"the pool on node %s is no longer wanted, and would be lost; annotate the config with %s": "only where what chooses the nodes has dropped one with a pool and without consent: then nothing is rendered",
 }
-
-const later = "a script has to be written"
 
 // TestShown: every wording of a finding is in the expected output of a script or a story, in
 // that of a document (testdata/documents), or in a test in Go.
