@@ -65,6 +65,7 @@ type cloudDisks struct {
 	*localDisks
 	matched map[string]string // block device -> the Storage that it is
 	sizes   *enlargement
+	lacking func() bool // whether the facts lack claims, see lacksBound, once
 }
 
 // place lists the cloud disks of a member and finds the block devices
@@ -119,7 +120,7 @@ func (c *cloudDisks) place(m *member) {
 // larger. It reports whether the spec asks for what it cannot follow.
 func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
 	claim := c.volumeObject(c.claimID(v.name))
-	if claim == nil || c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) && !c.lacksBound() {
+	if claim == nil || c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) && !c.lacking() {
 		return false
 	}
 	capacity, kept := cmp.Or(c.sizes.of(claim), v.capacity), *v.provisioner

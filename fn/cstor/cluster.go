@@ -116,6 +116,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*poolCluster]edit{}, lost: &recovery{in, map[string]string{}}}
 	c.local = &localDisks{stock: &stock{in}, left: map[string]*leftover{}}
 	c.cloud = &cloudDisks{localDisks: c.local, matched: map[string]string{}, sizes: newEnlargement(in)}
+	c.cloud.lacking = sync.OnceValue(c.cloud.lacksBound)
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in)
 	c.local.replace = c.replace
 	c.nodes = &nodeChoice{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
