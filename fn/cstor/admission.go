@@ -2,7 +2,6 @@ package cstor
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -114,6 +113,6 @@ func warnOfHostnames(in *input, pools []*pool.Pool) {
 	if len(nodes) > 0 {
 		in.report(finding.Warning, "hostname-differs", "",
 			"the hostname label is not the name of node %s: the cStor webhook then checks no later change of its pool, so never edit the CStorPoolCluster by hand",
-			strings.Join(limit(nodes), ", "))
+			finding.Names(nodes))
 	}
 }

@@ -56,5 +56,5 @@ func (in *input) tellMeaning() {
 		pools[i] = fmt.Sprintf("{nodeSelector: {matchLabels: {%s}}, minCount: %d, minCapacity: %s}", strings.ReplaceAll(strings.ReplaceAll(s.listedBy, "=", ": "), ",", ", "), s.minCount, s.capacity)
 	}
 	in.report(finding.Info, "old-design", "",
-		"is read as the %s with spec: {diskConfig: {%s}, poolConfig: {raidType: %s}, onlyListed: true, pools: [%s]}", clusterConfigKind, source, general.raidType, strings.Join(limit(pools), ", "))
+		"is read as the %s with spec: {diskConfig: {%s}, poolConfig: {raidType: %s}, onlyListed: true, pools: [%s]}", clusterConfigKind, source, general.raidType, finding.Names(pools))
 }

@@ -25,7 +25,6 @@ type cloudDisk struct {
 	override string // the block device that a person named
 	pvName   string // once bound
 	device   string // once known, the block device
-	used     bool   // a spare that is in the pool by now, so that another one is wanted
 }
 
 // checkClasses warns of a StorageClass that neither the inventory has, which has
@@ -75,8 +74,8 @@ func (c *cloudDisks) place(m *member) {
 	s := c.settings(m.name)
 	if s.external() {
 		c.setWants(m)
-		m.addCloudDisks(c.input, data, 0, m.wants, s.capacity, s.provisioner)
-		m.addCloudDisks(c.input, spare, 0, s.spare, s.capacity, s.provisioner)
+		m.addCloudDisks(c.input, data, m.wants, s.capacity, s.provisioner)
+		m.addCloudDisks(c.input, spare, s.spare, s.capacity, s.provisioner)
 	}
 	if w := s.writeCache; s.cacheExternal() {
 		count := w.Count
@@ -84,22 +83,16 @@ func (c *cloudDisks) place(m *member) {
 			// No pool gets another write cache than it has, so none is bought for it.
 			count = min(count, len(m.before.Cache.Disks()))
 		}
-		m.addCloudDisks(c.input, cache, 0, count, w.Capacity, w.ExternalProvisioner)
+		m.addCloudDisks(c.input, cache, count, w.Capacity, w.ExternalProvisioner)
 	}
 
 	var unbound, unseen, unchanged []string
-	spares := s.spare
-	for i := 0; i < len(m.cloud); i++ { // each spare that is used adds another
-		v := m.cloud[i]
+	for _, v := range m.cloud {
 		if c.keepClaim(m, v) {
 			unchanged = append(unchanged, v.name)
 		}
 		c.bind(m, v)
 		c.see(m, v)
-		if v.role == spare && (v.used || v.device == "" && c.lock.objects[c.storageID(c.storage(m.name, spare, spares))] != nil) {
-			m.addCloudDisks(c.input, spare, spares, 1, s.capacity, s.provisioner)
-			spares++
-		}
 		switch {
 		case v.device != "" || v.role == spare && v.pvName != "":
 		case v.pvName == "":
@@ -109,15 +102,15 @@ func (c *cloudDisks) place(m *member) {
 		}
 	}
 	if len(unbound) > 0 {
-		c.report(finding.Info, "awaiting-volumes", "", "awaiting the binding of PersistentVolumeClaims for node %s: %s", m.name, strings.Join(limit(unbound), ", "))
+		c.report(finding.Info, "awaiting-volumes", "", "awaiting the binding of PersistentVolumeClaims for node %s: %s", m.name, finding.Names(unbound))
 	}
 	if len(unseen) > 0 {
-		c.report(finding.Info, "awaiting-devices", "", "awaiting the block devices of attached volumes on node %s: %s", m.name, strings.Join(limit(unseen), ", "))
+		c.report(finding.Info, "awaiting-devices", "", "awaiting the block devices of attached volumes on node %s: %s", m.name, finding.Names(unseen))
 	}
 	if len(unchanged) > 0 {
 		c.report(finding.Warning, "claim-changed", c.settings(m.name).source(),
 			"PersistentVolumeClaims of node %s are bound and stay as they are, since a bound claim takes no other class and no disk gets smaller; what is new applies to new disks: %s",
-			m.name, strings.Join(limit(unchanged), ", "))
+			m.name, finding.Names(unchanged))
 	}
 	c.sizes.ask(m)
 	c.assemble(m)
@@ -157,10 +150,10 @@ func (c *cloudDisks) lacksBound() bool {
 	return false
 }
 
-// addCloudDisks adds count cloud disks of one role, from a number on. A disk of an earlier pool
-// that Poolwright did not provision is left as it is.
-func (m *member) addCloudDisks(c *input, r role, from, count int, capacity string, p *provisioner) {
-	for i := from; i < from+count; i++ {
+// addCloudDisks adds the cloud disks of one role. A disk of an earlier pool that
+// Poolwright did not provision is left as it is.
+func (m *member) addCloudDisks(c *input, r role, count int, capacity string, p *provisioner) {
+	for i := range count {
 		v := &cloudDisk{name: c.storage(m.name, r, i), role: r, capacity: capacity, provisioner: p}
 		storage := c.lock.objects[c.storageID(v.name)]
 		if storage != nil {
@@ -218,10 +211,8 @@ func (c *cloudDisks) see(m *member, v *cloudDisk) {
 		return
 	}
 	if v.role == spare && v.override == "" && c.lock.pooled[d.Name] {
-		if v.used = c.live.inCluster(d.Name); !v.used {
-			c.report(finding.Info, "spare-used", c.settings(m.name).field("spare"),
-				"Storage %s is block device %s, which takes the place of another in a pool; a new spare is claimed once the live CStorPoolCluster has that", v.name, d.Name)
-		}
+		c.report(finding.Warning, "spare-used", c.settings(m.name).field("spare"),
+			"Storage %s is block device %s, which has taken the place of another in a pool; raise spare by one for a new one", v.name, d.Name)
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Kept, "it has taken the place of another in the pool")
 		v.device = d.Name
 		return

@@ -1,7 +1,6 @@
 package cstor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -56,22 +55,13 @@ func (x *deletion) checkVolumes() {
 	slices.Sort(volumes)
 	if len(volumes) > 0 {
 		x.report(finding.Error, "volumes-live", "",
-			"its removal is allowed, and %s on it: %s; move the data to another cluster, or delete them, and take the inventory anew", liveVolumes(len(volumes)), nameVolumes(volumes))
+			"its removal is allowed, and %s on it: %s; move the data to another cluster, or delete them, and take the inventory anew", liveVolumes(len(volumes)), finding.Names(volumes))
 		return
 	}
 	if !x.facts.Tells(cstorGroup, cstorVolumeConfigKind, x.namespace) || !x.live.knowsReplicas {
 		x.report(finding.Warning, "volumes-unknown", "",
 			"the inventory does not tell whether volumes live on it, with which the cStor webhook refuses to delete the CStorPoolCluster; take it anew with poolwright inventory, with the kinds CStorPoolInstance, CStorVolumeConfig and CStorVolumeReplica")
 	}
-}
-
-// nameVolumes names the first ten of the volumes that keep a CStorPoolCluster.
-func nameVolumes(names []string) string {
-	const most = 10
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func liveVolumes(count int) string {

@@ -113,7 +113,7 @@ func (f *draining) tellFinalizers(at map[string]*member) {
 			}
 		}
 		if len(replicas) > 0 {
-			text += fmt.Sprintf("; and before that its replicas: kubectl patch cvr -n %s %s %s", f.namespace, strings.Join(limit(replicas), " "), noFinalizers)
+			text += fmt.Sprintf("; and before that its replicas: kubectl patch cvr -n %s %s %s", f.namespace, strings.Join(replicas, " "), noFinalizers)
 		}
 		f.report(finding.Warning, "lost-finalizers", "", "%s", text)
 	}

@@ -107,7 +107,7 @@ func (in *input) listedNode(s *settings) string {
 		names[i] = n.Name
 	}
 	slices.Sort(names)
-	in.report(finding.Error, "listed-selector", s.place(), "matches %s (%s), wanted one; write more labels, or node", finding.Count(len(names), "node"), strings.Join(limit(names), ", "))
+	in.report(finding.Error, "listed-selector", s.place(), "matches %s (%s), wanted one; write more labels, or node", finding.Count(len(names), "node"), finding.Names(names))
 	return ""
 }
 

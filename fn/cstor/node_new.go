@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -150,7 +149,7 @@ func (c *nodeChoice) fill() {
 	if added := len(c.pick(c.able, c.missing-unable)); added < c.missing {
 		c.lacking = true
 		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
-			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-added, "pool"), strings.Join(limit(c.unable), ", "))
+			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-added, "pool"), finding.Names(c.unable))
 	}
 }
 
@@ -259,14 +258,5 @@ func refusals(refused []string) string {
 	if len(refused) == 0 {
 		return "the inventory has no more nodes"
 	}
-	return "refused are " + strings.Join(limit(refused), ", ")
-}
-
-// limit cuts a long list for a message; explain has the whole.
-func limit(list []string) []string {
-	const most = 8
-	if len(list) <= most {
-		return list
-	}
-	return append(slices.Clone(list[:most]), fmt.Sprintf("and %d more (see poolwright explain)", len(list)-most))
+	return "refused are " + finding.Names(refused)
 }

@@ -130,8 +130,7 @@ func (r *removal) surplus(objects *manifests) {
 
 // claimEntries is what allows claims to be removed.
 func claimEntries(names []string) string {
-	const most = 8
-	if len(names) > most {
+	if len(names) > finding.Most {
 		return volumeClaimKind + "/<name>[,...]"
 	}
 	return volumeClaimKind + "/" + strings.Join(names, ","+volumeClaimKind+"/")
@@ -307,7 +306,7 @@ func (r *removal) tellLateReplicas(of *poolCluster) {
 		}
 		r.report(finding.Warning, "replicas-going", "",
 			"CStorPoolInstance %s of the pool that was removed from %s has replicas that were placed there since, and go with it: those of volume %s; see to it that each has a healthy one on another pool (spec.policy.replicaPoolInfo of its CStorVolumeConfig)",
-			i.Name, i.Hostname, nameVolumes(volumes))
+			i.Name, i.Hostname, finding.Names(volumes))
 	}
 }
 

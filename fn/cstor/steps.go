@@ -79,7 +79,6 @@ type step struct {
 	// wait is why it cannot go yet, whatever else goes: its disks are not there; or "".
 	wait    string
 	refused bool   // it waits for other steps, not for what is its own
-	comes   bool   // what it waits for is rendered, and comes by itself
 	advice  string // what lets the webhook answer it in time, where it is too much alone
 	// settle hears what became of the step: "" that it goes, or what it waits for. It may be nil.
 	settle func(wait string)
@@ -378,11 +377,8 @@ func clauses(steps []step) string {
 	for i, s := range steps {
 		all[i] = s.what
 	}
-	return joined(all)
+	return finding.Clauses(all)
 }
-
-// joined puts clauses together, the first few of many.
-func joined(clauses []string) string { return strings.Join(limit(clauses), "; ") }
 
 // following says what comes after a step.
 func following(t *transition.Transition) string {

@@ -60,11 +60,6 @@ func (s *steps) plan() *transition.Transition {
 		}
 	}
 	waiting := s.waiting()
-	if at := slices.IndexFunc(waiting, func(a step) bool { return a.comes }); at >= 0 && len(s.taken) == 0 && s.until() == "" && s.ailing() == "" {
-		a := waiting[at]
-		now = append(now, s.tellStep(transition.Now, a.kind, a.what, a.wait))
-		waiting = slices.Delete(waiting, at, at+1)
-	}
 	if len(now)+len(next) > 0 || slices.ContainsFunc(waiting, func(a step) bool { return a.refused || a.kind == stepRemove }) {
 		for _, a := range waiting {
 			next = append(next, s.tellStep(transition.Next, a.kind, a.what, a.wait))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // unfinished is what of the last step the facts show not to be done. Of what they do not tell
@@ -82,22 +83,22 @@ func (in *input) unapplied(s admission.Step) unfinished {
 			what = append(what, diskReplaces(r.In, r.Out, nodeName(in.facts, r.Host)))
 		}
 		r := s.Replaced[0]
-		return unfinished{wait: fmt.Sprintf("the live CStorPoolCluster has %s in the place of %s in the pool on %s", r.In, r.Out, r.Host), kind: stepReplace, what: joined(what), open: true}
+		return unfinished{wait: fmt.Sprintf("the live CStorPoolCluster has %s in the place of %s in the pool on %s", r.In, r.Out, r.Host), kind: stepReplace, what: finding.Clauses(what), open: true}
 	case len(s.Removed) > 0:
 		for _, p := range s.Removed {
 			what = append(what, poolGoes(nodeName(in.facts, p.Hostname)))
 		}
-		return unfinished{wait: "the pool on " + s.Removed[0].Hostname + " is gone from the live cluster", kind: stepRemove, what: joined(what)}
+		return unfinished{wait: "the pool on " + s.Removed[0].Hostname + " is gone from the live cluster", kind: stepRemove, what: finding.Clauses(what)}
 	case len(s.Added) > 0:
 		for _, p := range s.Added {
 			what = append(what, poolComes(nodeName(in.facts, p.Hostname)))
 		}
-		return unfinished{wait: "the pool on " + s.Added[0].Hostname + " is in the live CStorPoolCluster", kind: stepAdd, what: joined(what)}
+		return unfinished{wait: "the pool on " + s.Added[0].Hostname + " is in the live CStorPoolCluster", kind: stepAdd, what: finding.Clauses(what)}
 	case len(s.Grown) > 0:
 		for _, g := range s.Grown {
 			what = append(what, poolGets(nodeName(in.facts, g.Old.Hostname), slices.Concat(g.Groups...)))
 		}
-		return unfinished{wait: "the live CStorPoolCluster has the new disks of the pool on " + s.Grown[0].Old.Hostname, kind: stepGrow, what: joined(what)}
+		return unfinished{wait: "the live CStorPoolCluster has the new disks of the pool on " + s.Grown[0].Old.Hostname, kind: stepGrow, what: finding.Clauses(what)}
 	}
 	return unfinished{}
 }

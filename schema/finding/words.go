@@ -26,11 +26,18 @@ func Agree(n int, one, many string) string {
 	return many
 }
 
-// Names joins names for a message, and cuts a long list.
-func Names(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+// Most is how many of a list a message names.
+const Most = 10
+
+// Names joins names for a message, and counts those of a long list that it leaves out.
+func Names(names []string) string { return join(names, ", ") }
+
+// Clauses joins parts of a sentence in the same way, which may have commas themselves.
+func Clauses(clauses []string) string { return join(clauses, "; ") }
+
+func join(list []string, separator string) string {
+	if len(list) > Most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:Most], separator), len(list)-Most)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(list, separator)
 }
