@@ -72,6 +72,7 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 				known.Data = known.Data[:i]
 				r.lock.unpool(group)
 				r.giveUp(known.node, group)
+			case current && slices.Contains(chosen, name) && r.takeBackReplacement(known, i, p, name, why):
 			default:
 				r.report(finding.Error, "device-not-usable", "",
 					"block device %s is in the rendered pool on node %s and not in the live one, and cannot come into it: %s; put another in its place in rendered/, or restore what was there", name, known.node, why)
@@ -81,6 +82,30 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 			}
 		}
 	}
+}
+
+// takeBackReplacement puts the disk back into a RAID group that lives in the place of one that was
+// chosen and cannot take it any more. It reports whether there is one.
+func (r *recovery) takeBackReplacement(known *nodePool, at int, live *pool.Pool, name string, why string) bool {
+	group := known.Data[at]
+	place := slices.Index(group, name)
+	for _, was := range live.Data {
+		if len(was) != len(group) || r.lock.pooled[was[place]] {
+			continue
+		}
+		restored := slices.Clone(group)
+		if restored[place] = was[place]; !slices.Equal(restored, was) {
+			continue
+		}
+		known.Data[at] = restored
+		r.lock.rename(name, was[place])
+		r.giveUp(known.node, []string{name})
+		known.of.takenBack()
+		r.report(finding.Warning, "replacement-rechosen", "",
+			"block device %s is rendered in the place of %s in the pool on node %s, is not in the live one, and cannot be used any more: %s; %s is back in its place, and another is chosen for it as before", name, was[place], known.node, why, was[place])
+		return true
+	}
+	return false
 }
 
 // smallest is the capacity of the smallest disk of a group besides one, in bytes; a disk

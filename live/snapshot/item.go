@@ -82,7 +82,8 @@ func (s *slimmer) share(n *document.Node) string {
 		return ""
 	}
 	const step = 5
-	return strconv.Itoa(int(100*used.AsApproximateFloat64()/total.AsApproximateFloat64()) / step * step)
+	percent := min(100, 100*used.AsApproximateFloat64()/total.AsApproximateFloat64()) // it may be behind with a total that has become smaller
+	return strconv.Itoa(int(percent) / step * step)
 }
 
 func (s *slimmer) metadata(meta *document.Node, share string) document.Node {

@@ -167,3 +167,21 @@ func TestAnnotations(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// How full an object is says what a fact may say, also where its total has become smaller than
+// what was used of it.
+func TestShare(t *testing.T) {
+	kind := system.Kind{Used: []string{"status", "used"}, Total: []string{"status", "total"}}
+	s := Options{}.slimmer(&kind)
+	for in, want := range map[string]string{
+		`{"used":"143k","total":"9630143k"}`: "0",
+		`{"used":"79Gi","total":"100Gi"}`:    "75",
+		`{"used":"115G","total":"100G"}`:     "100",
+		`{"used":"1G","total":"0"}`:          "",
+		`{"total":"100G"}`:                   "",
+	} {
+		if got := s.share(mustParse([]byte(`{"status":` + in + `}`))); got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+}
