@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/health"
@@ -18,7 +19,7 @@ func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, [
 	invalid, rest := pkg.invalid()
 	statuses := invalid
 	selected, left := pkg.selected()
-	outputs, _ := pkg.outputs(facts, valid(selected, invalid), left)
+	outputs, leave := pkg.outputs(facts, valid(selected, invalid), left)
 	for _, o := range outputs {
 		statuses = append(statuses, o.system.Status(facts, o.spec, o.Output))
 	}
@@ -28,8 +29,24 @@ func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, [
 			statuses = append(statuses, s.Status(facts, spec, system.Output{}))
 		}
 	}
+	statuses = append(statuses, pkg.leaving(facts, leave)...)
 	health.Sort(statuses)
 	return statuses, finding.Sort(rest)
+}
+
+// leaving is the health of the specs that are applied as they stand, were taken out, and live yet.
+func (pkg *prepared) leaving(facts *inventory.Facts, leave departures) []health.Status {
+	var statuses []health.Status
+	for _, owner := range slices.Sorted(maps.Keys(leave)) {
+		id, _ := krm.ParseOwner(owner)
+		live := facts.Object(id)
+		if live == nil || !pkg.kinds.IsApplied(id.GroupKind()) {
+			continue
+		}
+		spec := &system.Spec{Object: live, Before: pkg.lock[owner], Gone: true}
+		statuses = append(statuses, pkg.function.of(owner).Status(facts, spec, system.Output{Findings: leave[owner]}))
+	}
+	return statuses
 }
 
 // against prepares a package for a look at facts other than its own, if there are any.

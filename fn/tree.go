@@ -105,7 +105,7 @@ func joined(trees []*health.Tree) *health.Tree {
 // says what there is instead.
 func (f *Function) TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, name string) (krm.ID, error) {
 	if kind == disk.Kind() {
-		return diskRoot(inventory.New(facts), namespace, name)
+		return DiskRoot(inventory.New(facts), namespace, name)
 	}
 	var found []krm.ID
 	var names []string
@@ -152,9 +152,9 @@ func (f *Function) TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, 
 	}
 }
 
-// diskRoot finds a disk by what a person calls it, on the node or in the namespace that is
+// DiskRoot finds a disk by what a person calls it, on the node or in the namespace that is
 // given, or anywhere.
-func diskRoot(facts *inventory.Facts, place, name string) (krm.ID, error) {
+func DiskRoot(facts *inventory.Facts, place, name string) (krm.ID, error) {
 	ledger := disk.NewLedger(facts)
 	var found []krm.ID
 	var names []string

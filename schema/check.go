@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -190,7 +191,7 @@ func (p *pass) checkText(s *shape, at *place) {
 	_, isFloat := n.Float()
 	_, isBool := n.Bool()
 	switch {
-	case len(s.enum) > 0:
+	case len(s.enum) > 0 && (!isBool || !slices.Contains(s.enum, n.Value())):
 		p.checkEnum(s, at)
 	case (isFloat || isBool) && !s.numeral:
 		p.wrong(at, finding.Finding{

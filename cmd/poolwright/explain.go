@@ -126,6 +126,25 @@ func diskRef(kind, name string) *ref {
 	return &ref{kind: kind, name: name}
 }
 
+// settle finds the kind that a short name means, and the disk that is called so: the error says what disks there
+// are instead.
+func (r *ref) settle(f *fn.Function, facts *inventory.Facts) error {
+	if r == nil || facts == nil {
+		return nil
+	}
+	if kind, err := f.Kinds().Root(r.kind); err == nil {
+		r.kind = kind.Kind
+	}
+	if !isDisk(r.kind) {
+		return nil
+	}
+	id, err := fn.DiskRoot(facts, r.namespace, r.name)
+	if err == nil {
+		*r = ref{id.Kind, id.Namespace, id.Name}
+	}
+	return err
+}
+
 func (r *ref) matches(o finding.Ref) bool {
 	return r == nil || strings.EqualFold(r.kind, o.Kind) && r.name == o.Name && (r.namespace == "" || r.namespace == o.Namespace)
 }
@@ -171,6 +190,7 @@ func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 		return err
 	}
 	result := l.render(s)
+	unknown := subject.settle(s.function, result.Facts)
 	told := explain(result.Choices, result.Findings, result.Transitions, subject)
 	for i := range told {
 		told[i].lines = s.lines(told[i].notes)
@@ -188,6 +208,9 @@ func runExplain(s program, dir string, subject *ref, f explainFlags) error {
 		return report(s.streams, result.Findings)
 	}
 	_ = report(s.streams, l.findings) // of files, and so of no spec
+	if len(told) == 0 && unknown != nil {
+		return unknown
+	}
 	if len(told) == 0 && subject != nil && slices.ContainsFunc(result.Objects, func(o fn.Rendered) bool { return subject.matches(o.Object.Ref) }) {
 		terminal.Printf(s.err, "%s: it is rendered, and no step of it is under way or comes next\n", subject)
 		return nil

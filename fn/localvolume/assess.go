@@ -148,6 +148,8 @@ func (l *lock) assessEdit(was *lock, ledger *disk.Ledger, c *change.Change) {
 			c.Judge(change.Safe, f.Path, "the same disk in other words: another one is refused")
 		case strings.HasSuffix(f.Shape, ".size") && f.New != nil && f.Old != nil:
 			l.assessSize(was, f, c)
+		case f.Path == "spec.physicalExtentSize" && was.group != nil && l.group.extent.bytes == was.group.extent.bytes:
+			c.Judge(change.Safe, f.Path, "the same size in other words")
 		case f.Under("spec.template"), f.Under("spec.tags"), f.Under("metadata.annotations"), f.Under("metadata.labels"):
 			c.Judge(change.Safe, f.Path, "changes no data")
 		case f.Under("spec"):
@@ -158,13 +160,22 @@ func (l *lock) assessEdit(was *lock, ledger *disk.Ledger, c *change.Change) {
 
 // assessSize judges a size, which only grows.
 func (l *lock) assessSize(was *lock, f *change.Field, c *change.Change) {
-	less := l.group != nil && was.group != nil && l.group.size.bytes < was.group.size.bytes ||
-		l.volume != nil && was.volume != nil && l.volume.source.size.bytes < was.volume.source.size.bytes
-	if less {
+	switch is, before := l.bytes(), was.bytes(); {
+	case is < before:
 		c.Judge(change.Disruptive, f.Path, "can never be less: the node agent goes on with what it was")
-		return
+	case is > before:
+		c.Judge(change.Safe, f.Path, "grows")
+	default:
+		c.Judge(change.Safe, f.Path, "the same size in other words")
 	}
-	c.Judge(change.Safe, f.Path, "grows")
+}
+
+// bytes is the size that is written of the object.
+func (l *lock) bytes() int64 {
+	if l.group != nil {
+		return l.group.size.bytes
+	}
+	return l.volume.source.size.bytes
 }
 
 // assessNewDisks judges the disks that a group gets.

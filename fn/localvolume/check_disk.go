@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -34,8 +35,17 @@ func (e *entry) exists() bool { return e.before != nil || e.live != nil }
 
 // checkDisks looks for the disks that the object names, and asks whether they may be used.
 func (e *entry) checkDisks() {
-	for _, of := range named(e.volume, e.group) {
-		e.disks = append(e.disks, e.checkDisk(of))
+	devices := named(e.volume, e.group)
+	for i, of := range devices {
+		there := e.checkDisk(of)
+		at := slices.IndexFunc(devices[:i], of.shares)
+		if at < 0 && there != nil {
+			at = slices.Index(e.disks, there)
+		}
+		if at >= 0 {
+			e.reportDevice(finding.Error, "disk-repeated", of, "is in the list already, as %s; remove one of the two", devices[at])
+		}
+		e.disks = append(e.disks, there)
 	}
 }
 
@@ -82,6 +92,26 @@ func (e *entry) checkNamedTwice(of device) {
 				return
 			}
 		}
+	}
+}
+
+// explainSource says what became of what the object is made of, where that is no disk: a group, a Volume, or
+// the node that has a sparse file.
+func (e *entry) explainSource() {
+	switch v, g := e.volume, e.group; {
+	case v != nil && v.source.kind == lvm:
+		ref := finding.Ref{Kind: reportedGroupKind, Name: v.source.vg}
+		at := site{v.node, v.source.vg}
+		if own := e.all.groupOf(at); own != nil {
+			ref = own.Object.Ref
+		} else if i := slices.IndexFunc(groupsOf(e.Facts), func(g volumeGroup) bool { return g.node == at.node && g.vg == at.vg }); i >= 0 {
+			ref = groupsOf(e.Facts)[i].object.Ref
+		}
+		e.explainRef(ref, 0)
+	case g != nil && g.kind == volumeRef:
+		e.explainRef(finding.Ref{APIVersion: group + "/" + version, Kind: volumeKind, Name: g.volume}, 0)
+	case v != nil && v.source.kind == sparse, g != nil && g.kind == sparseGroup:
+		e.explainRef(system.NodeRef(e.node()), 0)
 	}
 }
 
@@ -193,7 +223,11 @@ func (e *entry) checkUse(of device, there *disk.Disk) {
 	}
 	verdict := e.Disks.Verdict(there, e.want(of, there))
 	if i := slices.IndexFunc(verdict, func(o disk.Objection) bool { return !held(o) }); i >= 0 {
-		e.reportDevice(finding.Error, string(verdict[i].Rule), of, "may not be used: %s", verdict[i].Reason)
+		reason := verdict[i].Reason
+		if verdict[i].Rule == disk.Ambiguous { // there are two reports, and both are named
+			reason = fmt.Sprintf("it is %s on node %s, and %s", there.Path, e.node(), reason)
+		}
+		e.reportDevice(finding.Error, string(verdict[i].Rule), of, "may not be used: %s", reason)
 	} else if len(verdict) > 0 {
 		e.reportDevice(finding.Warning, string(verdict[0].Rule), of, "is held: %s", verdict[0].Reason)
 	}

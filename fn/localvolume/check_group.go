@@ -1,6 +1,10 @@
 package localvolume
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -63,13 +67,22 @@ func (e *entry) checkVolumeRef() {
 	case v.node != e.group.node:
 		e.Report(finding.Error, "volume-elsewhere", field, "Volume %s is on node %s, and the group on %s; both have to be on one node", name, v.node, e.group.node)
 	}
+	const twice = "Volume %s is taken by %s already; a Volume is of one group"
 	for _, o := range e.all.sorted {
 		if o == e {
 			break
 		}
 		if o.group != nil && o.group.volume == name {
-			e.Report(finding.Error, "volume-twice", field, "Volume %s is taken by VolumeGroup %s already; a Volume is of one group", name, o.group.name)
+			e.Report(finding.Error, "volume-twice", field, twice, name, o.Object.Ref)
 		}
+	}
+	for _, lives := range groupsOf(e.Facts) {
+		if lives.volume == name && lives.name != e.group.name && !e.all.has(lives.id()) {
+			e.Report(finding.Error, "volume-twice", field, twice, name, "the live "+lives.object.Ref.String())
+		}
+	}
+	if chain := e.stands(v); chain != nil {
+		e.Report(finding.Error, "volume-inside", field, "Volume %s is in the group itself (%s); write one on a disk", name, strings.Join(chain, ", "))
 	}
 	pv := persistentOf(e.Facts, name)
 	switch claim := boundTo(e.Facts, name); {
@@ -78,6 +91,30 @@ func (e *entry) checkVolumeRef() {
 	case pv.phase == "Available" || pv.object != nil && pv.phase == "":
 		e.Report(finding.Error, "volume-available", field, "Volume %s has a PersistentVolume that any claim may get; delete the PersistentVolume first, or write another Volume", name)
 	}
+}
+
+// has reports whether an object is of the package.
+func (r *rendering) has(id krm.ID) bool {
+	return slices.ContainsFunc(r.entries, func(e *entry) bool { return e.Object.ID() == id })
+}
+
+// stands follows the Volume whose device a group takes down to its disk, and names what is on the way if
+// that is the group itself; else nil.
+func (e *entry) stands(v *volume) []string {
+	var chain []string
+	for v != nil && v.source.kind == lvm && !slices.Contains(chain, "Volume "+v.name) {
+		chain = append(chain, "Volume "+v.name)
+		below := e.all.groupOf(site{v.node, v.source.vg})
+		switch {
+		case below == e:
+			return chain
+		case below == nil || below.group.kind != volumeRef:
+			return nil
+		}
+		chain = append(chain, "VolumeGroup "+below.group.name)
+		v = e.volumeNamed(below.group.volume)
+	}
+	return nil
 }
 
 // volumeNamed finds a Volume in the package, or else among the facts; nil for none.

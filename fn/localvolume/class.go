@@ -24,10 +24,13 @@ func classOf(facts *inventory.Facts, manifests []*krm.Object, name string) *clas
 	return &found
 }
 
-// reclaimPolicy is what becomes of the data of a Volume: as its PersistentVolume is told, as
+// reclaimPolicy is what becomes of the data of a Volume: as its PersistentVolume says or is to say, as
 // its class says, or said when it was rendered, or "" where nothing is known.
 func reclaimPolicy(facts *inventory.Facts, manifests []*krm.Object, v *volume) string {
 	policy := v.template.Str("spec", "persistentVolumeReclaimPolicy")
+	if pv := persistentOf(facts, v.name).object; pv != nil {
+		policy = cmp.Or(pv.Node.Str("spec", "persistentVolumeReclaimPolicy"), policy)
+	}
 	if c := classOf(facts, manifests, v.class); policy == "" && c != nil {
 		policy = cmp.Or(c.ReclaimPolicy, "Delete")
 	}

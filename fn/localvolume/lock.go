@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ func readLock(o *krm.Object) lock {
 		g.cascade, _ = spec.Get("cascade").Bool()
 		g.readSource(spec.Get("group"), "spec")
 		g.readExtent(spec)
+		g.tags = spec.StrMap("tags")
 		l.group = &g
 	} else {
 		l.volume = &volume{
@@ -131,6 +133,7 @@ func makeLock(now lock, disks []*disk.Disk, before *lock) *krm.Object {
 		add("nodeName", g.node)
 		add("groupName", g.vg)
 		spec.Set("physicalExtentSize", d.Text(g.extent.text))
+		addTags(&spec, g.tags)
 		if g.cascade {
 			spec.Set("cascade", d.Bool(true))
 		}
@@ -149,6 +152,18 @@ func makeLock(now lock, disks []*disk.Disk, before *lock) *krm.Object {
 		spec.Set("disks", items)
 	}
 	return krm.Make(ownGroup+"/"+ownVersion, lockKind, "", name, d.F("spec", spec))
+}
+
+// addTags writes the tags of a group, by their keys.
+func addTags(spec *d.Node, tags map[string]string) {
+	if len(tags) == 0 {
+		return
+	}
+	n := d.Object()
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		n.Set(key, d.Text(tags[key]))
+	}
+	spec.Set("tags", n)
 }
 
 // remember writes by what a disk is known. What was remembered of it and is not told now is

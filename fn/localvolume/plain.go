@@ -31,6 +31,7 @@ func (System) Plain(o *krm.Object) *krm.Object {
 		kind, name = groupKind, g.name
 		add("name", g.vg)
 		add("physicalExtentSize", g.extent.text)
+		addTags(&spec, g.tags)
 		if g.source != nil {
 			spec.Set(g.kind, g.source.Made())
 		}
@@ -74,7 +75,16 @@ func (System) Along(facts *inventory.Facts, gone *krm.Object) []*change.Change {
 			continue
 		}
 		c := &change.Change{Ref: live.Ref, Action: change.Remove, Old: live}
-		c.Judge(change.Destructive, "", "goes before "+groupKind+" "+g.name+", which takes its Volumes along, and its data with them")
+		v := readVolume(live)
+		text := "goes before " + groupKind + " " + g.name + ", which takes its Volumes along"
+		switch reclaimPolicy(facts, nil, &v) {
+		case "Delete":
+			text += ", and its data with them"
+		case "Retain":
+			text += "; its logical volume stays, as its reclaim policy says, and the group goes when that was removed"
+		}
+		// Whatever its policy: it is listed before its group, and both are asked for by one annotation.
+		c.Judge(change.Destructive, "", text)
 		all = append(all, c)
 	}
 	return all

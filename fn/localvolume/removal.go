@@ -162,6 +162,9 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		l.report(finding.Error, "cascade", "its annotation %s is %q, and only \"true\" lets its Volumes go with it; write that, or remove it", annotationCascade, invalid)
 		return
 	}
+	if !l.Facts.Tells(group, volumeKind, "") && reportsOf(l.Facts)[g.node] == nil {
+		l.report(finding.Warning, "contents-unknown", "%s, and the facts do not tell what is in it: it goes when nothing is; a snapshot would say, poolwright inventory takes it", l.how)
+	}
 	live := l.volumesIn(g)
 	for _, name := range live {
 		if !l.releases(name) {
@@ -177,8 +180,20 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		l.report(finding.Error, "foreign-volumes", "%s, and %s; a group goes only when nothing of others is in it: see to that first, or %s", l.how, foreign, l.undo)
 		return
 	}
-	if len(live) > 0 {
-		l.note = "; its Volumes that no claim has are deleted first: " + finding.Names(live)
+	if len(live) == 0 {
+		return
+	}
+	l.note = "; its Volumes that no claim has are deleted first: " + finding.Names(live)
+	kept := slices.DeleteFunc(live, func(name string) bool {
+		o := l.Facts.Object(volumeID(name))
+		if o == nil {
+			return true
+		}
+		v := readVolume(o)
+		return !l.keeps(&v)
+	})
+	if len(kept) > 0 {
+		l.report(finding.Warning, "group-kept", "takes Volumes along whose reclaim policy is Retain (%s): their logical volumes stay, and the group goes when these were removed", finding.Names(kept))
 	}
 }
 

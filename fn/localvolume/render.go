@@ -149,6 +149,11 @@ func (r *rendering) check() {
 	}
 	r.checkGroups()
 	r.checkPartitions()
+	for _, e := range r.entries {
+		if e.template == nil {
+			e.explainSource()
+		}
+	}
 	for _, t := range r.templates {
 		if !t.Failed() {
 			t.collect()

@@ -108,11 +108,12 @@ func persistentOf(facts *inventory.Facts, name string) persistent {
 	return p
 }
 
-// bound is the claim that has the PersistentVolume, or "": also one that is to have it.
-// What was released is had by none, whatever it still names.
+// bound is the claim that has the PersistentVolume, or "": also one that is to have it, of a
+// PersistentVolume that is Available until that claim is there. What was released is had by none,
+// whatever it still names.
 func (p persistent) bound() string {
 	switch p.phase {
-	case "Released", "Failed", "Available":
+	case "Released", "Failed":
 		return ""
 	case "Bound":
 		return cmp.Or(p.claim, "a claim")

@@ -21,7 +21,12 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	o := spec.Object
 	live := facts.Object(o.ID())
 	s := stateOf(facts, live)
-	if s.reason == reasonTerminating {
+	switch {
+	case spec.Gone && s.reason == reasonTerminating:
+		s.phase = health.Progressing
+	case spec.Gone:
+		s.phase, s.reason, s.what = health.Progressing, "TakenOut", "no longer in the package, and still in the cluster; render, commit, and have the engine delete it"
+	case s.reason == reasonTerminating:
 		s.what += ", and it is still in the package; take it out, or put back what was deleted under another name"
 	}
 	if live != nil {

@@ -25,6 +25,8 @@ const (
 	nodeKind     = "Node"
 	pvKind       = "PersistentVolume"
 	claimKind    = "PersistentVolumeClaim"
+
+	reportedGroupKind = "LVMGroup" // of a group that only its node has
 )
 
 // Annotations that the system reads.

@@ -275,7 +275,7 @@ func (f *forest) groupOf(v *volume) *krm.Object {
 
 // reportedGroup is a group that only its node has.
 func (f *forest) reportedGroup(node, vg string) *health.Tree {
-	ref := finding.Ref{Kind: "LVMGroup", Name: vg}
+	ref := finding.Ref{Kind: reportedGroupKind, Name: vg}
 	named := reportsOf(f.facts)[node].named(vg)
 	if len(named) == 0 {
 		t := health.Absent(ref, "nobody reports it")

@@ -161,6 +161,7 @@ type Spec struct {
 	Completed []byte        // JSON: canonical names, defaults filled in
 	Before    []*krm.Object // what was rendered for it, as the output folder holds it
 	Consent   *Consent
+	Gone      bool // of Reporter: it was taken out of the package, and lives
 }
 
 // Output is what became of one spec.
