@@ -104,8 +104,8 @@ func (e *entry) explainSource() {
 		at := site{v.node, v.source.vg}
 		if own := e.all.groupOf(at); own != nil {
 			ref = own.Object.Ref
-		} else if i := slices.IndexFunc(groupsOf(e.Facts), func(g volumeGroup) bool { return g.node == at.node && g.vg == at.vg }); i >= 0 {
-			ref = groupsOf(e.Facts)[i].object.Ref
+		} else if lives := livingOf(e.Facts).group[at]; lives != nil {
+			ref = lives.object.Ref
 		}
 		e.explainRef(ref, 0)
 	case g != nil && g.kind == volumeRef:

@@ -84,12 +84,10 @@ func (r *rendering) groupAt(at site, entries []*entry) *room {
 		g.unknown = !known
 		return g
 	}
-	for _, lives := range groupsOf(r.Facts) {
-		if lives.node == at.node && lives.vg == at.vg {
-			free, told := lives.object.Node.Get("status", "free").Int()
-			g.free, g.unknown = free, !told
-			return g
-		}
+	if lives := livingOf(r.Facts).group[at]; lives != nil {
+		free, told := lives.object.Node.Get("status", "free").Int()
+		g.free, g.unknown = free, !told
+		return g
 	}
 	r.reportNoGroup(at, entries)
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/poolwright/poolwright/fn/disk"
-	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -47,20 +46,6 @@ func readGroup(o *krm.Object) volumeGroup {
 	g.readSource(spec, "spec")
 	g.readExtent(spec)
 	return g
-}
-
-// groupsKey is the key of what groupsOf reads.
-type groupsKey struct{}
-
-// groupsOf reads the VolumeGroups that live.
-func groupsOf(facts *inventory.Facts) []volumeGroup {
-	return inventory.Once(facts, groupsKey{}, func(facts *inventory.Facts) []volumeGroup {
-		var groups []volumeGroup
-		for _, o := range facts.Objects(group, groupKind) {
-			groups = append(groups, readGroup(o))
-		}
-		return groups
-	})
 }
 
 // readSource reads the source among the fields of a struct.

@@ -215,10 +215,8 @@ func (l *leaving) cascade(g *volumeGroup) (cascade bool, invalid string) {
 // volumesIn lists the live Volumes in a group, by name.
 func (l *leaving) volumesIn(g *volumeGroup) []string {
 	var names []string
-	for _, o := range l.Facts.Objects(group, volumeKind) {
-		if v := readVolume(o); v.source.vg == g.vg && v.node == g.node {
-			names = append(names, v.name)
-		}
+	for _, v := range livingOf(l.Facts).inside[site{g.node, g.vg}] {
+		names = append(names, v.name)
 	}
 	for _, reported := range reportsOf(l.Facts)[g.node].named(g.vg) {
 		for _, lv := range reported.volumes {
