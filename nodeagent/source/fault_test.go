@@ -82,10 +82,11 @@ func TestFaultsDisks(t *testing.T) {
 		ops      []operation
 		programs []string
 	}{
-		{"group and volume", []*device.Device{one}, []operation{
+		{"group and volume", []*device.Device{one, scsi}, []operation{
 			{Group: group("fast", "VBLK0001")}, {Apply: logical("data", "fast", "50Mi", api.Filesystem), FS: "ext4"},
-			{Remove: logical("data", "fast", "50Mi", api.Filesystem)},
-		}, []string{"lvm", "wipefs", "mkfs.ext4"}},
+			{Group: group("fast", "VBLK0001", "SCSI0001")}, {Apply: logical("data", "fast", "90Mi", api.Filesystem), FS: "ext4"},
+			{Remove: logical("data", "fast", "90Mi", api.Filesystem)}, {Ungroup: group("fast", "VBLK0001", "SCSI0001")},
+		}, []string{"lvm", "wipefs", "mkfs.ext4", "e2fsck", "resize2fs"}},
 		{"partition", []*device.Device{nvme}, []operation{
 			{Apply: part("data", "NVME0001", "20Mi", api.Filesystem), FS: "ext4"}, {Apply: part("data", "NVME0001", "40Mi", api.Filesystem), FS: "ext4"},
 			{Remove: part("data", "NVME0001", "40Mi", api.Filesystem)},

@@ -22,12 +22,12 @@ import (
 // machines are the tests of nodeagent/source that each of two machines runs, at the same time.
 func machines() map[string]string {
 	runs := map[string]string{
-		"disks":  "TestAdoption|TestBaitsAreLeft|TestStory|TestCrashDisks/(raw|partitions|logical)",
-		"groups": "TestCrashDisks/group|TestFaultsDisks",
+		"crashes": "TestAdoption|TestBaitsAreLeft|TestStory|TestCrashDisks",
+		"faults":  "TestFaultsDisks",
 	}
 	if os.Getenv("POOLWRIGHT_VM_ALL") != "" {
-		runs["disks"] += "|TestBaitRAID"
-		runs["groups"] += "|TestCrashRAID"
+		runs["crashes"] += "|TestBaitRAID"
+		runs["faults"] += "|TestCrashRAID"
 	}
 	return runs
 }
@@ -52,7 +52,7 @@ func TestNodeAgent(t *testing.T) {
 	fillBaits(t, baits)
 	runs := machines()
 	if only := os.Getenv("POOLWRIGHT_VM_RUN"); only != "" {
-		runs = map[string]string{"disks": only}
+		runs = map[string]string{"named": only}
 	}
 	var counted sync.Map
 	t.Cleanup(func() { // after the machines, which run at the same time
