@@ -153,7 +153,7 @@ func (c *conversion) filesystems() d.Node {
 		group := c.find(gk(cephGroup, subvolumesKind), c.Namespace, subvolumes(r.Name))
 		pools := spec.Seq("dataPools")
 		if group == nil || len(pools) != 1 || r.Take(&pools[0], "name").Str() != dataPoolName {
-			c.leaveOut(r, "it has not one data pool called %s and a %s %s", dataPoolName, subvolumesKind, subvolumes(r.Name))
+			c.leaveOut(r, "it is not of one data pool, called %s, with a %s %s", dataPoolName, subvolumesKind, subvolumes(r.Name))
 			continue
 		}
 		ofClass, others, why := c.class(r.Name, "fsName", cephfsDriver(c.Namespace), false)

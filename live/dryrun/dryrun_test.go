@@ -379,7 +379,7 @@ func TestBeingDeleted(t *testing.T) {
 	}
 	changes, findings := try(t, objects, dryrun.Options{})
 	if len(changes) > 0 || len(findings) != 1 || findings[0].Severity != finding.Error || findings[0].Object.Name != "prod" ||
-		!regexp.MustCompile(`^is being deleted since 20[0-9TZ:-]+, and only its finalizers keep it \(example.com/wait\): no apply stops that, `).MatchString(findings[0].Message) {
+		!regexp.MustCompile(`^is being deleted since 20[0-9TZ:-]+, and only its finalizers keep it \(example.com/wait\): no apply stops that, and what it holds goes with it; save that first, and plan again when it is gone$`).MatchString(findings[0].Message) {
 		t.Errorf("got:\n%s", told(changes, findings))
 	}
 	if _, err := client.Patch(t.Context(), "prod", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {

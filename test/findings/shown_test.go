@@ -13,6 +13,7 @@ import (
 
 // unshown are the findings that no test shows, and why none can.
 var unshown = map[string]string{
+	"would not be rendered by %s, which was made of it; keep it as a manifest of your own":    "only where a converter takes over what its spec does not render: then nothing is written",
 	"cannot be completed: %v; this is a mistake in Poolwright, please report it":              "only where a definition and the walk over it disagree: then nothing is rendered",
 	"the pool on node %s is no longer wanted, and would be lost; annotate the config with %s": "only where what chooses the nodes has dropped one with a pool and without consent: then nothing is rendered",
 }

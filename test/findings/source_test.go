@@ -26,16 +26,17 @@ type wording struct {
 
 // reader collects the wordings of one package.
 type reader struct {
-	set  *token.FileSet
-	info *types.Info
-	file *ast.File
-	all  []wording
+	set   *token.FileSet
+	info  *types.Info
+	files []*ast.File
+	file  *ast.File
+	all   []wording
 }
 
 // wordings are those of all findings of the product, by place. A finding, or what becomes
 // one, is a struct with the field Rule, and what makes one is a function with a parameter of
-// that name; its words are the field Message, Text, Reason or Remedy, and the parameter format,
-// message or text.
+// that name, or with such a struct in it; its words are the field Message, Text, Reason or
+// Remedy, and the parameter format, message or text.
 func wordings(t *testing.T) []wording {
 	t.Helper()
 	const root = "../.."
@@ -63,18 +64,17 @@ func wordings(t *testing.T) []wording {
 		r := reader{set: set, info: &types.Info{
 			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		}}
-		var files []*ast.File
 		for name := range strings.FieldsSeq(pkg[3]) {
 			file, err := parser.ParseFile(set, filepath.Join(pkg[2], name), nil, parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, file)
+			r.files = append(r.files, file)
 		}
-		if _, err := config.Check(pkg[0], set, files, r.info); err != nil {
+		if _, err := config.Check(pkg[0], set, r.files, r.info); err != nil {
 			t.Fatal(err)
 		}
-		for _, r.file = range files {
+		for _, r.file = range r.files {
 			ast.Inspect(r.file, r.visit)
 		}
 		all = append(all, r.all...)
@@ -121,12 +121,48 @@ func (r *reader) visit(n ast.Node) bool {
 			switch name := called.Params().At(i).Name(); {
 			case name == "rule":
 				rule = true
-			case rule && slices.Contains([]string{"format", "message", "text"}, name):
+			case name == "format" && (rule || r.makes(n)), rule && (name == "message" || name == "text"):
 				r.add(n.Args[i])
 			}
 		}
 	}
 	return true
+}
+
+// makes reports whether a call is of a function of the package that makes a finding.
+func (r *reader) makes(call *ast.CallExpr) bool {
+	f := r.declared(call)
+	if f == nil || f.Body == nil {
+		return false
+	}
+	found := false
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.CompositeLit); ok {
+			s, ok := r.info.TypeOf(literal).Underlying().(*types.Struct)
+			found = found || ok && hasRule(s)
+		}
+		return true
+	})
+	return found
+}
+
+// declared is the function of the package that is called, or nil.
+func (r *reader) declared(call *ast.CallExpr) *ast.FuncDecl {
+	name, ok := call.Fun.(*ast.Ident)
+	if selector, is := call.Fun.(*ast.SelectorExpr); is {
+		name, ok = selector.Sel, true
+	}
+	if !ok {
+		return nil
+	}
+	for _, file := range r.files {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && r.info.Defs[f.Name] == r.info.Uses[name] {
+				return f
+			}
+		}
+	}
+	return nil
 }
 
 func hasRule(s *types.Struct) bool {
@@ -145,7 +181,11 @@ func (r *reader) field(name string, value ast.Expr) {
 }
 
 func (r *reader) add(e ast.Expr) {
-	for _, format := range r.formats(e, 0) {
+	formats := r.formats(e, 0)
+	if call, ok := e.(*ast.CallExpr); ok {
+		formats = append(formats, r.returned(call)...)
+	}
+	for _, format := range formats {
 		r.all = append(r.all, wording{r.set.Position(e.Pos()), format})
 	}
 }
@@ -176,6 +216,22 @@ func (r *reader) formats(e ast.Expr, depth int) []string {
 		}
 	}
 	return []string{"%v"}
+}
+
+// returned are what a function of the package returns, if that is one text.
+func (r *reader) returned(call *ast.CallExpr) []string {
+	f := r.declared(call)
+	if f == nil {
+		return nil
+	}
+	var all []string
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if back, ok := n.(*ast.ReturnStmt); ok && len(back.Results) == 1 {
+			all = append(all, r.formats(back.Results[0], 1)...)
+		}
+		return true
+	})
+	return all
 }
 
 // assigned are what a variable of a function is given, each by itself.

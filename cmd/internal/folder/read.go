@@ -123,7 +123,7 @@ func (w *walk) link(rel string) {
 	target, err := filepath.EvalSymlinks(filepath.Join(w.root, rel))
 	if err != nil {
 		if isManifest(rel) {
-			w.fail(at(w.name(rel)), "the link leads nowhere: %v", cause(err))
+			w.fail(at(w.name(rel)), "the link leads nowhere: %v; remove it, or put back what it leads to", cause(err))
 		}
 		return
 	}
