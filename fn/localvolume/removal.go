@@ -163,7 +163,7 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		return
 	}
 	if !l.Facts.Tells(group, volumeKind, "") && reportsOf(l.Facts)[g.node] == nil {
-		l.report(finding.Warning, "contents-unknown", "%s, and the facts do not tell what is in it: it goes when nothing is; a snapshot would say, poolwright inventory takes it", l.how)
+		l.report(finding.Warning, "contents-unknown", "%s, and the facts do not tell what is in it; its node deletes it once nothing is: take a snapshot with poolwright inventory to see", l.how)
 	}
 	live := l.volumesIn(g)
 	for _, name := range live {
