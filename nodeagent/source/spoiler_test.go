@@ -45,8 +45,8 @@ type spoiler struct {
 	names      []string // of disks, for the summary
 
 	// What a life without faults has, which is the first one.
-	passed []place
-	places []place  // without passed ones; in order
+	passed []place  // its points, which have no program
+	places []place  // its runs of programs, in order
 	want   []string // what the machine is after each operation
 
 	left map[place][]string // the faults that a place has not met; nil in the first life
