@@ -64,7 +64,7 @@ func refuseImport(importer, room, imported string) string {
 }
 
 // refuseAgent says the same for a package of the node agent. It renders nothing, so that of fn
-// and schema it has what a disk and a size are, and its own packages are in layers: what is
+// and schema it has what a disk, a size and an option of mkfs are, and its own packages are in layers: what is
 // looked at knows nothing of what is done, and one alone knows of the API server.
 func refuseAgent(importer, imported string) string {
 	layers := [][]string{
@@ -75,7 +75,7 @@ func refuseAgent(importer, imported string) string {
 	}
 	root, _, _ := strings.Cut(imported, "/")
 	switch {
-	case imported == "fn/disk", imported == "schema/quantity", importer == "nodeagent/internal/fixture":
+	case imported == "fn/disk", imported == "schema/quantity", imported == "schema/mkfs", importer == "nodeagent/internal/fixture":
 		return ""
 	case slices.Contains([]string{"fn", "schema", "live", "cmd", "test"}, root), strings.HasPrefix(imported, "cuelang.org/"), strings.HasPrefix(imported, "sigs.k8s.io/kustomize/"):
 		return "which an agent on a node has no use for"

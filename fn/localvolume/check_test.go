@@ -1,52 +1,6 @@
 package localvolume
 
-import (
-	"strings"
-	"testing"
-)
-
-// TestMkfsOptions holds which options a class may hand to mkfs.
-func TestMkfsOptions(t *testing.T) {
-	for _, c := range []struct{ fs, options, want string }{
-		{"ext4", ``, ""},
-		{"ext4", `[]`, ""},
-		{"ext4", `["-m", "0"]`, ""},
-		{"ext4", `["-m 0", "-T", "largefile4"]`, ""},
-		{"ext4", `["-O", "^has_journal"]`, ""},
-		{"ext4", `["-E", "lazy_itable_init=0,discard"]`, ""},
-		{"ext4", `["-b4096", "-q"]`, ""},
-		{"xfs", `["-m", "reflink=1,crc=1"]`, ""},
-		{"xfs", `["-n", "ftype=1"]`, ""},
-		{"xfs", `["-K", "-i", "size=512"]`, ""},
-		{"ext4", `-m 0`, "no JSON list"},
-		{"ext4", `{"-m": 0}`, "no JSON list"},
-		{"ext4", `[0]`, "no JSON list"},
-		{"ext4", `["-U", "random"]`, "-U"},
-		{"ext4", `["-Urandom"]`, "-U"},
-		{"ext4", `["-qF"]`, "-F"},
-		{"ext4", `["-L data"]`, "-L"},
-		{"ext4", `["-f", "1024"]`, "-f"},
-		{"ext4", `["-n"]`, "-n"},
-		{"ext4", `["-E", "discard,offset=1048576"]`, "-E offset="},
-		{"ext4", `["-J", "device=UUID=1"]`, "-J device="},
-		{"ext4", `["-m", "0", "10G"]`, "10G"},
-		{"ext4", `["/dev/sda"]`, "/dev/sda"},
-		{"ext4", `["-E", "root=/tmp"]`, "/tmp"},
-		{"xfs", `["-m", "uuid=1b4e28ba-2fa1-11d2-883f-0016d3cca427"]`, "-m uuid="},
-		{"xfs", `["-m uuid=x"]`, "-m uuid="},
-		{"xfs", `["-L", "data"]`, "-L"},
-		{"xfs", `["-f"]`, "-f"},
-		{"xfs", `["-N"]`, "-N"},
-		{"xfs", `["-d", "size=1g"]`, "-d size="},
-		{"xfs", `["-l", "logdev=sdb"]`, "-l logdev="},
-		{"xfs", `["sdb"]`, "sdb"},
-		{"xfs", `["-"]`, "no option"},
-	} {
-		if got := refuseOptions(c.fs, c.options); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s %s: %q, want %q", c.fs, c.options, got, c.want)
-		}
-	}
-}
+import "testing"
 
 // TestMapped holds how long the device mapper's names are.
 func TestMapped(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/mark"
 	"github.com/poolwright/poolwright/nodeagent/source"
+	"github.com/poolwright/poolwright/schema/mkfs"
 )
 
 // seen is what the API server has for this node, as the watches tell it.
@@ -84,13 +85,14 @@ func (s *seen) request(v *api.Volume) (source.Request, error) {
 	if r.Filesystem.Type != "ext4" && r.Filesystem.Type != "xfs" {
 		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has fsType %q, which is not one of ext4, xfs", class.Name, r.Filesystem.Type)}
 	}
-	if text := class.Parameters["mkfsOptions"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &r.Filesystem.Options); err != nil {
-			return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has mkfsOptions that are no JSON list of text: %v", class.Name, err)}
-		}
+	text := class.Parameters["mkfsOptions"]
+	if why := mkfs.Refuse(r.Filesystem.Type, text); why != "" {
+		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s: parameters.mkfsOptions %s", class.Name, why)}
 	}
-	if bad := badOption(r.Filesystem); bad != "" {
-		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has the mkfsOption %q, which the agent does not allow: UUID, label, force, dry run, offset and size are its own", class.Name, bad)}
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &r.Filesystem.Options); err != nil {
+			return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s: parameters.mkfsOptions: %v", class.Name, err)}
+		}
 	}
 	return r, nil
 }

@@ -92,23 +92,6 @@ func (c *Controller) firstStatus(ctx context.Context, v *api.Volume) error {
 	return err
 }
 
-// badOption finds an option that would set what the agent sets, force, or write elsewhere.
-func badOption(fs source.Filesystem) string {
-	for i, option := range fs.Options {
-		switch {
-		case slices.ContainsFunc([]string{"-U", "-L", "-F", "-f", "-n", "-S", "-p"}, func(bad string) bool { return strings.HasPrefix(option, bad) }):
-			return option
-		case strings.Contains(option, "uuid=") || strings.Contains(option, "offset=") || strings.Contains(option, "name=") || strings.Contains(option, "file=") || strings.Contains(option, "size=") && fs.Type == "xfs" && i > 0 && fs.Options[i-1] == "-d":
-			return option
-		case strings.Contains(option, "/"):
-			return option
-		case i == 0 && !strings.HasPrefix(option, "-"):
-			return option
-		}
-	}
-	return ""
-}
-
 // failed is the verdict of an error.
 func failed(err error) verdict {
 	v := verdict{metav1.ConditionFalse, api.ReasonCreationError, err.Error()}
