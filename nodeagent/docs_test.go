@@ -11,7 +11,7 @@ import (
 )
 
 // TestPage holds that docs/node-agent.md tells the truth about its tests and rules: each of the
-// nineteen hazards has a row, each test that is named there is one, and each rule of the guard is told.
+// nineteen hazards has a row, each test and script that is named there is one, and each rule of the guard is told.
 func TestPage(t *testing.T) {
 	data, err := os.ReadFile("../docs/node-agent.md")
 	if err != nil {
@@ -42,6 +42,15 @@ func TestPage(t *testing.T) {
 	for _, m := range named {
 		if !tests[m[1]] {
 			t.Errorf("the page names %s, which is no test", m[1])
+		}
+	}
+	scripts := regexp.MustCompile("`(local-[\\w-]+)`").FindAllStringSubmatch(page, -1)
+	if len(scripts) < 4 {
+		t.Errorf("the page names %d scripts", len(scripts))
+	}
+	for _, m := range scripts {
+		if _, err := os.Stat("../cmd/poolwright/testdata/script/" + m[1] + ".txtar"); err != nil {
+			t.Errorf("the page names %s, which is no script", m[1])
 		}
 	}
 	for n := 1; n <= 19; n++ {
