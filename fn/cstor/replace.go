@@ -61,8 +61,8 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 		}
 		if why != "" {
 			severity := finding.Warning
-			if r.named[name] && m.before.RAIDType == pool.Stripe {
-				severity = finding.Error // a person asks for what can never be
+			if r.named[name] && m.before.RAIDType == pool.Stripe && m.leaving == "" {
+				severity = finding.Error // a person asks for what can never be, and has not taken the other way
 			}
 			r.report(severity, "replacement-waits", "", "block device %s of the pool on node %s is not replaced: %s", name, m.name, why)
 			s.wait = "since it is not replaced: " + why
