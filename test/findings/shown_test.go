@@ -78,10 +78,11 @@ var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?[\d.]*[a-zA-Z]`)
 
 // isShown reports whether a line has all that a format has between its verbs, in its order.
 func isShown(format string, lines []string) bool {
-	parts := verb.Split(strings.ReplaceAll(format, `\`, ""), -1)
+	const percent = "\x00"
+	parts := verb.Split(strings.NewReplacer(`\`, "", "%%", percent).Replace(format), -1)
 	longest := ""
 	for i := range parts {
-		parts[i] = strings.ReplaceAll(parts[i], "%%", "%")
+		parts[i] = strings.ReplaceAll(parts[i], percent, "%")
 		if len(parts[i]) > len(longest) {
 			longest = parts[i]
 		}
@@ -103,4 +104,23 @@ func hasAll(line string, parts []string) bool {
 		line = after
 	}
 	return true
+}
+
+// TestIsShown: a part of what is said, or its parts in another order, do not show it.
+func TestIsShown(t *testing.T) {
+	lines := []string{
+		`warning: the pool on node n1 is 85% full, and cannot grow; add disks`,
+		`stderr 'error: .* the pool on node n2 is lost'`,
+	}
+	for format, want := range map[string]bool{
+		"the pool on node %s is %.0f%% full, and %v; add disks": true,
+		"the pool on node %s is %d%% empty":                     false,
+		"the pool on node %s is lost":                           true,
+		"the pool on node %s is lost; restore it":               false,
+		"full, the pool on node %s":                             false,
+	} {
+		if got := isShown(format, lines); got != want {
+			t.Errorf("isShown(%q) is %t", format, got)
+		}
+	}
 }
