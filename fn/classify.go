@@ -72,7 +72,7 @@ func (c *classified) add(o *krm.Object, fact bool) {
 			}
 			c.add(item, fact)
 		}
-		if inventory {
+		if inventory || fact && len(items) == 0 {
 			c.facts = append(c.facts, o) // it tells that there is none of a kind, or of which namespace it is
 		}
 		return

@@ -25,6 +25,7 @@ type cloudDisk struct {
 	override string // the block device that a person named
 	pvName   string // once bound
 	device   string // once known, the block device
+	used     bool   // a spare that is in the pool by now, so that another one is wanted
 }
 
 // checkClasses warns of a StorageClass that neither the inventory has, which has
@@ -74,8 +75,8 @@ func (c *cloudDisks) place(m *member) {
 	s := c.settings(m.name)
 	if s.external() {
 		c.setWants(m)
-		m.addCloudDisks(c.input, data, m.wants, s.capacity, s.provisioner)
-		m.addCloudDisks(c.input, spare, s.spare, s.capacity, s.provisioner)
+		m.addCloudDisks(c.input, data, 0, m.wants, s.capacity, s.provisioner)
+		m.addCloudDisks(c.input, spare, 0, s.spare, s.capacity, s.provisioner)
 	}
 	if w := s.writeCache; s.cacheExternal() {
 		count := w.Count
@@ -83,16 +84,22 @@ func (c *cloudDisks) place(m *member) {
 			// No pool gets another write cache than it has, so none is bought for it.
 			count = min(count, len(m.before.Cache.Disks()))
 		}
-		m.addCloudDisks(c.input, cache, count, w.Capacity, w.ExternalProvisioner)
+		m.addCloudDisks(c.input, cache, 0, count, w.Capacity, w.ExternalProvisioner)
 	}
 
 	var unbound, unseen, unchanged []string
-	for _, v := range m.cloud {
+	spares := s.spare
+	for i := 0; i < len(m.cloud); i++ { // each spare that is used adds another
+		v := m.cloud[i]
 		if c.keepClaim(m, v) {
 			unchanged = append(unchanged, v.name)
 		}
 		c.bind(m, v)
 		c.see(m, v)
+		if v.role == spare && (v.used || v.device == "" && c.lock.objects[c.storageID(c.storage(m.name, spare, spares))] != nil) {
+			m.addCloudDisks(c.input, spare, spares, 1, s.capacity, s.provisioner)
+			spares++
+		}
 		switch {
 		case v.device != "" || v.role == spare && v.pvName != "":
 		case v.pvName == "":
@@ -150,10 +157,10 @@ func (c *cloudDisks) lacksBound() bool {
 	return false
 }
 
-// addCloudDisks adds the cloud disks of one role. A disk of an earlier pool that
-// Poolwright did not provision is left as it is.
-func (m *member) addCloudDisks(c *input, r role, count int, capacity string, p *provisioner) {
-	for i := range count {
+// addCloudDisks adds count cloud disks of one role, from a number on. A disk of an earlier pool
+// that Poolwright did not provision is left as it is.
+func (m *member) addCloudDisks(c *input, r role, from, count int, capacity string, p *provisioner) {
+	for i := from; i < from+count; i++ {
 		v := &cloudDisk{name: c.storage(m.name, r, i), role: r, capacity: capacity, provisioner: p}
 		storage := c.lock.objects[c.storageID(v.name)]
 		if storage != nil {
@@ -211,8 +218,10 @@ func (c *cloudDisks) see(m *member, v *cloudDisk) {
 		return
 	}
 	if v.role == spare && v.override == "" && c.lock.pooled[d.Name] {
-		c.report(finding.Warning, "spare-used", c.settings(m.name).field("spare"),
-			"Storage %s is block device %s, which has taken the place of another in a pool; raise spare by one for a new one", v.name, d.Name)
+		if v.used = c.live.inCluster(d.Name); !v.used {
+			c.report(finding.Info, "spare-used", c.settings(m.name).field("spare"),
+				"Storage %s is block device %s, which takes the place of another in a pool; a new spare is claimed once the live CStorPoolCluster has that", v.name, d.Name)
+		}
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Kept, "it has taken the place of another in the pool")
 		v.device = d.Name
 		return

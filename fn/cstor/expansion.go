@@ -70,7 +70,7 @@ type fullPools struct {
 // threshold is how full a pool is to be for that, in percent; 0 for never.
 func (f *fullPools) threshold() float64 {
 	if e := f.cfg.Spec.PoolConfig.PoolExpansion; e != nil {
-		return e.Threshold.Used * 100
+		return math.Round(e.Threshold.Used*1e8) / 1e6 // 100 times 0.55 is more than 55
 	}
 	return 0
 }

@@ -136,7 +136,7 @@ func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
 	}
 	if !complete {
 		s := growth(m, nil, nil)
-		s.what, s.wait = "the pool on node "+m.name+" gets "+finding.Count(missing, "disk"), "until its new volumes are there"
+		s.what, s.wait, s.comes = "the pool on node "+m.name+" gets "+finding.Count(missing, "disk"), "until the new volumes of node "+m.name+" are there", true
 		m.of.steps.ask(s)
 		return
 	}

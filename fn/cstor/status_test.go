@@ -74,7 +74,7 @@ func TestStatus(t *testing.T) {
 		{name: "a claim is pending, and its Storage is in Git alone", site: cloud, lock: []edit{{on: "storage-"}}, facts: []edit{{"claim-prod-n-1", "phase: Bound", "phase: Pending"}},
 			want: "PROGRESSING ClaimPending 2026-02-03: 1 of 2 PersistentVolumeClaims not bound yet: prod-n-1", detail: "prod-n PROGRESSING ClaimPending 2026-02-03: PersistentVolumeClaim prod-n-1 not bound yet"},
 		{name: "more disks are wanted", site: cloud, spec: []edit{{"", "minCount: 2", "minCount: 4"}},
-			want: "PROGRESSING RenderPending -: 2 of 4 PersistentVolumeClaims not rendered as they now would be (refresh the inventory, run poolwright render, commit): prod-n-2, prod-n-3"},
+			want: "PROGRESSING RenderPending -: step 1 of about 1: 2 of 4 PersistentVolumeClaims not rendered as they now would be (refresh the inventory, run poolwright render, commit): prod-n-2, prod-n-3"},
 
 		// Attachments.
 		{name: "somebody else attached the volume", site: cloud, facts: []edit{{"attachment-openebs-prod-n-0", "openebs-prod-n-0", "csi-123"}},

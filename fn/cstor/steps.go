@@ -79,6 +79,7 @@ type step struct {
 	// wait is why it cannot go yet, whatever else goes: its disks are not there; or "".
 	wait    string
 	refused bool   // it waits for other steps, not for what is its own
+	comes   bool   // what it waits for is rendered, and comes by itself
 	advice  string // what lets the webhook answer it in time, where it is too much alone
 	// settle hears what became of the step: "" that it goes, or what it waits for. It may be nil.
 	settle func(wait string)
@@ -329,6 +330,9 @@ func (s *steps) tell() {
 		default:
 			s.report(finding.Info, ruleStep, "", "step %d of about %d%s is under way %s; apply what is rendered, and take the inventory anew%s", i+1, s.transition.Of(), s.ofWhich(), step.Wait, rest)
 		}
+	}
+	if first := s.transition.Steps[0]; first.State == transition.Next && len(waiting) > 0 && waiting[0].comes {
+		s.report(finding.Info, ruleStep, "", "%s%s comes next: %s; it waits %s", s.transition, s.ofWhich(), first.What, first.Wait)
 	}
 	for _, standing := range s.of.drain.standings {
 		s.report(finding.Info, ruleDrain, "", "%s: %s%s", s.transition, standing, rest)

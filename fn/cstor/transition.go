@@ -60,7 +60,7 @@ func (s *steps) plan() *transition.Transition {
 		}
 	}
 	waiting := s.waiting()
-	if len(now)+len(next) > 0 || slices.ContainsFunc(waiting, func(a step) bool { return a.refused || a.kind == stepRemove }) {
+	if len(now)+len(next) > 0 || slices.ContainsFunc(waiting, func(a step) bool { return a.refused || a.comes || a.kind == stepRemove }) {
 		for _, a := range waiting {
 			next = append(next, s.tellStep(transition.Next, a.kind, a.what, a.wait))
 		}

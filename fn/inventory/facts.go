@@ -189,6 +189,11 @@ func (f *Facts) add(o *krm.Object) {
 			name = plural(items[0].Str("kind")) // kustomize may have changed the name
 		}
 		f.wholes[name] = append(f.wholes[name], o)
+	default:
+		// As the API server lists a kind of which there is none.
+		if of, isList := strings.CutSuffix(o.Kind, "List"); isList && of != "" && o.Node.Get("items") != nil && len(o.Node.Seq("items")) == 0 {
+			f.wholes[plural(of)] = append(f.wholes[plural(of)], o)
+		}
 	}
 }
 
@@ -221,7 +226,7 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 }
 
 // Tells reports whether the facts tell of a kind in a namespace at all: there is an
-// object of it there, or an Inventory of none. A snapshot names an Inventory after the
+// object of it there, or an Inventory or a list of the kind (NodeList) with none. A snapshot names an Inventory after the
 // plural of its kind, and says if it is about one namespace only. Objects outside any
 // Inventory say nothing of namespaces in which none of them is.
 func (f *Facts) Tells(group, kind, namespace string) bool {
