@@ -50,7 +50,7 @@ type poolReview struct {
 
 // ask makes requests to the API server.
 func (r *poolReview) ask(requests int) error {
-	if r.left -= requests; r.left <= 0 {
+	if r.left -= requests; r.left < 0 {
 		return errLate
 	}
 	return nil
