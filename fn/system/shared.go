@@ -46,7 +46,7 @@ func (Shared) Declare() Declaration {
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolume"}, Version: "v1", Role: RoleFact,
 				Plural: "persistentvolumes", Names: []string{"pv"}, Cluster: true, Reports: true,
-				Keep: "spec{csi{driver volumeHandle} local{path} hostPath{path type} gcePersistentDisk{pdName} awsElasticBlockStore{volumeID} cinder{volumeID} azureDisk{diskURI} nodeAffinity claimRef{namespace name} storageClassName} status{phase}",
+				Keep: "spec{csi{driver volumeHandle} local{path} hostPath{path type} gcePersistentDisk{pdName} awsElasticBlockStore{volumeID} cinder{volumeID} azureDisk{diskURI} nodeAffinity claimRef{namespace name} storageClassName persistentVolumeReclaimPolicy} status{phase}",
 			},
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolumeClaim"}, Version: "v1",
