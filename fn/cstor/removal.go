@@ -45,7 +45,7 @@ func (r *removal) linger(objects *manifests) {
 	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
 		object := r.lock.objects[id]
 		node := cmp.Or(nodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
-		if node == "" || !r.lingering[node] && !(r.waiting[node] && !rendered[id]) {
+		if node == "" || rendered[id] || !r.lingering[node] && !r.waiting[node] { // rendered: a pool that moved kept it
 			continue
 		}
 		if object.Kind != storageSetKind {
