@@ -17,6 +17,8 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 	want, have := wanted.minCount, len(m.data.Disks())
 	missing := want - have
 	switch {
+	case m.leaving != "":
+		return // what comes into it would go with it
 	case missing < 0 && m.grown.count == 0 && m.full == "":
 		l.report(finding.Warning, "count-lowered", wanted.field("minCount"),
 			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", want, m.name, finding.Count(have, "disk"))
@@ -111,6 +113,10 @@ func (c *cloudDisks) setWants(m *member) {
 	}
 	have := len(m.before.Data.Disks())
 	known := max(have, m.grown.disks) // which its CStorPoolCluster has room for
+	if m.leaving != "" {
+		m.wants = known // what comes into it would go with it
+		return
+	}
 	if m.full != "" && count <= have && m.of.steps.refusal(stepGrow, false) == "" && c.hasRoom(m.of, m.grows.disks-known) {
 		m.grown = m.grows
 	}
