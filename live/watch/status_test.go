@@ -82,7 +82,7 @@ func TestStatus(t *testing.T) {
 	writer.prints(`"phase":"PROGRESSING","reason":"RenderPending"`)
 	k.apply(t, read(t, filepath.Join(rendered, "cstorpoolcluster.yaml")))
 	follow.prints(" 8 of 8 block devices not claimed yet")
-	writer.prints(`"reason":"DeviceUnclaimed","message":"8 of 8 block devices not claimed yet`)
+	writer.prints(`"reason":"DeviceUnclaimed","message":"step 1 of about 1: 8 of 8 block devices not claimed yet`)
 
 	operate(t, k)
 	follow.prints("OK Healthy")

@@ -215,7 +215,7 @@ func TestStepsGrowLinearly(t *testing.T) {
 		h.configs[0].groups = 2
 		h.snapshot()
 		allocated := testing.AllocsPerRun(1, h.render)
-		if late := fmt.Sprintf("and %d more", pools-8); !strings.Contains(h.said(), "not rendered: ") || !strings.Contains(whole(h.findings, "webhook-timeout"), late) {
+		if late := fmt.Sprintf("and %d more", pools-10); !strings.Contains(h.said(), "not rendered: ") || !strings.Contains(whole(h.findings, "webhook-timeout"), late) {
 			t.Fatalf("no step is too much for the webhook: %s", h.said())
 		}
 		return allocated
