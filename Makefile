@@ -44,8 +44,8 @@ demo: build ## Explain an example, and render it, in a temporary folder
 .PHONY: test
 test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
 	test/parallel.sh \
-	  'go test -timeout 30m $(filter-out $(GENERATED),$(shell go list ./...))' \
-	  'exec go test -timeout 30m $(GENERATED) -rapid.seed=$(SEED)' \
+	  'go test -timeout 30m $(filter-out $(GENERATED),$(shell go list ./...)) && \
+	   go test -timeout 30m $(GENERATED) -rapid.seed=$(SEED)' \
 	  $(TEST_MODULES:%='cd % && exec go test -timeout 30m ./...')
 
 .PHONY: test-fast
