@@ -44,16 +44,7 @@ func joinNotes(notes ...string) string {
 
 // volumeUp is a Volume with what it is on, and what has it.
 func (f *forest) volumeUp(o *krm.Object) *health.Tree {
-	t := f.volume(o)
-	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
-		t.Children = append(t.Children, f.persistentUp(pv))
-	}
-	for _, g := range groupsOf(f.facts) {
-		if g.volume == o.Name {
-			t.Children = append(t.Children, f.groupAlone(g.object))
-		}
-	}
-	return t
+	return f.withUsers(f.volume(o), o.Name, f.groupAlone)
 }
 
 // logical is the logical volume of a Volume, in its group.
@@ -91,16 +82,20 @@ func (lv *logicalVolume) isOf(volume string) bool {
 	return lv.owner == ownerOf(volumeKind, volume) || lv.owner == "" && lv.name == logicalName(volume)
 }
 
-// users are a Volume and what has it: a PersistentVolume and its claim, or the group that
-// takes its device.
+// users are a Volume and what has it.
 func (f *forest) users(o *krm.Object) *health.Tree {
-	t := f.volumeAlone(o)
-	if pv := persistentOf(f.facts, o.Name).object; pv != nil {
+	return f.withUsers(f.volumeAlone(o), o.Name, f.groupUsers)
+}
+
+// withUsers adds what has a Volume: a PersistentVolume and its claim, or the groups that take
+// its device.
+func (f *forest) withUsers(t *health.Tree, name string, group func(*krm.Object) *health.Tree) *health.Tree {
+	if pv := persistentOf(f.facts, name).object; pv != nil {
 		t.Children = append(t.Children, f.persistentUp(pv))
 	}
 	for _, g := range groupsOf(f.facts) {
-		if g.volume == o.Name {
-			t.Children = append(t.Children, f.groupUsers(g.object))
+		if g.volume == name {
+			t.Children = append(t.Children, group(g.object))
 		}
 	}
 	return t
