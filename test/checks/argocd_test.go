@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -154,7 +153,7 @@ func TestLuaNonsense(t *testing.T) {
 
 func (c check) lua(t *testing.T) string {
 	t.Helper()
-	script, err := os.ReadFile(filepath.Join("../../deploy/argocd/health", c.table+".lua"))
+	script, err := os.ReadFile(c.file(scripts))
 	if err != nil {
 		t.Fatal(err)
 	}

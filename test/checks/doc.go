@@ -2,8 +2,10 @@
 // interpreter of the engine that will run it: Lua as Argo CD does, CEL as Flux
 // does. It is a module of its own, so that the product's go.mod stays small.
 //
-// testdata has one table for each kind, named after its group and kind, or after
-// the group where all kinds of it have the same status. Both engines are held to
+// testdata has a table for each kind, named after its group and kind, or after the
+// group where others of it have the same status; own is that of all kinds that
+// poolwright status writes to. The scripts of deploy/argocd/health are named in the
+// same way. Both engines are held to
 // the same table, and so is poolwright itself for what it shows in a tree, so they
 // cannot disagree:
 //

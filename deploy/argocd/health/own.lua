@@ -1,6 +1,6 @@
--- For every kind of the group: poolwright status --write, if it runs, gives all of
--- them the same status. They are records: nothing waits for them, and what they tell
--- of may well need the next commit. So only an error is not Healthy, and one from
+-- For every kind that is Poolwright's own: poolwright status --write, if it runs, gives
+-- all of them the same status. They are records: nothing waits for them, and what they
+-- tell of may well need the next commit. So only an error is not Healthy, and one from
 -- before the last change is none: who wrote it may no longer run.
 local status = type(obj.status) == "table" and obj.status or {}
 local metadata = type(obj.metadata) == "table" and obj.metadata or {}
