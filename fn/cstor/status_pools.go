@@ -230,7 +230,7 @@ func (s *standing) unfinished(of *poolCluster, i *pool.Instance) health.Problem 
 	if wanted == nil || len(used) == 0 {
 		return health.Problem{Phase: health.OK} // the instance does not tell
 	}
-	in, out := missingFrom(wanted.Data.Disks(), used), missingFrom(i.Pool.Data.Disks(), wanted.Disks())
+	in, out := pool.Without(wanted.Data.Disks(), used), pool.Without(i.Pool.Data.Disks(), wanted.Disks())
 	p := health.Problem{Phase: health.Progressing}
 	switch {
 	case len(in) > 0 && len(out) > 0:
@@ -258,7 +258,7 @@ func (s *standing) mends(p *nodePool, i *pool.Instance) health.Problem {
 	if problem.Reason == poolReplacing {
 		return problem
 	}
-	in, out := missingFrom(p.Data.Disks(), i.Pool.Disks()), missingFrom(i.Pool.Data.Disks(), p.Disks())
+	in, out := pool.Without(p.Data.Disks(), i.Pool.Disks()), pool.Without(i.Pool.Data.Disks(), p.Disks())
 	if len(in) == 0 || len(out) == 0 {
 		return health.Problem{Phase: health.OK}
 	}
@@ -267,11 +267,6 @@ func (s *standing) mends(p *nodePool, i *pool.Instance) health.Problem {
 
 func replaces(in, out []string) health.Problem {
 	return health.Problem{Phase: health.Progressing, Reason: poolReplacing, What: "to get " + finding.Names(in) + " in the place of " + finding.Names(out)}
-}
-
-// missingFrom are the names that are not among others.
-func missingFrom(names, others []string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(others, name) })
 }
 
 // replacing is the disk of a pool that another one takes the place of at the moment: its

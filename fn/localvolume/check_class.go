@@ -33,8 +33,8 @@ func (e *entry) checkClass() {
 	}
 	switch fs := c.Parameters["fsType"]; fs {
 	case "ext4", "xfs":
-		if why := mkfs.Refuse(fs, c.Parameters["mkfsOptions"]); why != "" {
-			e.Report(finding.Error, "mkfs-options", field, "StorageClass %s: parameters.mkfsOptions %s", v.class, why)
+		if _, err := mkfs.Options(fs, c.Parameters["mkfsOptions"]); err != nil {
+			e.Report(finding.Error, "mkfs-options", field, "StorageClass %s: parameters.mkfsOptions %v", v.class, err)
 		}
 	case "":
 		e.Report(finding.Error, "class-filesystem", field, "StorageClass %s has no parameters.fsType, and the Volume is of mode %s; write a class with fsType: ext4 or xfs, or mode: %s", v.class, filesystem, block)

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,14 +84,9 @@ func (s *seen) request(v *api.Volume) (source.Request, error) {
 	if r.Filesystem.Type != "ext4" && r.Filesystem.Type != "xfs" {
 		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s has fsType %q, which is not one of ext4, xfs", class.Name, r.Filesystem.Type)}
 	}
-	text := class.Parameters["mkfsOptions"]
-	if why := mkfs.Refuse(r.Filesystem.Type, text); why != "" {
-		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s: parameters.mkfsOptions %s", class.Name, why)}
-	}
-	if text != "" {
-		if err := json.Unmarshal([]byte(text), &r.Filesystem.Options); err != nil {
-			return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s: parameters.mkfsOptions: %v", class.Name, err)}
-		}
+	var err error
+	if r.Filesystem.Options, err = mkfs.Options(r.Filesystem.Type, class.Parameters["mkfsOptions"]); err != nil {
+		return r, refused{api.ReasonCreationError, fmt.Sprintf("the StorageClass %s: parameters.mkfsOptions %v", class.Name, err)}
 	}
 	return r, nil
 }

@@ -4,6 +4,7 @@ package mkfs
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -43,19 +44,26 @@ func programOf(fs string) program {
 	}
 }
 
-// Refuse says what is wrong with the mkfsOptions of a StorageClass for a filesystem, ext4 or xfs, or "". They
-// are a JSON list of text.
-func Refuse(fs, text string) string {
+// Options reads the mkfsOptions of a StorageClass, a JSON list of text or nothing, for a filesystem, ext4 or
+// xfs. The error, of one that may not be handed to its mkfs, goes on after the name of the parameter.
+func Options(fs, text string) ([]string, error) {
 	if text == "" {
-		return ""
+		return nil, nil
 	}
-	var list []string
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return fmt.Sprintf("is no JSON list of text: write it as '[\"-m\", \"0\"]', not %q", text)
+	var options []string
+	if err := json.Unmarshal([]byte(text), &options); err != nil {
+		return nil, fmt.Errorf("is no JSON list of text: write it as '[\"-m\", \"0\"]', not %q", text)
 	}
-	known := programOf(fs)
+	if why := programOf(fs).refuse(options); why != "" {
+		return nil, errors.New(why)
+	}
+	return options, nil
+}
+
+// refuse says what is wrong with options, or "".
+func (p program) refuse(options []string) string {
 	var words []string
-	for _, item := range list {
+	for _, item := range options {
 		words = append(words, strings.Fields(item)...)
 	}
 	for i := 0; i < len(words); i++ {
@@ -69,10 +77,10 @@ func Refuse(fs, text string) string {
 		}
 		for at := 0; at < len(letters); at++ {
 			letter := letters[at : at+1]
-			if why := known.refused[letter]; why != "" {
+			if why := p.refused[letter]; why != "" {
 				return fmt.Sprintf("has -%s, which %s; remove it", letter, why)
 			}
-			if !strings.Contains(known.values, letter) {
+			if !strings.Contains(p.values, letter) {
 				continue
 			}
 			value := letters[at+1:]
@@ -80,7 +88,7 @@ func Refuse(fs, text string) string {
 				i++
 				value = words[i]
 			}
-			if why := known.refuseValue(letter, value); why != "" {
+			if why := p.refuseValue(letter, value); why != "" {
 				return why
 			}
 			break

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRefuse holds which options a class may hand to mkfs.
-func TestRefuse(t *testing.T) {
+// TestOptions holds which options a class may hand to mkfs.
+func TestOptions(t *testing.T) {
 	for _, c := range []struct{ fs, options, want string }{
 		{"ext4", ``, ""},
 		{"ext4", `[]`, ""},
@@ -42,8 +42,9 @@ func TestRefuse(t *testing.T) {
 		{"xfs", `["sdb"]`, "sdb"},
 		{"xfs", `["-"]`, "no option"},
 	} {
-		if got := Refuse(c.fs, c.options); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s %s: %q, want %q", c.fs, c.options, got, c.want)
+		_, err := Options(c.fs, c.options)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %q", c.fs, c.options, err, c.want)
 		}
 	}
 }

@@ -154,12 +154,12 @@ func match(old, groups pool.Groups) []matched {
 		}
 		m, most := matched{old: group}, 0
 		for _, candidate := range groups {
-			common := len(group) - len(minus(group, candidate))
+			common := len(group) - len(pool.Without(group, candidate))
 			if common > most || common == most && common > 0 && slices.Compare(sorted(candidate), sorted(m.new)) < 0 {
 				m.new, most = candidate, common
 			}
 		}
-		m.out, m.in = minus(group, m.new), minus(m.new, group)
+		m.out, m.in = pool.Without(group, m.new), pool.Without(m.new, group)
 		all = append(all, m)
 	}
 	return all
@@ -170,21 +170,11 @@ func unmatched(old, groups pool.Groups) []pool.Group {
 	had := old.Disks()
 	var added []pool.Group
 	for _, group := range groups {
-		if len(group) > 0 && len(minus(group, had)) == len(group) {
+		if len(group) > 0 && len(pool.Without(group, had)) == len(group) {
 			added = append(added, group)
 		}
 	}
 	return added
-}
-
-func minus(names, others []string) []string {
-	var left []string
-	for _, name := range names {
-		if !slices.Contains(others, name) {
-			left = append(left, name)
-		}
-	}
-	return left
 }
 
 func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -269,7 +270,7 @@ func (p *planner) finish(v *Volume) {
 	if !rendered {
 		asked = v.Memory
 	}
-	taken, added := minus(v.Pools, asked.Pools), minus(asked.Pools, v.Pools)
+	taken, added := pool.Without(v.Pools, asked.Pools), pool.Without(asked.Pools, v.Pools)
 	switch count := max(len(asked.Pools), asked.Replicas); {
 	case v.Unknown != "":
 		if rendered { // nothing is known of it: what was asked for stays
@@ -298,7 +299,7 @@ func (p *planner) finish(v *Volume) {
 func (p *planner) leave(v *Volume, name string, count int, wanted []string) {
 	m := &Move{Volume: v, Partial: Partial{Pools: v.Pools, Replicas: count, Leaves: name}, Stage: Add}
 	p.moves[v.Name] = m
-	without := minus(v.Pools, []string{name})
+	without := pool.Without(v.Pools, []string{name})
 	switch {
 	case p.lost[name]:
 		m.Stage = LetGo

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -13,7 +14,7 @@ import (
 // fewer than wanted: why says what there is not, if there is none at all.
 func (p *planner) spots(v *Volume, leaves []string, count int, asked []string) (spots []Spot, why string) {
 	held := map[string]int{} // by zone
-	for _, name := range minus(v.Pools, leaves) {
+	for _, name := range pool.Without(v.Pools, leaves) {
 		if known := p.pools[name]; known != nil {
 			held[known.Zone]++
 		}

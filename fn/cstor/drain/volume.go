@@ -155,7 +155,7 @@ func (p *planner) cannotSpare(v *Volume, name string) string {
 
 // cannotLetGo says why a volume cannot give up its replica on a pool that is lost, or "".
 func (p *planner) cannotLetGo(v *Volume, name string) (why string, only bool) {
-	if len(minus(v.Pools, []string{name})) == 0 {
+	if len(pool.Without(v.Pools, []string{name})) == 0 {
 		return "its only replica was on " + name, true
 	}
 	if !pool.SameNames(v.Pools, v.Placed) { // of the factors the target knows nothing good
@@ -178,9 +178,4 @@ func (p *planner) cannotLetGo(v *Volume, name string) (why string, only bool) {
 func (p *planner) absent(name string) bool {
 	known := p.pools[name]
 	return known == nil || known.Absent
-}
-
-// minus are the names that are not among others, in their order.
-func minus(names, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }

@@ -23,6 +23,11 @@ func SameNames(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
+// Without lists the names that are not among others, in their order.
+func Without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}
+
 // Same reports whether two have the same disks in the same groups, in any order.
 func (g Groups) Same(other Groups) bool { return slices.Equal(g.sorted(), other.sorted()) }
 
