@@ -40,12 +40,13 @@ func (s *steps) busy() bool {
 }
 
 // room says why a pool on another node is to be added: a pool is too full, and none of the
-// cluster can grow. The one that was added for that last is to be used first.
+// cluster can grow. Those that come are to be there first, and the one that was added for that
+// last is to be used first.
 func (f *fullPools) room(members []*member) string {
 	var full *member
 	for _, m := range members {
 		switch {
-		case m.before == nil, m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
+		case m.before == nil, f.live.knownGone(m.before.Pool), m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
 			return ""
 		case m.full != "" && full == nil:
 			full = m
