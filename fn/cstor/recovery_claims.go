@@ -47,8 +47,13 @@ func lostVolumes(owner string, facts *inventory.Facts, rendered []*krm.Object) [
 // their nodes, unless those may go. What is put into the lock is read alone: it is rendered
 // anew, or let go as what was rendered is.
 func (r *recovery) restoreClaims() {
+	rendered := r.spec.Before
+	if !r.retains() {
+		// What was left to a person, and still lives as the spec's, goes by consent only by now.
+		rendered = slices.DeleteFunc(slices.Clone(rendered), (*krm.Object).Retained)
+	}
 	lost := map[string][]string{} // by node
-	for _, o := range lostVolumes(r.owner, r.facts, r.spec.Before) {
+	for _, o := range lostVolumes(r.owner, r.facts, rendered) {
 		node := nodeOfVolume(o)
 		r.lock.objects[o.ID()] = o
 		r.lock.volumes[node] = append(r.lock.volumes[node], o)

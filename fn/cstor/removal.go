@@ -136,9 +136,6 @@ func claimEntries(names []string) string {
 	return volumeClaimKind + "/" + strings.Join(names, ","+volumeClaimKind+"/")
 }
 
-// retains reports whether cloud disks that go are left to a person.
-func (r *removal) retains() bool { return r.cfg.Spec.PoolConfig.DeletionPolicy != deleteDisks }
-
 // isUnused reports whether the volume of a claim is known to be in no pool: it never came to
 // a node, or nothing that lives has a block device that is it.
 func (r *removal) isUnused(claim *krm.Object) bool {

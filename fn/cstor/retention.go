@@ -20,6 +20,9 @@ const (
 	deleteDisks deletionPolicy = "Delete" // they go from the output, and with it from the cluster
 )
 
+// retains reports whether cloud disks that go are left to a person.
+func (in *input) retains() bool { return in.cfg.Spec.PoolConfig.DeletionPolicy != deleteDisks }
+
 // retention leaves the claims and attachments of cloud disks to a person. A file that just
 // vanished would be pruned where protection is off, so they are rendered once more, as
 // nobody's, and protected in every engine; when the facts show that this was applied, they go.
