@@ -52,22 +52,6 @@ func assessObject(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change)
 	}
 }
 
-// called names the object of a lock.
-func (l *lock) called() string {
-	if l.group != nil {
-		return groupKind + " " + l.group.name
-	}
-	return volumeKind + " " + l.volume.name
-}
-
-// node is the name of the node that the object is on.
-func (l *lock) node() string {
-	if l.group != nil {
-		return l.group.node
-	}
-	return l.volume.node
-}
-
 // assessNew judges an object that is new: what it is on has to be known to be empty.
 func (l *lock) assessNew(facts *inventory.Facts, ledger *disk.Ledger) (change.Risk, string) {
 	v, node, disks := l.volume, l.node(), l.disks
@@ -168,14 +152,6 @@ func (l *lock) assessSize(was *lock, f *change.Field, c *change.Change) {
 	default:
 		c.Judge(change.Safe, f.Path, "the same size in other words")
 	}
-}
-
-// bytes is the size that is written of the object.
-func (l *lock) bytes() int64 {
-	if l.group != nil {
-		return l.group.size.bytes
-	}
-	return l.volume.source.size.bytes
 }
 
 // assessNewDisks judges the disks that a group gets.

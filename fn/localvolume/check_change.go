@@ -9,19 +9,21 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// checkChange holds the object against what it was, by the lock, or by what lives where there
-// is none: only sizes grow, groups get disks, and tags and templates change.
-func (e *entry) checkChange() {
+// edit is an object held against what it was: only sizes grow, groups get disks, and tags and
+// templates change.
+type edit struct{ *entry }
+
+func (e edit) check() {
 	switch {
-	case e.volume != nil && e.wasVolume != nil:
-		e.checkVolumeChange(e.volume, e.wasVolume)
-	case e.group != nil && e.wasGroup != nil:
-		e.checkGroupChange(e.group, e.wasGroup)
+	case e.volume != nil && e.was.volume != nil:
+		e.ofVolume(e.volume, e.was.volume)
+	case e.group != nil && e.was.group != nil:
+		e.ofGroup(e.group, e.was.group)
 	}
 }
 
 // never reports that a field has changed that cannot.
-func (e *entry) never(field, was, is string) {
+func (e edit) never(field, was, is string) {
 	if was == is {
 		return
 	}
@@ -37,13 +39,13 @@ func quoted(text string) string {
 }
 
 // grows reports that a size has shrunk.
-func (e *entry) grows(field string, was, is amount) {
+func (e edit) grows(field string, was, is amount) {
 	if is.bytes < was.bytes {
 		e.Report(finding.Error, "shrinks", field, "was %s, and can never be less, %s: a size only grows; set it back", was.text, is.text)
 	}
 }
 
-func (e *entry) checkVolumeChange(v, was *volume) {
+func (e edit) ofVolume(v, was *volume) {
 	e.never("spec.nodeName", was.node, v.node)
 	e.never("spec.storageClassName", was.class, v.class)
 	e.never("spec.mode", was.mode, v.mode)
@@ -71,37 +73,27 @@ func (e *entry) checkVolumeChange(v, was *volume) {
 
 // sameDisk reports that another disk is named than before. The same one in other words is no
 // change, if the facts or the lock say that it is the same.
-func (e *entry) sameDisk(is, was device) {
+func (e edit) sameDisk(is, was device) {
 	if e.isSame(is, was) {
 		return
 	}
-	e.reportDevice(finding.Error, "immutable", is, "is another disk than %s, as far as the lock and the facts tell: the data would be left behind; set it back, or write another %s, move the data, and take this one out then",
+	e.disk(is).report(finding.Error, "immutable", "is another disk than %s, as far as the lock and the facts tell: the data would be left behind; set it back, or write another %s, move the data, and take this one out then",
 		e.calledBefore(was), e.Object.Kind)
 }
 
 // calledBefore is how a disk was named, with what the lock knows of it.
-func (e *entry) calledBefore(was device) string {
-	for i, d := range e.lockedNames() {
-		if d.path == was.path && d.wwn == was.wwn && d.serial == was.serial && i < len(e.before.disks) {
-			if known := e.before.disks[i].identity(e.node()).String(); known != was.String() && known != "" {
-				return was.String() + " (" + known + ")"
-			}
+func (e edit) calledBefore(was device) string {
+	if known, found := e.was.known(was); found {
+		if name := known.identity(e.node()).String(); name != was.String() && name != "" {
+			return was.String() + " (" + name + ")"
 		}
 	}
 	return was.String()
 }
 
-// lockedNames are the disks as the lock has them named.
-func (e *entry) lockedNames() []device {
-	if e.before == nil {
-		return nil
-	}
-	return named(e.before.volume, e.before.group)
-}
-
 // isSame reports whether two descriptions are known to be of one disk.
-func (e *entry) isSame(is, was device) bool {
-	if is.path == was.path && is.wwn == was.wwn && is.serial == was.serial {
+func (e edit) isSame(is, was device) bool {
+	if is.sameWords(was) {
 		return true
 	}
 	if _, a := disk.Partition(is.path); true {
@@ -110,10 +102,8 @@ func (e *entry) isSame(is, was device) bool {
 		}
 	}
 	known := []device{was}
-	for i, d := range e.lockedNames() {
-		if d.path == was.path && d.wwn == was.wwn && d.serial == was.serial && i < len(e.before.disks) {
-			known = append(known, e.before.disks[i])
-		}
+	if locked, found := e.was.known(was); found {
+		known = append(known, locked)
 	}
 	now := is
 	now.links = append(now.links, now.identity("").Links...)
@@ -128,8 +118,8 @@ func (e *entry) isSame(is, was device) bool {
 		if now.shares(one) {
 			return true
 		}
-		if here, _ := e.resolve(is); len(here) > 0 {
-			if before, _ := e.resolve(one); slices.ContainsFunc(before, func(d *disk.Disk) bool { return slices.Contains(here, d) }) {
+		if here, _ := e.host().resolve(is); len(here) > 0 {
+			if before, _ := e.host().resolve(one); slices.ContainsFunc(before, func(d *disk.Disk) bool { return slices.Contains(here, d) }) {
 				return true
 			}
 		}
@@ -138,7 +128,7 @@ func (e *entry) isSame(is, was device) bool {
 }
 
 // checkTemplate warns of settings of a PersistentVolume that is there already.
-func (e *entry) checkTemplate(v, was *volume) {
+func (e edit) checkTemplate(v, was *volume) {
 	is, before := v.template.Get("spec"), was.template.Get("spec")
 	if document.Equal(present(is), present(before)) || persistentOf(e.Facts, v.name).object == nil {
 		return
@@ -155,7 +145,7 @@ func present(n *document.Node) *document.Node {
 	return n
 }
 
-func (e *entry) checkGroupChange(g, was *volumeGroup) {
+func (e edit) ofGroup(g, was *volumeGroup) {
 	e.never("spec.nodeName", was.node, g.node)
 	e.never("spec.name", was.vg, g.vg)
 	if was.extent.bytes != g.extent.bytes {

@@ -19,7 +19,7 @@ func (e *entry) checkClass() {
 	v := e.volume
 	c := classOf(e.Facts, e.Manifests, v.class)
 	if c == nil {
-		if e.knowsClasses() && !e.Defaults.Knows(v.class) {
+		if e.all.knowsClasses() && !e.Defaults.Knows(v.class) {
 			e.Report(finding.Warning, "class-missing", field, "there is no StorageClass %s in the package, nor among the facts; no PersistentVolume is made without it", v.class)
 		}
 		return
@@ -44,7 +44,7 @@ func (e *entry) checkClass() {
 }
 
 // knowsClasses reports whether anything tells which classes there are.
-func (e *entry) knowsClasses() bool {
-	return e.Facts.Tells(class.Kind().Group, class.Kind().Kind, "") ||
-		slices.ContainsFunc(e.Manifests, func(o *krm.Object) bool { return o.GroupKind() == class.Kind() })
+func (r *rendering) knowsClasses() bool {
+	return r.Facts.Tells(class.Kind().Group, class.Kind().Kind, "") ||
+		slices.ContainsFunc(r.Manifests, func(o *krm.Object) bool { return o.GroupKind() == class.Kind() })
 }

@@ -7,301 +7,229 @@ import (
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
-	"github.com/poolwright/poolwright/fn/place"
-	"github.com/poolwright/poolwright/fn/system"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// checkNode looks for the node among the facts.
-func (e *entry) checkNode() {
-	if len(e.Facts.Nodes) == 0 || e.Facts.Node(e.node()) != nil {
-		return
-	}
-	var names []string
-	for _, n := range e.Facts.Nodes {
-		names = append(names, n.Name)
-	}
-	if e.exists() {
-		e.Report(finding.Warning, "node-missing", "spec.nodeName", "node %s is missing from the inventory; what is on it is held", e.node())
-		return
-	}
-	e.Report(finding.Error, "node-unknown", "spec.nodeName", "%q is not among the nodes of the inventory, which are %s%s; write one of them, or take the snapshot anew",
-		e.node(), finding.Names(names), schema.DidYouMean(e.node(), names))
+// namedDisk is a disk that an object names, or a partition of one that somebody else made.
+type namedDisk struct {
+	*entry
+	of    device     // as it is named
+	part  string     // the number of the partition, or ""
+	there *disk.Disk // as it is reported; nil where it is not on the node
 }
 
-// exists reports whether the object was rendered before, or lives.
-func (e *entry) exists() bool { return e.before != nil || e.live != nil }
-
-// checkDisks looks for the disks that the object names, and asks whether they may be used.
-func (e *entry) checkDisks() {
-	devices := named(e.volume, e.group)
-	for i, of := range devices {
-		there := e.checkDisk(of)
-		at := slices.IndexFunc(devices[:i], of.shares)
-		if at < 0 && there != nil {
-			at = slices.Index(e.disks, there)
-		}
-		if at >= 0 {
-			e.reportDevice(finding.Error, "disk-repeated", of, "is in the list already, as %s; remove one of the two", devices[at])
-		}
-		e.disks = append(e.disks, there)
-	}
+func (e *entry) disk(of device) *namedDisk {
+	_, part := disk.Partition(of.path)
+	return &namedDisk{entry: e, of: of, part: part}
 }
 
-// checkDisk finds a disk; nil if nobody reports it.
-func (e *entry) checkDisk(of device) *disk.Disk {
-	meant, failed := of, len(e.Findings)
-	known, remembered := e.remembered(of)
-	if remembered {
+// check looks for the disk, and judges it. Of a path that leads elsewhere now, it is the disk that
+// the lock remembers.
+func (n *namedDisk) check() {
+	meant, failed := n.of, len(n.Findings)
+	known, remembered := n.was.known(n.of)
+	if remembered = remembered && known.lasts(); remembered {
 		meant = known
 	}
-	here, elsewhere := e.resolve(meant)
+	here, elsewhere := n.host().resolve(meant)
 	if len(here) == 0 {
-		e.checkNamedTwice(of)
-		e.reportMissing(of, elsewhere)
-		return nil
+		n.checkNamedTwice()
+		n.reportMissing(elsewhere)
+		return
 	}
-	there := here[0]
-	if now, _ := e.resolve(of); remembered && of.path != "" && len(now) > 0 && !slices.Contains(now, there) {
-		e.reportDevice(finding.Warning, "path-moved", of, "leads to another disk now, %s; the object is on %s%s, and stays there", now[0].Identity, there.Identity, writeLink(of, there))
+	n.there = here[0]
+	if now, _ := n.host().resolve(n.of); remembered && n.of.path != "" && len(now) > 0 && !slices.Contains(now, n.there) {
+		write := ""
+		if link := n.link(); link != "" {
+			write = " (write devicePath: " + link + ")"
+		}
+		n.report(finding.Warning, "path-moved", "leads to another disk now, %s; the object is on %s%s, and stays there", now[0].Identity, n.there.Identity, write)
 	}
-	switch difference := of.differs(there); {
+	switch difference := n.of.differs(n.there); {
 	case difference != "":
-		e.reportDevice(finding.Error, "identity", of, "is not the disk %s of node %s: %s; write what the disk says of itself, or name another one", there.Path, e.node(), difference)
-	case e.volume != nil && e.volume.source.kind == raid:
-		e.checkDrive(of, there)
+		n.report(finding.Error, "identity", "is not the disk %s of node %s: %s; write what the disk says of itself, or name another one", n.there.Path, n.node(), difference)
+	case n.isOf(raid):
+		n.drive().checkShown()
 	default:
-		e.checkPath(of, there)
-		e.checkUse(of, there)
+		n.checkPath()
+		n.checkUse()
 	}
-	e.explain(there, failed)
-	return there
+	n.explain(n.there.Ref(), failed)
 }
 
 // checkNamedTwice refuses a disk that nobody reports and that another object of the package
 // names, too.
-func (e *entry) checkNamedTwice(of device) {
-	_, number := disk.Partition(of.path)
-	for _, o := range e.all.sorted {
-		for _, other := range named(o.volume, o.group) {
-			_, n := disk.Partition(other.path)
-			together := e.volume != nil && o.volume != nil && (e.volume.source.kind == partition && o.volume.source.kind == partition || n != number && n != "" && number != "")
-			if o != e && o.node() == e.node() && of.shares(other) && !together {
-				e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", o.Object.Ref)
+func (n *namedDisk) checkNamedTwice() {
+	for _, o := range n.all.sorted {
+		for _, other := range o.named() {
+			_, part := disk.Partition(other.path)
+			together := n.volume != nil && o.volume != nil && (n.isOf(partition) && o.isOf(partition) || part != n.part && part != "" && n.part != "")
+			if o != n.entry && o.node() == n.node() && n.of.shares(other) && !together {
+				n.report(finding.Error, string(disk.Held), "may not be used: it is taken by %s", o.Object.Ref)
 				return
 			}
 		}
 	}
 }
 
-// explainSource says what became of what the object is made of, where that is no disk: a group, a Volume, or
-// the node that has a sparse file.
-func (e *entry) explainSource() {
-	switch v, g := e.volume, e.group; {
-	case v != nil && v.source.kind == lvm:
-		ref := finding.Ref{Kind: reportedGroupKind, Name: v.source.vg}
-		at := site{v.node, v.source.vg}
-		if own := e.all.groupOf(at); own != nil {
-			ref = own.Object.Ref
-		} else if lives := livingOf(e.Facts).group[at]; lives != nil {
-			ref = lives.object.Ref
-		}
-		e.explainRef(ref, 0)
-	case g != nil && g.kind == volumeRef:
-		e.explainRef(finding.Ref{APIVersion: group + "/" + version, Kind: volumeKind, Name: g.volume}, 0)
-	case v != nil && v.source.kind == sparse, g != nil && g.kind == sparseGroup:
-		e.explainRef(system.NodeRef(e.node()), 0)
-	}
-}
-
-// explain says what became of a disk that the object names: failed is how many findings there
-// were before.
-func (e *entry) explain(there *disk.Disk, before int) { e.explainRef(there.Ref(), before) }
-
-// explainRef does the same for what has the name.
-func (e *entry) explainRef(ref finding.Ref, before int) {
-	verdict, reason := place.Chosen, "the "+e.Object.Kind+" names it"
-	if e.exists() {
-		verdict = place.Kept
-	}
-	for _, f := range e.Findings[before:] {
-		if f.Severity == finding.Error {
-			verdict, reason = place.Refused, f.Message
-			break
-		}
-	}
-	e.Decide(ref, e.node(), "", verdict, reason)
-}
-
-// reportDevice reports on a disk as it is named.
-func (e *entry) reportDevice(severity finding.Severity, rule string, of device, format string, args ...any) {
-	f := e.Finding(severity, rule, of.field, "")
-	if items, rest, found := strings.Cut(of.field, "["); found { // an item of a list
-		list := e.Object.Node.Get(strings.Split(items, ".")...)
-		for i := range e.group.disks {
-			if e.group.disks[i].field == of.field && list != nil && i < len(list.Items()) {
+// report reports on the disk as it is named.
+func (n *namedDisk) report(severity finding.Severity, rule, format string, args ...any) {
+	f := n.Finding(severity, rule, n.of.field, "")
+	if items, rest, found := strings.Cut(n.of.field, "["); found { // an item of a list
+		list := n.Object.Node.Get(strings.Split(items, ".")...)
+		for i := range n.group.disks {
+			if n.group.disks[i].field == n.of.field && list != nil && i < len(list.Items()) {
 				at := &list.Items()[i]
 				if _, key, found := strings.Cut(rest, "."); found && at.Get(key) != nil {
 					at = at.Get(key)
 				}
-				f.Pos = e.Object.Position(at.Off)
+				f.Pos = n.Object.Position(at.Off)
 			}
 		}
 	}
-	f.Message = of.String() + " " + fmt.Sprintf(format, args...)
-	e.Collect(f)
+	f.Message = n.of.String() + " " + fmt.Sprintf(format, args...)
+	n.Collect(f)
 }
 
 // reportMissing reports that nobody reports a disk on the node: an error where the node has
 // told which disks it has, unless the object is there already.
-func (e *entry) reportMissing(of device, elsewhere []*disk.Disk) {
-	if len(e.Facts.Nodes) > 0 && e.Facts.Node(e.node()) == nil {
+func (n *namedDisk) reportMissing(elsewhere []*disk.Disk) {
+	if n.host().missing() {
 		return // the node is said to be missing
 	}
-	if e.volume != nil && e.volume.source.kind == raid && len(elsewhere) == 0 {
-		e.checkFreeDrive(of) // one without a block device is what is wanted
+	if n.isOf(raid) && len(elsewhere) == 0 {
+		n.drive().checkFree() // one without a block device is what is wanted
 		return
 	}
-	severity := e.gone()
-	told := reportsOf(e.Facts)[e.node()] != nil
+	severity := n.was.severity()
 	switch {
 	case len(elsewhere) > 0:
-		e.reportDevice(severity, "other-node", of, "is on node %s, and not on %s; write that node, or a disk of %s", e.Disks.NodeOf(elsewhere[0]), e.node(), e.node())
-	case told:
-		e.reportDevice(severity, "disk-missing", of, "is not among the disks that node %s reports; its NodeInventory lists them", e.node())
+		n.report(severity, "other-node", "is on node %s, and not on %s; write that node, or a disk of %s", n.Disks.NodeOf(elsewhere[0]), n.node(), n.node())
+	case n.host().report() != nil:
+		n.report(severity, "disk-missing", "is not among the disks that node %s reports; its NodeInventory lists them", n.node())
 	default:
-		e.reportDevice(finding.Warning, "disk-unknown", of, "is not checked: there is no NodeInventory of node %s; run the node agent there, or nodeagent inspect -o yaml, and put that into the inventory", e.node())
+		n.report(finding.Warning, "disk-unknown", "is not checked: there is no NodeInventory of node %s; run the node agent there, or nodeagent inspect -o yaml, and put that into the inventory", n.node())
 	}
-	e.checkPath(of, nil)
+	n.checkPath()
 }
 
 // checkPath refuses a new name that the kernel may give to another disk tomorrow.
-func (e *entry) checkPath(of device, there *disk.Disk) {
-	if !of.kernelName() {
+func (n *namedDisk) checkPath() {
+	if !n.of.kernelName() {
 		return
 	}
-	link := ""
-	if there != nil {
-		link = linkOf(of, there)
-	}
-	lives := slices.ContainsFunc(e.former(), func(was device) bool { return was.path == of.path })
+	link := n.link()
+	lives := slices.ContainsFunc(n.was.disks(), func(was device) bool { return was.path == n.of.path })
 	switch {
 	case link == "":
-		e.reportDevice(finding.Warning, "kernel-name", of, "is what the kernel calls a disk now, and tomorrow that may be another one; no link below /dev/disk/by-id is known, write one if there is any")
+		n.report(finding.Warning, "kernel-name", "is what the kernel calls a disk now, and tomorrow that may be another one; no link below /dev/disk/by-id is known, write one if there is any")
 	case lives:
-		e.reportDevice(finding.Warning, "kernel-name", of, "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s, which is the same disk", link)
+		n.report(finding.Warning, "kernel-name", "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s, which is the same disk", link)
 	default:
-		e.reportDevice(finding.Error, "kernel-name", of, "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s", link)
+		n.report(finding.Error, "kernel-name", "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s", link)
 	}
 }
 
-// linkOf is the link for a path: that of the partition, if it is of one.
-func linkOf(of device, there *disk.Disk) string {
-	link := there.ByID()
-	if _, number := disk.Partition(of.path); number != "" && link != "" {
-		link += "-part" + number
+// link is a path that lasts, that of the partition if it is one; "" where none is known.
+func (n *namedDisk) link() string {
+	if n.there == nil {
+		return ""
+	}
+	link := n.there.ByID()
+	if n.part != "" && link != "" {
+		link += "-part" + n.part
 	}
 	return link
 }
 
-func writeLink(of device, there *disk.Disk) string {
-	if link := linkOf(of, there); link != "" {
-		return " (write devicePath: " + link + ")"
-	}
-	return ""
-}
-
 // checkUse asks the ledger whether a disk may be used.
-func (e *entry) checkUse(of device, there *disk.Disk) {
-	if _, number := disk.Partition(of.path); number != "" {
-		e.checkPartitionPath(of, there, number)
+func (n *namedDisk) checkUse() {
+	if n.part != "" {
+		n.checkPartitionPath()
 		return
 	}
 	held := func(o disk.Objection) bool {
-		return e.exists() && (o.Rule == disk.NotActive || o.Rule == disk.NoCapacity)
+		return n.was.exists() && (o.Rule == disk.NotActive || o.Rule == disk.NoCapacity)
 	}
-	verdict := e.Disks.Verdict(there, e.want(of, there))
+	verdict := n.Disks.Verdict(n.there, n.want())
 	if i := slices.IndexFunc(verdict, func(o disk.Objection) bool { return !held(o) }); i >= 0 {
 		reason := verdict[i].Reason
 		if verdict[i].Rule == disk.Ambiguous { // there are two reports, and both are named
-			reason = fmt.Sprintf("it is %s on node %s, and %s", there.Path, e.node(), reason)
+			reason = fmt.Sprintf("it is %s on node %s, and %s", n.there.Path, n.node(), reason)
 		}
-		e.reportDevice(finding.Error, string(verdict[i].Rule), of, "may not be used: %s", reason)
+		n.report(finding.Error, string(verdict[i].Rule), "may not be used: %s", reason)
 	} else if len(verdict) > 0 {
-		e.reportDevice(finding.Warning, string(verdict[0].Rule), of, "is held: %s", verdict[0].Reason)
+		n.report(finding.Warning, string(verdict[0].Rule), "is held: %s", verdict[0].Reason)
 	}
 }
 
 // want is what the object asks of a disk.
-func (e *entry) want(of device, there *disk.Disk) disk.Want {
+func (n *namedDisk) want() disk.Want {
 	want := disk.Want{
-		Node: e.Facts.Node(e.node()), Owner: ownerOf(e.Object.Kind, e.Object.Name), Own: e.owns(there),
-		Mine:    func(h disk.Holder) bool { return e.isMine(h, of) },
-		Volumes: func(v *inventory.Volume) bool { return e.volume != nil && v.Name == e.volume.name },
+		Node: n.host().node(), Owner: ownerOf(n.Object.Kind, n.Object.Name), Own: n.owns(),
+		Mine:    n.isMine,
+		Volumes: func(v *inventory.Volume) bool { return n.volume != nil && v.Name == n.volume.name },
 	}
-	if there.Device != nil { // a tag keeps a disk from being chosen, and this one is named
-		want.AllowedTags = []string{there.Device.Tag}
+	if n.there.Device != nil { // a tag keeps a disk from being chosen, and this one is named
+		want.AllowedTags = []string{n.there.Device.Tag}
 	}
-	if e.volume == nil || e.volume.source.kind != partition {
+	if !n.isOf(partition) {
 		return want
 	}
 	// The disk is that of all who share it.
-	sharing := e.sharing(there)
+	sharing := n.all.sharing(n.there, n.node())
 	want.Volumes = func(v *inventory.Volume) bool { return slices.Contains(sharing, v.Name) }
-	if entry := there.Entry; entry != nil && slices.Contains(sharing, owned(entry.Owner, volumeKind)) {
+	if entry := n.there.Entry; entry != nil && slices.Contains(sharing, owned(entry.Owner, volumeKind)) {
 		want.Owner = entry.Owner
 	}
-	want.Own = want.Own || slices.ContainsFunc(sharing, func(name string) bool { return wasMade(e.Facts, e.Facts.Object(volumeID(name))) })
+	want.Own = want.Own || slices.ContainsFunc(sharing, func(name string) bool { return wasMade(n.Facts, n.Facts.Object(volumeID(name))) })
 	return want
 }
 
 // isMine reports whether a holder is the object itself, or shares the disk with it.
-func (e *entry) isMine(h disk.Holder, of device) bool {
+func (n *namedDisk) isMine(h disk.Holder) bool {
 	switch {
-	case h.Owner == e.ownerKey():
+	case h.Owner == n.ownerKey():
 		return true
-	case h.Source == disk.Live && h.Object.GroupKind() == e.Object.GroupKind() && h.Object.Name == e.Object.Name:
+	case h.Source == disk.Live && h.Object.GroupKind() == n.Object.GroupKind() && h.Object.Name == n.Object.Name:
 		return true
-	case e.volume == nil:
+	case n.volume == nil:
 		return false
-	case e.volume.source.kind == partition:
+	case n.isOf(partition):
 		return h.Role == rolePartition
 	}
-	_, number := disk.Partition(of.path)
-	return number != "" && strings.HasPrefix(h.Role, rolePart) && h.Role != rolePart+number
+	return n.part != "" && strings.HasPrefix(h.Role, rolePart) && h.Role != rolePart+n.part
 }
 
 // owns reports whether what is on a disk is the object's own, whatever mark it has: of one
 // that is or was Ready, and of data that a person lets it take over.
-func (e *entry) owns(there *disk.Disk) bool {
-	adopt := e.Object.Annotation(annotationAdopt)
-	if r := reportsOf(e.Facts)[e.node()]; adopt != "" && r != nil && r.leftovers[adopt] {
-		return true
-	}
-	return wasMade(e.Facts, e.live) && e.had(there)
+func (n *namedDisk) owns() bool {
+	return n.adopts() || wasMade(n.Facts, n.was.live) && slices.ContainsFunc(n.was.disks(), func(was device) bool {
+		here, _ := n.host().resolve(was)
+		return slices.Contains(here, n.there)
+	})
 }
 
 // checkPartitionPath judges a partition that somebody else made: the facts tell of the whole
 // disk, so that it is the agent that sees what is on it.
-func (e *entry) checkPartitionPath(of device, there *disk.Disk, number string) {
-	for _, h := range there.Holders() {
-		if !e.isMine(h, of) {
-			e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: its disk is taken by %s", h)
+func (n *namedDisk) checkPartitionPath() {
+	for _, h := range n.there.Holders() {
+		if !n.isMine(h) {
+			n.report(finding.Error, string(disk.Held), "may not be used: its disk is taken by %s", h)
 			return
 		}
 	}
-	if there.Entry == nil {
+	if n.there.Entry == nil {
 		return
 	}
-	if !slices.ContainsFunc(there.Entry.Partitions, func(path string) bool {
-		_, n := disk.Partition(path)
-		return n == number
+	if !slices.ContainsFunc(n.there.Entry.Partitions, func(path string) bool {
+		_, part := disk.Partition(path)
+		return part == n.part
 	}) {
-		e.reportDevice(finding.Error, "disk-missing", of, "may not be used: node %s reports no partition %s of %s", e.node(), number, there.Path)
+		n.report(finding.Error, "disk-missing", "may not be used: node %s reports no partition %s of %s", n.node(), n.part, n.there.Path)
 		return
 	}
-	if len(there.Entry.Mounts) > 0 && !e.owns(there) {
-		e.reportDevice(finding.Warning, string(disk.Mounted), of, "is on a disk of which something is mounted (%s), and the facts do not tell of which partition; the node agent refuses it if it is this one", strings.Join(there.Entry.Mounts, ", "))
+	if len(n.there.Entry.Mounts) > 0 && !n.owns() {
+		n.report(finding.Warning, string(disk.Mounted), "is on a disk of which something is mounted (%s), and the facts do not tell of which partition; the node agent refuses it if it is this one", strings.Join(n.there.Entry.Mounts, ", "))
 	}
 }

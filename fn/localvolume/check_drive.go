@@ -9,122 +9,121 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// checkDrive judges a drive behind a RAID controller that has a block device already.
-func (e *entry) checkDrive(of device, there *disk.Disk) {
-	if reported := there.Entry; reported != nil && reported.RAID != nil {
-		e.checkPlace(of, reported.RAID.Controller, reported.RAID.Enclosure, reported.RAID.Slot)
+// namedDrive is a drive behind a RAID controller that a Volume names.
+type namedDrive struct {
+	*namedDisk
+	told *report // what its node tells of its controllers; nil for nothing
+}
+
+func (n *namedDisk) drive() *namedDrive { return &namedDrive{n, n.host().report()} }
+
+// checkShown judges a drive that has a block device already.
+func (n *namedDrive) checkShown() {
+	if reported := n.there.Entry; reported != nil && reported.RAID != nil {
+		n.checkPlace(reported.RAID.Controller, reported.RAID.Enclosure, reported.RAID.Slot)
 	}
-	for _, h := range there.Holders() {
-		if !e.isMine(h, of) {
-			e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", h)
+	for _, h := range n.there.Holders() {
+		if !n.isMine(h) {
+			n.report(finding.Error, string(disk.Held), "may not be used: it is taken by %s", h)
 			return
 		}
 	}
-	if !e.owns(there) && (there.Entry == nil || there.Entry.Owner != ownerOf(volumeKind, e.volume.name)) {
-		e.reportShown(of, there.Path)
+	if !n.owns() && (n.there.Entry == nil || n.there.Entry.Owner != ownerOf(volumeKind, n.volume.name)) {
+		n.reportShown(n.there.Path)
 	}
 }
 
 // reportShown reports a drive that the machine has a disk of.
-func (e *entry) reportShown(of device, path string) {
-	e.reportDevice(finding.Error, string(disk.Held), of, "is a drive that has a block device already, %s on node %s; write rawBlockDevice for that, or take it from the controller", path, e.node())
+func (n *namedDrive) reportShown(path string) {
+	n.report(finding.Error, string(disk.Held), "is a drive that has a block device already, %s on node %s; write rawBlockDevice for that, or take it from the controller", path, n.node())
 }
 
 // checkPlace compares the place that is written of a drive with that reported: it is a hint.
-func (e *entry) checkPlace(of device, controller int64, enclosure, slot *int64) {
-	hint := e.volume.source.drive
+func (n *namedDrive) checkPlace(controller int64, enclosure, slot *int64) {
+	hint := n.volume.source.drive
 	for _, c := range []struct {
 		key       string
 		want, has *int64
 	}{{"controller", &hint.controller, &controller}, {"enclosure", hint.enclosure, enclosure}, {"slot", hint.slot, slot}} {
 		if c.want != nil && c.has != nil && *c.want != *c.has {
-			e.reportDevice(finding.Warning, "drive-moved", of, "has %s %d, and node %s reports it at %d; what counts is its identity", c.key, *c.want, e.node(), *c.has)
+			n.report(finding.Warning, "drive-moved", "has %s %d, and node %s reports it at %d; what counts is its identity", c.key, *c.want, n.node(), *c.has)
 		}
 	}
 }
 
-// checkFreeDrive looks for a drive among those that a node reports behind its RAID controllers, and asks
+// checkFree looks for a drive among those that the node reports behind its RAID controllers, and asks
 // whether it may be used. The machine has no disk that is the drive as it is.
-func (e *entry) checkFreeDrive(of device) {
-	told := reportsOf(e.Facts)[e.node()]
-	if told == nil || len(told.controllers) == 0 {
+func (n *namedDrive) checkFree() {
+	if n.told == nil || len(n.told.controllers) == 0 {
 		why := "reports no RAID controller; its agent asks storcli, perccli or ssacli of the node"
-		if told == nil {
+		if n.told == nil {
 			why = "has no NodeInventory; run the node agent there, or nodeagent inspect -o yaml, and put that into the inventory"
 		}
-		e.reportDevice(finding.Warning, "drive-unknown", of, "is not checked: node %s %s", e.node(), why)
+		n.report(finding.Warning, "drive-unknown", "is not checked: node %s %s", n.node(), why)
 		return
 	}
-	number := e.volume.source.drive.controller
-	found := drivesOf(told, of)
+	number := n.volume.source.drive.controller
+	found := drivesOf(n.told, n.of)
 	here := slices.DeleteFunc(slices.Clone(found), func(d reportedDrive) bool { return d.controller != number })
 	switch {
 	case len(here) == 1:
-		before := len(e.Findings)
-		e.checkReported(of, here[0])
-		e.checkSameDrive(of, told, here[0])
-		e.explainRef(here[0].ref(e.node()), before)
+		before := len(n.Findings)
+		n.checkReported(here[0])
+		n.checkTaken(here[0])
+		n.explain(here[0].ref(n.node()), before)
 	case len(here) > 1:
-		e.reportDevice(finding.Error, string(disk.Ambiguous), of, "is that of two drives of controller %d, %s and %s; write both wwn and serial", number, here[0].place(), here[1].place())
+		n.report(finding.Error, string(disk.Ambiguous), "is that of two drives of controller %d, %s and %s; write both wwn and serial", number, here[0].place(), here[1].place())
 	case len(found) > 0:
-		e.reportDevice(e.gone(), "drive-missing", of, "is behind controller %d of node %s, and not behind %d; write controller: %[1]d", found[0].controller, e.node(), number)
+		n.report(n.was.severity(), "drive-missing", "is behind controller %d of node %s, and not behind %d; write controller: %[1]d", found[0].controller, n.node(), number)
 	default:
-		e.reportNoDrive(of, told)
+		n.reportMissing()
 	}
 }
 
-// checkSameDrive refuses a drive that another Volume of the package names in other words.
-func (e *entry) checkSameDrive(of device, told *report, d reportedDrive) {
-	for _, o := range e.all.sorted {
-		if o == e || o.volume == nil || o.volume.source.kind != raid || o.node() != e.node() || of.shares(o.volume.source.device()) {
+// checkTaken refuses a drive that another Volume of the package names in other words.
+func (n *namedDrive) checkTaken(d reportedDrive) {
+	for _, o := range n.all.sorted {
+		if o == n.entry || !o.isOf(raid) || o.node() != n.node() || n.of.shares(o.volume.source.device()) {
 			continue // in the same words it is told already
 		}
-		if slices.ContainsFunc(drivesOf(told, o.volume.source.device()), d.same) {
-			e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", o.Object.Ref)
+		if slices.ContainsFunc(drivesOf(n.told, o.volume.source.device()), d.same) {
+			n.report(finding.Error, string(disk.Held), "may not be used: it is taken by %s", o.Object.Ref)
 		}
 	}
 }
 
-// gone is how bad it is that nobody reports what the object names: what is there already is held.
-func (e *entry) gone() finding.Severity {
-	if e.exists() {
-		return finding.Warning
-	}
-	return finding.Error
-}
-
-// reportNoDrive reports that the node tells of no such drive.
-func (e *entry) reportNoDrive(of device, told *report) {
-	for _, c := range told.controllers {
-		if c.reason != "" && (c.number == nil || *c.number == e.volume.source.drive.controller) {
-			e.reportDevice(finding.Warning, "drive-unknown", of, "is not checked: the agent of node %s did not understand its controllers: %s", e.node(), c.reason)
+// reportMissing reports that the node tells of no such drive.
+func (n *namedDrive) reportMissing() {
+	for _, c := range n.told.controllers {
+		if c.reason != "" && (c.number == nil || *c.number == n.volume.source.drive.controller) {
+			n.report(finding.Warning, "drive-unknown", "is not checked: the agent of node %s did not understand its controllers: %s", n.node(), c.reason)
 			return
 		}
 	}
-	reports := reportsOf(e.Facts)
+	reports := reportsOf(n.Facts)
 	for _, node := range slices.Sorted(maps.Keys(reports)) {
-		if node != e.node() && len(drivesOf(reports[node], of)) > 0 {
-			e.reportDevice(e.gone(), "other-node", of, "is on node %s, and not on %s; write that node, or a drive of %s", node, e.node(), e.node())
+		if node != n.node() && len(drivesOf(reports[node], n.of)) > 0 {
+			n.report(n.was.severity(), "other-node", "is on node %s, and not on %s; write that node, or a drive of %s", node, n.node(), n.node())
 			return
 		}
 	}
-	e.reportDevice(e.gone(), "drive-missing", of, "is not among the drives behind RAID controllers that node %s reports; its NodeInventory lists them", e.node())
+	n.report(n.was.severity(), "drive-missing", "is not among the drives behind RAID controllers that node %s reports; its NodeInventory lists them", n.node())
 }
 
 // checkReported judges a drive by what the node reports of it.
-func (e *entry) checkReported(of device, d reportedDrive) {
-	e.checkPlace(of, d.controller, d.enclosure, d.slot)
+func (n *namedDrive) checkReported(d reportedDrive) {
+	n.checkPlace(d.controller, d.enclosure, d.slot)
 	switch {
-	case of.wwn != "" && d.wwn != of.wwn:
-		e.reportDevice(finding.Error, "identity", of, "is not the drive %s of controller %d: its WWN is %s; write what the drive says of itself, or name another one", d.place(), d.controller, orUnknown(d.wwn))
-	case of.serial != "" && d.serial != of.serial:
-		e.reportDevice(finding.Error, "identity", of, "is not the drive %s of controller %d: its serial number is %s; write what the drive says of itself, or name another one", d.place(), d.controller, orUnknown(d.serial))
-	case d.owner == ownerOf(volumeKind, e.volume.name), wasMade(e.Facts, e.live):
+	case n.of.wwn != "" && d.wwn != n.of.wwn:
+		n.report(finding.Error, "identity", "is not the drive %s of controller %d: its WWN is %s; write what the drive says of itself, or name another one", d.place(), d.controller, orUnknown(d.wwn))
+	case n.of.serial != "" && d.serial != n.of.serial:
+		n.report(finding.Error, "identity", "is not the drive %s of controller %d: its serial number is %s; write what the drive says of itself, or name another one", d.place(), d.controller, orUnknown(d.serial))
+	case d.owner == ownerOf(volumeKind, n.volume.name), wasMade(n.Facts, n.was.live):
 	case d.owner != "":
-		e.reportDevice(finding.Error, string(disk.Held), of, "may not be used: it is taken by %s", strings.Replace(d.owner, "/", " ", 1))
+		n.report(finding.Error, string(disk.Held), "may not be used: it is taken by %s", strings.Replace(d.owner, "/", " ", 1))
 	case d.path != "":
-		e.reportShown(of, d.path)
+		n.reportShown(d.path)
 	case !d.usable:
-		e.reportDevice(finding.Error, string(disk.Unusable), of, "may not be used: %s", d.reason)
+		n.report(finding.Error, string(disk.Unusable), "may not be used: %s", d.reason)
 	}
 }

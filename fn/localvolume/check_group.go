@@ -25,8 +25,8 @@ func (e *entry) checkGroup() {
 			e.Report(finding.Error, "group-twice", "spec.name", "node %s has a group %s of the live VolumeGroup %s already; write another name", g.node, g.vg, lives.name)
 		}
 	}
-	for _, reported := range reportsOf(e.Facts)[g.node].named(g.vg) {
-		if reported.owner == ownerOf(groupKind, g.name) || reported.owner == "" && (wasMade(e.Facts, e.live) || e.adopts()) {
+	for _, reported := range e.host().report().named(g.vg) {
+		if reported.owner == ownerOf(groupKind, g.name) || reported.owner == "" && (wasMade(e.Facts, e.was.live) || e.adopts()) {
 			continue
 		}
 		whose := "which is not ours"
@@ -40,19 +40,12 @@ func (e *entry) checkGroup() {
 	}
 }
 
-// adopts reports whether a person lets the object take over data that the node has.
-func (e *entry) adopts() bool {
-	uuid := e.Object.Annotation(annotationAdopt)
-	r := reportsOf(e.Facts)[e.node()]
-	return uuid != "" && r != nil && r.leftovers[uuid]
-}
-
 // checkVolumeRef looks at the Volume whose device a group takes: LVM goes on the bare device,
 // so that no pod may ever have it.
 func (e *entry) checkVolumeRef() {
 	const field = "spec.volumeRef.name"
 	name := e.group.volume
-	v := e.volumeNamed(name)
+	v := e.all.volumeNamed(name)
 	if v == nil {
 		if e.Facts.Tells(group, volumeKind, "") || len(e.all.entries) > 1 {
 			e.Report(finding.Error, "no-volume", field, "there is no Volume %s in the package, nor among the facts; write one of mode Block", name)
@@ -112,19 +105,19 @@ func (e *entry) stands(v *volume) []string {
 			return nil
 		}
 		chain = append(chain, "VolumeGroup "+below.group.name)
-		v = e.volumeNamed(below.group.volume)
+		v = e.all.volumeNamed(below.group.volume)
 	}
 	return nil
 }
 
 // volumeNamed finds a Volume in the package, or else among the facts; nil for none.
-func (e *entry) volumeNamed(name string) *volume {
-	for _, o := range e.all.entries {
+func (r *rendering) volumeNamed(name string) *volume {
+	for _, o := range r.entries {
 		if o.volume != nil && o.volume.name == name {
 			return o.volume
 		}
 	}
-	if live := e.Facts.Object(volumeID(name)); live != nil {
+	if live := r.Facts.Object(volumeID(name)); live != nil {
 		v := readVolume(live)
 		return &v
 	}

@@ -42,7 +42,7 @@ func (e *entry) checkNames() {
 	switch {
 	case g.vg == "." || g.vg == ".." || strings.HasPrefix(g.vg, "-"):
 		why = "is no name that LVM takes"
-	case underDev.MatchString(g.vg) || e.namesDisk(g.vg):
+	case underDev.MatchString(g.vg) || e.host().isDisk(g.vg):
 		why = fmt.Sprintf("cannot be the name of a group: there is a /dev/%s", g.vg)
 	case mapped(g.vg, "x") > maxMapped:
 		why = fmt.Sprintf("is too long for the device mapper: %d bytes with each - twice, and at most %d with the name of a volume", mapped(g.vg, ""), maxMapped)
@@ -77,18 +77,4 @@ func logicalName(volume string) string {
 		return "pw-" + volume
 	}
 	return volume
-}
-
-// namesDisk reports whether a disk of the node is called so.
-func (e *entry) namesDisk(name string) bool {
-	n := e.Facts.Node(e.node())
-	if n == nil {
-		return false
-	}
-	for _, there := range e.Disks.On(n) {
-		if there.Path == "/dev/"+name || there.Entry != nil && slices.Contains(there.Entry.Partitions, "/dev/"+name) {
-			return true
-		}
-	}
-	return false
 }

@@ -27,8 +27,8 @@ type demand struct {
 func (r *rendering) checkGroups() {
 	in := map[site][]*entry{}
 	for _, e := range r.sorted {
-		if v := e.volume; v != nil && v.source.kind == lvm {
-			at := site{v.node, v.source.vg}
+		if e.isOf(lvm) {
+			at := site{e.volume.node, e.volume.source.vg}
 			in[at] = append(in[at], e)
 		}
 	}
@@ -64,7 +64,7 @@ func (r *rendering) groupAt(at site, entries []*entry) *room {
 		g.free, g.extent = g.reported.free, cmp.Or(g.reported.extent, g.extent)
 		if missing := len(g.reported.missing); missing > 0 {
 			for _, e := range entries {
-				e.Report(e.severity(), "group-partial", e.vgField(), "group %s of node %s misses %s; nothing is made in it until it has them again", at.vg, at.node, finding.Count(missing, "physical volume"))
+				e.Report(e.was.severity(), "group-partial", vgField, "group %s of node %s misses %s; nothing is made in it until it has them again", at.vg, at.node, finding.Count(missing, "physical volume"))
 			}
 			return nil
 		}
@@ -74,13 +74,13 @@ func (r *rendering) groupAt(at site, entries []*entry) *room {
 		return g
 	default:
 		for _, e := range entries {
-			e.Report(finding.Error, "group-twice", e.vgField(), "node %s reports %d groups named %s, %s and %s; rename one of them by its UUID: vgrename", at.node, len(named), at.vg, named[0].uuid, named[1].uuid)
+			e.Report(finding.Error, "group-twice", vgField, "node %s reports %d groups named %s, %s and %s; rename one of them by its UUID: vgrename", at.node, len(named), at.vg, named[0].uuid, named[1].uuid)
 		}
 		return nil
 	}
 	if own != nil {
 		var known bool
-		g.free, known = own.capacity()
+		g.free, known = r.capacity(own)
 		g.unknown = !known
 		return g
 	}
@@ -93,15 +93,7 @@ func (r *rendering) groupAt(at site, entries []*entry) *room {
 	return nil
 }
 
-// severity is that of what must not be new, and is held where it is there.
-func (e *entry) severity() finding.Severity {
-	if e.exists() {
-		return finding.Warning
-	}
-	return finding.Error
-}
-
-func (e *entry) vgField() string { return "spec.lvmLogicalVolume.vgName" }
+const vgField = "spec." + lvm + ".vgName"
 
 // reportNoGroup says of each Volume in a group that nobody knows it.
 func (r *rendering) reportNoGroup(at site, entries []*entry) {
@@ -114,12 +106,12 @@ func (r *rendering) reportNoGroup(at site, entries []*entry) {
 	for _, e := range entries {
 		switch {
 		case len(elsewhere) > 0:
-			e.Report(finding.Error, "group-elsewhere", e.vgField(), "group %s is of another node: VolumeGroup %s; a Volume is on the node of its group", at.vg, finding.Names(elsewhere))
+			e.Report(finding.Error, "group-elsewhere", vgField, "group %s is of another node: VolumeGroup %s; a Volume is on the node of its group", at.vg, finding.Names(elsewhere))
 		case len(r.Facts.Nodes) > 0 && r.Facts.Node(at.node) == nil: // the node is said to be missing
 		case reportsOf(r.Facts)[at.node] != nil:
-			e.Report(e.severity(), "group-missing", e.vgField(), "node %s has no volume group %s, and no VolumeGroup of the package makes one; write the name of a group of that node, or a VolumeGroup", at.node, at.vg)
+			e.Report(e.was.severity(), "group-missing", vgField, "node %s has no volume group %s, and no VolumeGroup of the package makes one; write the name of a group of that node, or a VolumeGroup", at.node, at.vg)
 		default:
-			e.Report(finding.Warning, "group-unknown", e.vgField(), "whether node %s has a volume group %s is not known: there is no NodeInventory of it, and no VolumeGroup of the package", at.node, at.vg)
+			e.Report(finding.Warning, "group-unknown", vgField, "whether node %s has a volume group %s is not known: there is no NodeInventory of it, and no VolumeGroup of the package", at.node, at.vg)
 		}
 	}
 }
@@ -135,17 +127,17 @@ func (r *rendering) groupOf(at site) *entry {
 
 // capacity is how much a new group will hold: of each disk what is left after the first MiB, in
 // whole extents. It reports false where the size of a disk is not known.
-func (e *entry) capacity() (int64, bool) {
+func (r *rendering) capacity(e *entry) (int64, bool) {
 	extent := e.group.extent.bytes
 	switch e.group.kind {
 	case sparseGroup:
 		return roundDown(e.group.size.bytes-mebi, extent), true
 	case volumeRef:
-		i := slices.IndexFunc(e.all.entries, func(o *entry) bool { return o.volume != nil && o.volume.name == e.group.volume })
+		i := slices.IndexFunc(r.entries, func(o *entry) bool { return o.volume != nil && o.volume.name == e.group.volume })
 		if i < 0 {
 			return 0, false
 		}
-		size := e.all.entries[i].size()
+		size := r.entries[i].size()
 		return roundDown(size-mebi, extent), size > 0
 	}
 	total := int64(0)
@@ -164,10 +156,10 @@ func (e *entry) capacity() (int64, bool) {
 
 // size is how large the device of a Volume is, in bytes; 0 where that is not known.
 func (e *entry) size() int64 {
-	if len(e.disks) > 0 && e.disks[0] != nil && e.volume.source.kind == raw {
+	if len(e.disks) > 0 && e.disks[0] != nil && e.isOf(raw) {
 		return e.disks[0].Size()
 	}
-	return e.volume.source.size.bytes
+	return e.bytes()
 }
 
 // growth is what a group gains by disks that it has not yet.
@@ -196,13 +188,13 @@ func (g *room) has(e *entry) int64 {
 			return 0
 		}
 	}
-	if e.live == nil || !wasMade(e.Facts, e.live) {
+	if e.was.live == nil || !wasMade(e.Facts, e.was.live) {
 		return 0
 	}
-	if size, told := e.live.Node.Get("status", "size").Int(); told {
+	if size, told := e.was.live.Node.Get("status", "size").Int(); told {
 		return size
 	}
-	lives := readVolume(e.live)
+	lives := readVolume(e.was.live)
 	return roundUp(lives.source.size.bytes, g.extent)
 }
 
@@ -270,7 +262,7 @@ func (r *rendering) checkPartitions() {
 	on := map[*disk.Disk][]demand{}
 	var order []*disk.Disk
 	for _, e := range r.sorted {
-		if e.volume == nil || e.volume.source.kind != partition || len(e.disks) == 0 || e.disks[0] == nil {
+		if !e.isOf(partition) || len(e.disks) == 0 || e.disks[0] == nil {
 			continue
 		}
 		there := e.disks[0]
@@ -303,7 +295,7 @@ func (e *entry) checkForeignPartitions(there *disk.Disk) {
 		return
 	}
 	made := 0
-	sharing := e.sharing(there)
+	sharing := e.all.sharing(there, e.node())
 	for _, name := range sharing {
 		if wasMade(e.Facts, e.Facts.Object(volumeID(name))) {
 			made++
@@ -313,12 +305,10 @@ func (e *entry) checkForeignPartitions(there *disk.Disk) {
 		made = len(sharing) // a cluster that was built anew: the mark is on the disk, and nothing lives yet
 	}
 	if made > 0 && len(there.Entry.Partitions) > made {
-		e.Report(finding.Error, "foreign-partitions", e.disksField(), "has %s on node %s (%s), and the Volumes on it have %d; a disk with partitions of others is not shared",
+		e.Report(finding.Error, "foreign-partitions", e.volume.source.disk.field, "has %s on node %s (%s), and the Volumes on it have %d; a disk with partitions of others is not shared",
 			finding.Count(len(there.Entry.Partitions), "partition"), e.node(), strings.Join(there.Entry.Partitions, ", "), made)
 	}
 }
-
-func (e *entry) disksField() string { return e.volume.source.disk.field }
 
 // sharer is a Volume of source partition on a disk, of the package or alive.
 type sharer struct {
@@ -330,10 +320,10 @@ type sharer struct {
 func (r *rendering) findPartitions() map[*disk.Disk][]sharer {
 	on := map[*disk.Disk][]sharer{}
 	for _, e := range r.entries {
-		if e.volume == nil || e.volume.source.kind != partition {
+		if !e.isOf(partition) {
 			continue
 		}
-		here, _ := e.resolve(e.volume.source.disk)
+		here, _ := e.host().resolve(e.volume.source.disk)
 		for _, there := range here {
 			on[there] = append(on[there], sharer{name: e.volume.name, node: e.volume.node})
 		}
@@ -350,11 +340,11 @@ func (r *rendering) findPartitions() map[*disk.Disk][]sharer {
 	return on
 }
 
-// sharing lists the Volumes of source partition on a disk, of the package and live, by name.
-func (e *entry) sharing(there *disk.Disk) []string {
+// sharing lists the Volumes of source partition on a disk of a node, of the package and live, by name.
+func (r *rendering) sharing(there *disk.Disk, node string) []string {
 	var names []string
-	for _, s := range e.all.partitions[there] {
-		if !s.lives || s.node == e.node() {
+	for _, s := range r.partitions[there] {
+		if !s.lives || s.node == node {
 			names = append(names, s.name)
 		}
 	}

@@ -46,6 +46,11 @@ func devicePath(name string) string {
 	return "/dev/" + name
 }
 
+// sameWords reports whether a person names both in the same words.
+func (d device) sameWords(other device) bool {
+	return d.path == other.path && d.wwn == other.wwn && d.serial == other.serial
+}
+
 // empty reports whether nothing says which disk it is.
 func (d device) empty() bool {
 	return d.path == "" && d.wwn == "" && d.serial == "" && len(d.links) == 0
@@ -83,6 +88,10 @@ func (d device) String() string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// lasts reports whether the disk is known by more than a path, which may be that of another one
+// later.
+func (d device) lasts() bool { return d.wwn != "" || d.serial != "" || len(d.links) > 0 }
 
 // kernelName reports whether the disk is named by what the kernel calls it now: tomorrow
 // that may be another one.

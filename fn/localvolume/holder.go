@@ -9,12 +9,8 @@ import (
 // those that the lock of one of them remembers.
 func (System) Holds(o *krm.Object) []disk.Hold {
 	switch o.GroupKind() {
-	case volumeGroupKind():
-		v := readVolume(o)
-		return v.holds()
-	case groupGroupKind():
-		g := readGroup(o)
-		return g.holds()
+	case volumeGroupKind(), groupGroupKind():
+		return readDeclared(o).holds()
 	case lockGroupKind():
 		l := readLock(o)
 		return l.holds()

@@ -13,12 +13,10 @@ import (
 	d "github.com/poolwright/poolwright/schema/document"
 )
 
-// lock is what is remembered of a Volume or a VolumeGroup of a person, one of which is set,
-// and of the disks that it is on, as they were known.
+// lock is what is remembered of a Volume or a VolumeGroup of a person, and of the disks that it is on, as they were known.
 type lock struct {
-	volume *volume
-	group  *volumeGroup
-	disks  []device
+	declared
+	disks []device
 }
 
 // readLock reads a VolumeLock.
@@ -52,13 +50,7 @@ func readLock(o *krm.Object) lock {
 // holds are the disks that the object held when it was rendered: by what they were known,
 // and as the object names them where they were not.
 func (l *lock) holds() []disk.Hold {
-	var holds []disk.Hold
-	node := ""
-	if l.group != nil {
-		holds, node = l.group.holds(), l.group.node
-	} else {
-		holds, node = l.volume.holds(), l.volume.node
-	}
+	holds, node := l.declared.holds(), l.node()
 	if len(l.disks) == 0 || len(holds) == 0 {
 		return holds
 	}
@@ -101,14 +93,13 @@ func cut(name string, most int) string {
 
 // makeLock writes the lock of a spec. disks are those that were found, a nil for one that
 // was not; before is the lock of the last render, or nil.
-func makeLock(now lock, disks []*disk.Disk, before *lock) *krm.Object {
+func makeLock(now declared, disks []*disk.Disk, before *lock) *krm.Object {
 	spec := d.Object()
 	add := func(key, value string) {
 		if value != "" {
 			spec.Set(key, d.Text(value))
 		}
 	}
-	var named []device
 	name := ""
 	switch v, g := now.volume, now.group; {
 	case v != nil:
@@ -123,9 +114,6 @@ func makeLock(now lock, disks []*disk.Disk, before *lock) *krm.Object {
 			spec.Set("template", v.template.Made())
 		}
 		spec.Set("volume", d.Object(d.F(v.source.kind, v.source.node.Made())))
-		if of := v.source.device(); !of.empty() {
-			named = []device{of}
-		}
 	default:
 		name = lockName(groupKind, g.name)
 		add("kind", groupKind)
@@ -138,9 +126,8 @@ func makeLock(now lock, disks []*disk.Disk, before *lock) *krm.Object {
 			spec.Set("cascade", d.Bool(true))
 		}
 		spec.Set("group", d.Object(d.F(g.kind, g.source.Made())))
-		named = g.disks
 	}
-	if len(named) > 0 {
+	if named := now.named(); len(named) > 0 {
 		items := d.List()
 		for i, of := range named {
 			var there *disk.Disk

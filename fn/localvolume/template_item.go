@@ -95,22 +95,14 @@ func (t *template) enter(i *item) {
 	i.entry.all, i.entry.template = t.all, t
 	if i.before != nil {
 		l := lockOfObject(i.before)
-		i.entry.before, i.entry.wasVolume, i.entry.wasGroup = &l, l.volume, l.group
+		i.entry.was = newPast(&l, i.entry.was.live)
 	}
 }
 
 // lockOfObject is what a rendered Volume or VolumeGroup remembers.
 func lockOfObject(o *krm.Object) lock {
-	var l lock
-	if o.Kind == groupKind {
-		g := readGroup(o)
-		l.group = &g
-	} else {
-		v := readVolume(o)
-		l.volume = &v
-	}
-	l.disks = named(l.volume, l.group)
-	return l
+	is := readDeclared(o)
+	return lock{is, is.named()}
 }
 
 // called names the item with its kind.
