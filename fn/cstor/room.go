@@ -46,7 +46,7 @@ func (f *fullPools) room(members []*member) string {
 	var full *member
 	for _, m := range members {
 		switch {
-		case m.before == nil, f.live.knownGone(m.before.Pool), m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
+		case m.before == nil, m.of.steps.free(), m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
 			return ""
 		case m.full != "" && full == nil:
 			full = m
