@@ -27,7 +27,18 @@ func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why
 // lost reports whether the node of a pool that goes is gone for good.
 func (m *member) lost() bool { return m.leaving != "" && m.node == nil }
 
-// release drops the members whose pools may go now: those that are lost, then the newest.
+// selectsNone reports whether the pool of a member goes and selects no node.
+func (c *nodeChoice) selectsNone(m *member) bool {
+	return m.leaving != "" && c.host(m.hostname) == nil
+}
+
+// goTogether reports whether the pools of two members go together or not at all: the webhook
+// refuses the removal of one while another selects no node.
+func (c *nodeChoice) goTogether(m, o *member) bool {
+	return m != o && m.of == o.of && c.selectsNone(m) && c.selectsNone(o)
+}
+
+// release drops the members whose pools may go now: those that select no node, then the newest.
 func (c *nodeChoice) release(minimum int) {
 	pools := 0 // that stay
 	for _, m := range c.members {
@@ -37,7 +48,7 @@ func (c *nodeChoice) release(minimum int) {
 	}
 	leaving := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.leaving == "" })
 	slices.Reverse(leaving)
-	slices.SortStableFunc(leaving, func(a, b *member) int { return trueFirst(a.lost(), b.lost()) })
+	slices.SortStableFunc(leaving, func(a, b *member) int { return trueFirst(c.selectsNone(a), c.selectsNone(b)) })
 	gone, present := map[string]bool{}, false
 	for _, m := range leaving {
 		wait := c.removalWaits(m)
@@ -49,11 +60,14 @@ func (c *nodeChoice) release(minimum int) {
 				wait += "; lower it, or allow another node"
 			}
 		}
+		goes := func(o *member) bool { return o == m || gone[o.name] || c.goTogether(m, o) }
 		if wait == "" {
-			wait = c.lastWaits(m, gone)
+			wait = c.lastWaits(m, goes)
 		}
 		if wait == "" {
-			wait = m.of.steps.lateFor(c.rendered(m.of, func(p *nodePool) bool { return p == m.before || gone[p.node] }))
+			wait = m.of.steps.lateFor(c.rendered(m.of, func(p *nodePool) bool {
+				return slices.ContainsFunc(leaving, func(o *member) bool { return o.before == p && goes(o) })
+			}))
 		}
 		what := poolGoes(m.name)
 		if wait == "" {
@@ -77,8 +91,8 @@ func (c *nodeChoice) release(minimum int) {
 
 // lastWaits says what a pool waits for that is the last of its CStorPoolCluster, or "": that cannot
 // be empty, and goes only where all of it may, or where others of the config stay.
-func (c *nodeChoice) lastWaits(m *member, gone map[string]bool) string {
-	stays := func(o *member) bool { return o != m && o.before != nil && o.of == m.of && !gone[o.name] }
+func (c *nodeChoice) lastWaits(m *member, goes func(*member) bool) string {
+	stays := func(o *member) bool { return o.before != nil && o.of == m.of && !goes(o) }
 	if slices.ContainsFunc(c.members, stays) || c.mayEmpty(m.of) {
 		return ""
 	}
@@ -108,6 +122,21 @@ const waitsForVolumes = "volumes are on it, which are moved to other pools first
 
 // removalWaits says what the pool of a member must wait for before it is removed, or "".
 func (c *nodeChoice) removalWaits(m *member) string {
+	if why := c.keepsPool(m); why != "" {
+		return why
+	}
+	for _, o := range c.members {
+		if c.goTogether(m, o) && c.keepsPool(o) != "" {
+			return fmt.Sprintf("it waits until that on node %s may go, too: both select no node, and the cStor webhook refuses the removal of one while the other does", o.name)
+		}
+	}
+	return m.of.steps.removalWaits(m, func(p *nodePool) bool {
+		return slices.ContainsFunc(c.members, func(o *member) bool { return o.before == p && c.goTogether(m, o) })
+	})
+}
+
+// keepsPool says what of a pool itself its removal must wait for, or "".
+func (c *nodeChoice) keepsPool(m *member) string {
 	i := c.live.running(m.before.Pool)
 	switch {
 	case i != nil && i.Hostname != m.hostname && i.RunsOn == m.hostname:
@@ -116,10 +145,7 @@ func (c *nodeChoice) removalWaits(m *member) string {
 	case c.live.elsewhere(m.before.Pool) == "" && !c.mayFollow(m.before) && c.live.knowsReplicas && m.of.drain.on(m) > 0:
 		return waitsForVolumes
 	}
-	if why := c.cannotGo(m.before); why != "" {
-		return why
-	}
-	return m.of.steps.removalWaits(m, func(p *nodePool) bool { return p == m.before || c.allMissing || c.consent.allows(p.node) })
+	return c.cannotGo(m.before)
 }
 
 // letsGo reports whether the pool of a node is let go, once keep has decided.

@@ -164,22 +164,19 @@ func (s *steps) refusal(kind stepKind, mends bool) string {
 	return ""
 }
 
-// removalWaits says why the pool of a member may not go now, or "". Pools whose nodes are gone
-// go together, with consent: the webhook refuses the removal of one while another selects no
-// node.
-func (s *steps) removalWaits(m *member, mayGo func(*nodePool) bool) string {
+// removalWaits says why the pool of a member may not go now, or "", together with others or alone.
+func (s *steps) removalWaits(m *member, together func(*nodePool) bool) string {
 	if s.free() {
 		return ""
 	}
-	lost := func(p *nodePool) bool { return s.host(p.Hostname) == nil }
-	ailing := s.findAiling(s.of, func(p *nodePool) bool { return p == m.before || lost(m.before) && lost(p) && mayGo(p) })
+	ailing := s.findAiling(s.of, func(p *nodePool) bool { return p == m.before || together(p) })
 	if ailing != "" {
 		return "it waits while " + ailing + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
 	}
 	if why := s.refusal(stepRemove, true); why != "" {
 		return "it waits " + why
 	}
-	if i := slices.IndexFunc(s.taken, func(t step) bool { return t.kind == stepRemove }); i >= 0 && !lost(m.before) {
+	if i := slices.IndexFunc(s.taken, func(t step) bool { return t.kind == stepRemove }); i >= 0 && s.host(m.hostname) != nil {
 		return "it waits until " + s.taken[i].what + ": one pool goes at a time"
 	}
 	return ""

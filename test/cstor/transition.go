@@ -84,7 +84,7 @@ func (t *transition) illegal(a *API, known View, old, wanted *PoolCluster) strin
 	default:
 		return "one edit " + strings.Join(kinds, " and ")
 	}
-	if len(t.removed) > 1 {
+	if len(t.removed) > 1 && !known.lost(a, t.removed) {
 		return "one edit " + kinds[0]
 	}
 	if t.takesBack(a, known, wanted) {

@@ -26,6 +26,26 @@ type View struct {
 	claim map[string]bool     // PersistentVolumeClaims, by name
 	stays map[string][]string // disks of the instances that nobody deletes, by host
 	lives map[string]bool     // CStorPoolClusters, by name
+	hosts map[string]bool     // that a pool can select
+}
+
+// lost reports whether pools on none of some hosts select a node: these go in one edit, since the
+// webhook refuses the removal of one while another selects none.
+func (v View) lost(a *API, hosts []string) bool {
+	there := v.hosts
+	if there == nil {
+		there = a.hosts()
+	}
+	return !slices.ContainsFunc(hosts, func(host string) bool { return there[host] })
+}
+
+// hosts are those that a pool can select.
+func (a *API) hosts() map[string]bool {
+	hosts := map[string]bool{}
+	for _, n := range a.Nodes {
+		hosts[n.Labels[labelHostname]] = true
+	}
+	return hosts
 }
 
 // shows reports whether a CStorPoolCluster was there. For facts in which it is not, all of it is
@@ -52,7 +72,7 @@ func (w *Watch) Healthy(volume string) int {
 
 // Look is what facts tell that are taken now.
 func (w *Watch) Look() View {
-	v := View{w.fates, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]bool{}}
+	v := View{w.fates, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]bool{}, w.api.hosts()}
 	for name := range w.api.PoolClusters {
 		v.lives[name] = true
 	}
