@@ -395,6 +395,7 @@ func (h *history) apply() []Refusal {
 		manifests = append(manifests, o.Raw)
 	}
 	h.cluster.Watch.Know(h.view)
+	h.cluster.Watch.theirs = h.reverted
 	kept := h.retained()
 	refused, err := h.cluster.Engine.Apply(manifests)
 	if err != nil {

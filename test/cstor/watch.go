@@ -15,6 +15,7 @@ type Watch struct {
 	wrong []error
 
 	struck map[string]int // how often fate had struck when it last took of a volume
+	theirs bool           // what is applied is what a person put back, and was refused to be rendered anew
 	fates  int            // how often it has
 	known  View
 }
@@ -136,7 +137,8 @@ func (w *Watch) late(volume string) int {
 	return n
 }
 
-// lets holds that no pool uses a cloud disk that an engine lets go: what happens to it.
+// lets holds that no pool uses a cloud disk that an engine lets go: what happens to it. What goes
+// since a person put back an older output, against an error of the renderer, is his doing.
 func (w *Watch) lets(volume, what string) {
 	v := w.api.PersistentVolumes[volume]
 	if v == nil {
@@ -144,8 +146,20 @@ func (w *Watch) lets(volume, what string) {
 	}
 	for _, i := range sorted(w.api.Instances) {
 		if slices.Contains(i.Spec.disks(), device(v)) && w.pools.hardware.works(device(v), i.selects()) {
+			if w.theirs {
+				w.strike(i)
+				continue
+			}
 			w.report("%s, and its disk is in pool %s", what, i.Name)
 		}
+	}
+}
+
+// strike notes that a pool is to lose a disk, and volumes their replicas with it.
+func (w *Watch) strike(i *Instance) {
+	w.fates++
+	for _, r := range w.api.replicasOn(i.Name) {
+		w.floor[r.volume()], w.struck[r.volume()] = max(0, w.floor[r.volume()]-1), w.fates
 	}
 }
 
