@@ -46,6 +46,11 @@ func (h *history) settle() error {
 func (h *history) atRest() error {
 	if finding.Failed(h.findings) {
 		h.Waiting++
+		for _, f := range h.findings {
+			if f.Severity == finding.Error && !slices.Contains(h.stopped, f.Rule) {
+				h.stopped = append(h.stopped, f.Rule)
+			}
+		}
 		return nil
 	}
 	h.Rested++

@@ -55,7 +55,7 @@ func liveThrough(t *testing.T, begin beginning) {
 	var workers sync.WaitGroup
 	var lock sync.Mutex
 	var seen tally
-	failed, rules, edits := map[uint64]error{}, map[string]int{}, map[string]int{}
+	failed, rules, edits, stopped := map[uint64]error{}, map[string]int{}, map[string]int{}, map[string][]uint64{}
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for seed := range seeds {
@@ -66,6 +66,9 @@ func liveThrough(t *testing.T, begin beginning) {
 				}
 				for rule, count := range h.errors {
 					rules[rule] += count
+				}
+				for _, rule := range h.stopped {
+					stopped[rule] = append(stopped[rule], seed)
 				}
 				if seen.add(h.tally); err != nil {
 					failed[seed] = err
@@ -79,7 +82,7 @@ func liveThrough(t *testing.T, begin beginning) {
 	}
 	close(seeds)
 	workers.Wait()
-	t.Logf("%+v, edits %v, errors %v", seen, edits, rules)
+	t.Logf("%+v, edits %v, errors %v, at rest %v", seen, edits, rules, stopped)
 	for i, seed := range slices.Sorted(maps.Keys(failed)) {
 		if i >= *shortened {
 			t.Errorf("-first=%d -histories=1: %.200v", seed, failed[seed])
@@ -177,6 +180,7 @@ type history struct {
 	commits  [][]*krm.Object
 	findings []finding.Finding
 	errors   map[string]int // how often each rule was an error
+	stopped  []string       // the rules that are errors at rest
 	reverted bool           // rendered/ is what a person put back, and could not be rendered anew
 	split    bool           // configs are split into several CStorPoolClusters
 	lists    bool           // entries of spec.pools come and go
