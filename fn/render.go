@@ -166,6 +166,7 @@ func (pkg *prepared) render() Result {
 
 // complete validates a spec and fills in its defaults; nil if it has errors.
 func (pkg *prepared) complete(o *krm.Object) *system.Spec {
+	pkg.checkAnnotations(o)
 	completed, findings := pkg.function.schemas.Complete(o.Position, o.Ref, o.Node)
 	pkg.findings = append(pkg.findings, findings...)
 	if finding.Failed(findings) {

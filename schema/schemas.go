@@ -110,6 +110,27 @@ func (s *Schemas) Names() []string {
 	return names
 }
 
+// Annotations lists the annotations that the definition of a kind names, in its order: what more
+// there may be is of others.
+func (s *Schemas) Annotations(kind finding.GroupKind) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load()
+	d := s.kinds[kind]
+	if d == nil {
+		return nil
+	}
+	at := s.shaped(d).shape
+	for _, name := range []string{"metadata", "annotations"} {
+		f := at.field(name)
+		if f == nil {
+			return nil
+		}
+		at = f.shape
+	}
+	return at.names()
+}
+
 // load reads the definitions of all kinds.
 func (s *Schemas) load() {
 	if s.kinds != nil {
