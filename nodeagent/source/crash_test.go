@@ -156,12 +156,13 @@ func (o operation) once(e *source.Engine) (source.Result, error) {
 	}
 }
 
-// settled does it again for as long as the machine has not finished with a device.
+// settled does it again for as long as the machine has not finished with a device, as the controller does.
 func settled(h host.Host, do func() (source.Result, error)) error {
+	passing := []guard.Rule{guard.RuleUnsettled, guard.RuleLocked, guard.RuleClaimed}
 	for end := time.Now().Add(2 * time.Minute); ; {
 		result, err := do()
 		var refusal guard.Refusal
-		if !errors.As(err, &refusal) || refusal.Rule != guard.RuleUnsettled || time.Now().After(end) {
+		if !errors.As(err, &refusal) || !slices.Contains(passing, refusal.Rule) || time.Now().After(end) {
 			return err
 		}
 		if result.Path == "" {
@@ -175,16 +176,31 @@ func settled(h host.Host, do func() (source.Result, error)) error {
 // whileMounted does something while a filesystem of ours is mounted, and leaves it mounted where that fails.
 func whileMounted(e *source.Engine, name string, do func() (source.Result, error)) (source.Result, error) {
 	const at = "/mnt"
+	device := "/dev/disk/by-uuid/" + e.Cluster.Of(api.KindVolume, name, e.Node)
 	if exec.Command("mountpoint", "-q", at).Run() != nil {
-		if out, err := exec.Command("mount", "/dev/disk/by-uuid/"+e.Cluster.Of(api.KindVolume, name, e.Node), at).CombinedOutput(); err != nil {
-			return source.Result{}, fmt.Errorf("%w: %s", err, out)
+		if err := patiently("mount", device, at); err != nil {
+			return source.Result{}, err
 		}
 	}
 	result, err := do()
 	if err == nil {
-		err = exec.Command("umount", at).Run()
+		err = patiently("umount", at)
 	}
 	return result, err
+}
+
+// patiently runs a program until it succeeds, for at most a minute: udev takes links away while it looks at a
+// disk again, and holds what it looks at.
+func patiently(name string, args ...string) error {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		out, err := exec.Command(name, args...).CombinedOutput()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)
+		}
+	}
 }
 
 // use writes what somebody must not find later.

@@ -47,6 +47,7 @@ type spoiler struct {
 	// What a life without faults has, which is the first one.
 	passed []place  // its points, which have no program
 	places []place  // its runs of programs, in order
+	sooner []place  // those of them that a life lacks where udev is sooner than the agent
 	want   []string // what the machine is after each operation
 
 	left map[place][]string // the faults that a place has not met; nil in the first life
@@ -57,8 +58,12 @@ type spoiler struct {
 	tools    *host.Tools
 	deadline time.Duration // of tools
 	fault    string        // the last one, or ""
+	at       place         // of fault
 	writes   bool          // whether it is of a program that writes
 	met      []string      // in the current operation, also by the agents before
+
+	// How long a program hangs before its run is given up: more, once it was too little for it to begin.
+	patience time.Duration
 }
 
 // inject spoils each run of each program in each way. A run that was spoiled without effect is met again by
@@ -70,6 +75,7 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 	s := &spoiler{
 		t: t, folder: filepath.Join(t.TempDir(), "agent"), wrappers: filepath.Join(t.TempDir(), "bin"),
 		operations: operations, programs: programs, reset: reset, names: names, runs: map[string]int{},
+		patience: time.Second,
 	}
 	t.Cleanup(func() { reset(s.folder) })
 	s.live()
@@ -90,8 +96,13 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 		s.live()
 		fmt.Printf("PROGRESS %s: life %d met %d faults, %d are left\n", t.Name(), lives+1, rest-s.rest(), s.rest())
 		if s.rest() == rest {
-			maps.DeleteFunc(s.left, func(_ place, ways []string) bool { return len(ways) == 0 })
-			t.Fatalf("these were not met: %v", s.left)
+			maps.DeleteFunc(s.left, func(at place, ways []string) bool { return len(ways) == 0 || slices.Contains(s.sooner, at) })
+			if len(s.left) > 0 {
+				t.Fatalf("these were not met: %v", s.left)
+			}
+			t.Logf("%d faults were not met: udev was sooner in every life but the first", rest)
+			all -= rest
+			break
 		}
 		rest = s.rest()
 	}
@@ -141,8 +152,16 @@ func (s *spoiler) agent() (again bool) {
 	}
 	s.fault = ""
 	err := s.act()
+	hung := strings.HasSuffix(s.fault, hangs)
+	if err != nil && s.writes && hung {
+		s.endHanging()
+	}
 	for _, program := range s.programs {
-		if _, absent := os.Stat(s.file(program)); absent == nil {
+		switch untouched := os.Remove(s.file(program)) == nil; {
+		case untouched && hung && s.at.program == program:
+			s.left[s.at] = append(s.left[s.at], hangs) // it was killed before it read what to do
+			s.patience *= 2
+		case untouched:
 			s.t.Fatalf("%s: it was not carried out", s.fault)
 		}
 	}
@@ -153,9 +172,6 @@ func (s *spoiler) agent() (again bool) {
 		s.t.Fatalf("operation %d without a fault: %v, after\n%s", s.now.operation, err, strings.Join(s.met, "\n"))
 	}
 	s.met = append(s.met, "so that "+err.Error())
-	if s.writes && strings.HasSuffix(s.fault, hangs) {
-		s.endHanging()
-	}
 	return true
 }
 
@@ -174,6 +190,15 @@ func (s *spoiler) act() error {
 }
 
 func (s *spoiler) atPoint(done step.Step, point string) {
+	if byKernel(done.Kind) {
+		for _, at := range s.places {
+			if s.left == nil && at.operation == s.now.operation && at.after == s.now.after {
+				s.sooner = append(s.sooner, at)
+			}
+		}
+		clear(s.runs)
+		return
+	}
 	s.now.after = strings.TrimSpace(done.Kind+" "+done.Entry.Disk.Serial) + " " + point
 	clear(s.runs)
 	if s.left == nil {
@@ -184,7 +209,11 @@ func (s *spoiler) atPoint(done step.Step, point string) {
 	}
 }
 
+// byKernel reports whether a step only tells the kernel of a partition. A life lacks it where udev is sooner.
+func byKernel(kind string) bool { return kind == "announce-partition" || kind == "forget-partition" }
+
 func (s *spoiler) atRun(c host.Command) {
+	s.tools.Deadline = s.deadline
 	if !slices.Contains(s.programs, c.Name) {
 		return
 	}
@@ -197,20 +226,19 @@ func (s *spoiler) atRun(c host.Command) {
 		}
 		return
 	}
-	s.tools.Deadline = s.deadline
 	if len(s.left[at]) == 0 {
 		return
 	}
 	way := s.left[at][0]
 	s.left[at] = s.left[at][1:]
-	s.fault, s.writes = fmt.Sprintf("%v (%v) %s", at, c, way), c.Writes
+	s.fault, s.at, s.writes = fmt.Sprintf("%v (%v) %s", at, c, way), at, c.Writes
 	s.met = append(s.met, s.fault)
 	if err := os.WriteFile(s.file(c.Name), []byte(faultsOf(c.Name)[way]+"\n"), 0o600); err != nil {
 		s.t.Error(err)
 	}
 	if way == hangs {
 		_ = os.Remove(filepath.Join(s.wrappers, hanging))
-		s.tools.Deadline = time.Second // slow machines need no more: it never ends
+		s.tools.Deadline = s.patience
 	}
 }
 

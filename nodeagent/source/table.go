@@ -151,7 +151,7 @@ func (t diskTable) forget(p gpt.Partition) step.Step {
 
 // settling is for how long udev may have the kernel read a table again that was written: the
 // partitions of the disk go and come meanwhile.
-const settling = 5 * time.Second
+const settling = 30 * time.Second
 
 // kernel tells the kernel of one partition. may judges the table before it, right the
 // partitions that the kernel then has.
@@ -183,7 +183,7 @@ func (t diskTable) kernel(kind, command string, op int32, p gpt.Partition, may f
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(settling / 50):
+			case <-time.After(100 * time.Millisecond):
 			}
 		}
 	}

@@ -32,6 +32,9 @@ func machines() map[string]string {
 	return runs
 }
 
+// told is what tests say, without the progress of those that pass.
+var told = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*\n(?: {8,}.*\n)*`)
+
 // TestNodeAgent runs the tests of nodeagent/source on the disks of virtual machines. Beside
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
 // can be made here. Their checksums are the same afterwards. POOLWRIGHT_VM_ALL=1 adds
@@ -85,7 +88,7 @@ func TestNodeAgent(t *testing.T) {
 			t.Log(out)
 			counted.Store(name, out)
 			if code != 0 || !strings.Contains(out, "--- PASS") {
-				t.Errorf("the tests in the virtual machine ended with %d", code)
+				t.Errorf("the tests in the virtual machine ended with %d: %s", code, strings.Join(told.FindAllString(out, -1), ""))
 			}
 			for file, sum := range sums(t, own) {
 				if before[file] != sum {
