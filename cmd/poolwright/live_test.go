@@ -220,7 +220,7 @@ func (l *liveScripts) settle(ctx context.Context, kind string) error {
 
 // awaitGone waits until the finalizers of an object are done.
 func (l *liveScripts) awaitGone(ctx context.Context, client dynamic.ResourceInterface, o *krm.Object) error {
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if gone, err := l.gone(ctx, client, o); gone || err != nil {
 			return err
 		}

@@ -239,7 +239,7 @@ func create(t *testing.T, c *Cluster, path, object string) {
 
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for range 1200 {
+	for range 3000 {
 		if holds() {
 			return
 		}

@@ -171,7 +171,7 @@ func ownDefinitions(t *testing.T) []string {
 
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	const patience = 2 * time.Minute // far above what it takes on a busy machine
+	const patience = 5 * time.Minute // far above what it takes on a busy machine
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if holds() {
 			return

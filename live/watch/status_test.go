@@ -120,9 +120,7 @@ func TestStatus(t *testing.T) {
 	}
 	follow.says("the watch goes on")
 	writer.says("the watch goes on")
-	if n := strings.Count(follow.talk.String(), "the watch was cut"); n != 1 {
-		t.Errorf("said %d times that the watch was cut:\n%s", n, follow.talk.String())
-	}
+	cutAndBack(t, follow.talk.String())
 	k = newKube(t)
 	setPool(t, k, "prod-stor-b2", "ONLINE")
 	follow.prints("OK Healthy")
@@ -185,14 +183,26 @@ func TestStatus(t *testing.T) {
 
 	follow.interrupt()
 	writer.interrupt()
-	if said := follow.talk.String(); strings.Count(said, "\n") != 2 {
-		t.Errorf("said more than that the watch was cut and goes on:\n%s", said)
-	}
+	cutAndBack(t, follow.talk.String())
 	if said := strings.TrimSpace(writer.talk.String()); strings.Contains(said, "poolwright:") {
 		t.Errorf("the role of deploy/status does not suffice:\n%s", said)
 	}
 	if len(k.warnings.all) > 0 {
 		t.Errorf("warned of: %v", k.warnings.all)
+	}
+}
+
+// cutAndBack holds that nothing is said but that the watch was cut, once for all kinds, and that it goes on. A busy
+// API server that begins anew may cut it again.
+func cutAndBack(t *testing.T, said string) {
+	t.Helper()
+	turns := []string{"the watch was cut: ", "the watch goes on"}
+	lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
+	for i, line := range lines {
+		if !strings.Contains(line, turns[i%2]) || len(lines)%2 != 0 {
+			t.Errorf("said more than that the watch was cut and goes on:\n%s", said)
+			return
+		}
 	}
 }
 

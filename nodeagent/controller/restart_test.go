@@ -52,9 +52,9 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	await(t, "the first agent has no lock", said("node agent started"))
-	short, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	patient, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	second := exec.CommandContext(short, c.program, append([]string{"run", "--dry-run", "--listen", ""}, flags...)...)
+	second := exec.CommandContext(patient, c.program, append([]string{"run", "--dry-run", "--listen", ""}, flags...)...)
 	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "another node agent runs") {
 		t.Errorf("a second agent: %v\n%s", err, out)
 	}

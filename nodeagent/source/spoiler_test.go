@@ -93,9 +93,10 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 	}
 	all, lives := s.rest(), 0
 	for rest := all; rest > 0; lives++ {
+		patience := s.patience
 		s.live()
 		fmt.Printf("PROGRESS %s: life %d met %d faults, %d are left\n", t.Name(), lives+1, rest-s.rest(), s.rest())
-		if s.rest() == rest {
+		if s.rest() == rest && s.patience == patience {
 			maps.DeleteFunc(s.left, func(at place, ways []string) bool { return len(ways) == 0 || slices.Contains(s.sooner, at) })
 			if len(s.left) > 0 {
 				t.Fatalf("these were not met: %v", s.left)
@@ -250,7 +251,7 @@ func (s *spoiler) file(program string) string { return filepath.Join(s.wrappers,
 func (s *spoiler) endHanging() {
 	s.t.Helper()
 	process := 0
-	for end := time.Now().Add(time.Minute); process == 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); process == 0; time.Sleep(20 * time.Millisecond) {
 		data, _ := os.ReadFile(filepath.Join(s.wrappers, hanging))
 		if process, _ = strconv.Atoi(strings.TrimSpace(string(data))); process == 0 && time.Now().After(end) {
 			s.t.Fatalf("%s: it does not run", s.fault)

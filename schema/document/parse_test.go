@@ -135,13 +135,11 @@ func TestHostile(t *testing.T) {
 		"tagged":   strings.Repeat("- !x ", 100_000),
 		"keys":     strings.Repeat("? ", 50_000),
 	} {
-		start := time.Now()
+		late := time.AfterFunc(2*time.Minute, func() { panic(name + " is not read in time") }) // it takes some milliseconds
 		if _, err := Parse(&Source{Name: "x.yaml", Data: []byte(text)}); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
-		if d := time.Since(start); d > 5*time.Second {
-			t.Errorf("%s takes %v", name, d)
-		}
+		late.Stop()
 	}
 	var wide strings.Builder
 	for i := range 100_000 {

@@ -37,7 +37,7 @@ spec:
 `, class, live.Str("metadata", "uid"), cmp.Or(spec.Str("volumeMode"), "Filesystem"), spec.Seq("accessModes")[0].Value(), spec.Str("resources", "requests", "storage"), claim.Namespace, claim.Name)) {
 		apply(t, o)
 	}
-	for deadline := time.Now().Add(time.Minute); get(t, claim).Str("status", "phase") != "Bound"; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); get(t, claim).Str("status", "phase") != "Bound"; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s is not bound within a minute", claim.Ref)
 		}

@@ -117,7 +117,7 @@ func render(t *testing.T, release, wants string) []*krm.Object {
 func undefine(t *testing.T) {
 	t.Helper()
 	url := plane.URL + "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/diskpools.openebs.io"
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		request, err := http.NewRequest(http.MethodDelete, url, strings.NewReader(""))
 		if err != nil {
 			t.Fatal(err)

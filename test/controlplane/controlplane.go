@@ -21,7 +21,7 @@ import (
 var ErrNotBuilt = errors.New("the control plane is not built")
 
 // readyTimeout is far above the two or three seconds that a start takes.
-const readyTimeout = 2 * time.Minute
+const readyTimeout = 5 * time.Minute
 
 // ControlPlane is a running control plane.
 type ControlPlane struct {
@@ -42,11 +42,13 @@ func Start(bin string) (*ControlPlane, error) {
 			return nil, fmt.Errorf("%w: %s is not in %s; run make control-plane", ErrNotBuilt, program, bin)
 		}
 	}
-	c, err := startOnce(bin)
-	if err != nil && strings.Contains(err.Error(), "address already in use") {
-		return startOnce(bin) // with other ports: these were free a moment before
+	for tries := 5; ; tries-- {
+		c, err := startOnce(bin)
+		if err == nil || tries == 1 || !strings.Contains(err.Error(), "address already in use") {
+			return c, err
+		}
+		// With other ports: these were free a moment before.
 	}
-	return c, err
 }
 
 func startOnce(bin string) (*ControlPlane, error) {

@@ -13,7 +13,7 @@ import (
 
 // settleTimeout is far above the second that an API server takes to act on what was
 // written to it.
-const settleTimeout = 2 * time.Minute
+const settleTimeout = 5 * time.Minute
 
 // AwaitServed waits until discovery tells of every kind that has a definition: a
 // definition is established before that.

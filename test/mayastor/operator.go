@@ -23,7 +23,7 @@ var (
 
 const finalizer = "openebs.io/diskpool-protection"
 
-// Pauses of the operator, in its own time.
+// Pauses of the operator. Nothing waits for them: it looks at once at a world that it meets.
 const (
 	pauseState  = 3 * time.Second  // for the state of a pool that was just made
 	pauseError  = 20 * time.Second // after an error
@@ -47,12 +47,17 @@ type World struct {
 type Operator struct {
 	Client    dynamic.Interface
 	Namespace string
-	Fast      int // how many times faster than the real one it goes
 
 	mutex sync.Mutex
 	world World
-	next  map[types.UID]time.Time // when a pool is looked at again
-	told  map[[3]string]bool      // events that came beside the machine
+	next  map[visit]time.Time // when a pool is looked at again
+	told  map[[3]string]bool  // events that came beside the machine
+}
+
+// visit is a pool, before or after its deletion was asked for, of which the operator learns at once.
+type visit struct {
+	pool    types.UID
+	deleted bool
 }
 
 // Meet changes the world, and has the operator look at every pool at once, as it does when
@@ -60,7 +65,7 @@ type Operator struct {
 func (o *Operator) Meet(w World) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	o.world, o.next, o.told = w, map[types.UID]time.Time{}, map[[3]string]bool{}
+	o.world, o.next, o.told = w, map[visit]time.Time{}, map[[3]string]bool{}
 }
 
 // Rest has the operator do nothing until it meets a world again.
@@ -98,11 +103,12 @@ func (o *Operator) look(ctx context.Context) error {
 	var errs []error
 	for i := range list.Items {
 		pool := &list.Items[i]
-		if time.Now().Before(o.next[pool.GetUID()]) {
+		at := visit{pool.GetUID(), pool.GetDeletionTimestamp() != nil}
+		if time.Now().Before(o.next[at]) {
 			continue
 		}
 		pause, err := o.reconcile(ctx, pool)
-		o.next[pool.GetUID()] = time.Now().Add(pause / time.Duration(max(1, o.Fast)))
+		o.next[at] = time.Now().Add(pause)
 		if key := o.world.Event; err == nil && key[0] != "" && !o.told[key] {
 			o.told[key] = true
 			err = o.notify(ctx, pool, key[0], key[1], key[2])

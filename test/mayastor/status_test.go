@@ -52,7 +52,11 @@ func rows() []row {
 		{"made, no state of it yet", meet(World{}), "PROGRESSING Creating", ""},
 		{"cannot be made", meet(World{Put: 500}), "PROGRESSING Creating", "Failure"},
 		{"cannot be made, newer operator", meet(World{Newer: true, Put: 404, Error: "DiskNotFound"}), "PROGRESSING Creating", "DiskNotFound: "},
-		{"there already, and without a state", meet(World{Put: 422}), "PROGRESSING NoAnswer", "Missing"},
+		{"there already, and without a state", func(s *stage) {
+			s.operator.Meet(World{Put: 422})
+			s.made()
+			s.operator.Meet(World{Put: 422})
+		}, "PROGRESSING NoAnswer", "Missing"},
 		{"online", meet(World{State: "Online"}), "OK Healthy", ""},
 		{"degraded", meet(World{State: "Degraded"}), "ERROR Degraded", ""},
 		{"faulted", meet(World{State: "Faulted"}), "ERROR Faulted", ""},
@@ -128,7 +132,7 @@ func newStage(t *testing.T) *stage {
 	check(t, err)
 	client, err := dynamic.NewForConfig(c.Config)
 	check(t, err)
-	s := &stage{t: t, dir: filepath.Join(t.TempDir(), "pkg"), cluster: c, client: client, operator: &Operator{Client: client, Namespace: "openebs", Fast: 4}}
+	s := &stage{t: t, dir: filepath.Join(t.TempDir(), "pkg"), cluster: c, client: client, operator: &Operator{Client: client, Namespace: "openebs"}}
 	for _, o := range scenario.Upstream(t, "openebs-diskpool.yaml") {
 		check(t, c.Apply(t.Context(), o))
 	}
@@ -183,6 +187,21 @@ func (s *stage) unrender() {
 	check(s.t, os.Remove(filepath.Join(s.dir, "rendered/diskpoolset.openebs.fast/diskpool.yaml")))
 }
 
+// made waits until the operator says that it has made the pool.
+func (s *stage) made() {
+	s.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		state, _, err := unstructured.NestedString(s.live().Object, "status", "cr_state")
+		check(s.t, err)
+		if state == "Created" {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the pool is not made: %s", state)
+		}
+	}
+}
+
 // write has an operator say a state that this one does not know. It then rests.
 func (s *stage) write(state string) {
 	s.operator.Meet(World{State: "Online"})
@@ -213,7 +232,7 @@ type said struct{ state, event string }
 func (s *stage) await(want row) (phase, message string, now said) {
 	s.t.Helper()
 	var last string
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		var statuses []struct{ Phase, Reason, Message string }
 		out, err := exec.CommandContext(s.t.Context(), program, "status", s.dir, "--kubeconfig", plane.Kubeconfig, "-o", "json").Output()
 		if failed := json.Unmarshal(out, &statuses); failed != nil || len(statuses) != 1 {

@@ -13,7 +13,7 @@ import (
 )
 
 // blockTimeout is far above what any block of a tutorial takes.
-const blockTimeout = 2 * time.Minute
+const blockTimeout = 10 * time.Minute
 
 // Options of a run.
 type Options struct {
@@ -109,7 +109,7 @@ func (s *Shell) run(ctx context.Context, commands, state string) (out string, co
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", trap+commands)
 	cmd.Dir = s.Dir
 	cmd.Env = append(s.Env, "TUTORIAL_STATE="+state)
-	cmd.WaitDelay = time.Second // a child that was left behind may hold the pipe
+	cmd.WaitDelay = 5 * time.Second // a child that was left behind may hold the pipe
 	printed, err := cmd.CombinedOutput()
 	var exited *exec.ExitError
 	if ctx.Err() != nil {

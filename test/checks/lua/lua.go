@@ -11,8 +11,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// timeout is what Argo CD gives a health check.
-const timeout = time.Second
+// timeout ends a health check that does not end by itself. Argo CD gives it a second of the clock, and a busy
+// machine may stop us for longer in the milliseconds that a check takes.
+const timeout = time.Minute
 
 // Health runs a script as Argo CD does: the object is the global obj, of the
 // libraries there are those that Argo CD opens for a script of one's own, and the

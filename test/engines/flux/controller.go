@@ -177,7 +177,7 @@ func (k *Kustomization) object(kind schema.GroupVersionKind) *unstructured.Unstr
 
 // await looks at the Kustomization until it is as it should be.
 func (k *Kustomization) await(ctx context.Context, done func(*unstructured.Unstructured) (bool, string)) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	last := "not seen"
 	for {

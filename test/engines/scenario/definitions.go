@@ -34,7 +34,7 @@ func readDefinitions(t *testing.T, s Suite) definitions {
 // awaitDeleted waits for definitions that another engine has deleted.
 func (d definitions) awaitDeleted(t *testing.T, c *Cluster) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(5 * time.Minute)
 	for _, o := range append(d.upstream, d.ours...) {
 		for {
 			live, err := c.Get(t.Context(), o.GroupVersionKind(), "", o.GetName())

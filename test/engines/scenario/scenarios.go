@@ -248,7 +248,7 @@ func (r *run) await(what string, done func() bool) {
 // awaitSaying is await where what is missing is known only at the end.
 func (r *run) awaitSaying(what func() string, done func() bool) {
 	r.t.Helper()
-	const patience = 2 * time.Minute // far above what it takes on a busy machine
+	const patience = 5 * time.Minute // far above what it takes on a busy machine
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%s, and it is not so: %s", patience, what())
