@@ -110,8 +110,11 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	n := names{spec.Object.Namespace, spec.Object.Name}
 	owner, clusters := spec.Object.OwnerKey(), findPoolClusters(n, spec.Object.OwnerKey(), spec.Before, live)
 	in := &input{
-		names: n, collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)), owner: owner,
-		facts: facts, ledger: ledger, live: newLivePools(live, facts, clusters, n, owner), state: admission.NewState(facts, live),
+		existing: existing{
+			names: n, owner: owner, facts: facts, ledger: ledger,
+			live: newLivePools(live, facts, clusters, n, owner), state: admission.NewState(facts, live),
+		},
+		collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)),
 	}
 	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*poolCluster]edit{}, lost: &recovery{in, map[string]string{}}}
 	c.local = &localDisks{stock: &stock{in}, left: map[string]*leftover{}}

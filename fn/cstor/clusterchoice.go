@@ -26,7 +26,7 @@ type clusterChoice struct {
 }
 
 // limit is how many disks a CStorPoolCluster may have, 0 for any number.
-func (in *input) limit() int { return in.cfg.Spec.PoolConfig.MaxDisksPerCluster }
+func (d *desired) limit() int { return d.cfg.Spec.PoolConfig.MaxDisksPerCluster }
 
 // hasRoom reports whether so many disks more can come into a CStorPoolCluster.
 func (in *input) hasRoom(of *poolCluster, disks int) bool {

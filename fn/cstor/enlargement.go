@@ -109,10 +109,10 @@ func (e *enlargement) tell() {
 // ungrown says which volume of a CStorPoolCluster does not have the size that is rendered. Where
 // no pod uses a raw volume nobody does what is left to a node once the disk itself has grown: it
 // counts as done.
-func (in *input) ungrown(of *poolCluster) unfinished {
-	for _, id := range slices.SortedFunc(maps.Keys(in.lock.objects), compareIDs) {
-		claim, live := in.lock.objects[id], in.facts.Object(id)
-		if id.Kind != volumeClaimKind || live == nil || in.lock.clusterOf(nodeOfVolume(claim)) != of {
+func (e *existing) ungrown(of *poolCluster) unfinished {
+	for _, id := range slices.SortedFunc(maps.Keys(e.lock.objects), compareIDs) {
+		claim, live := e.lock.objects[id], e.facts.Object(id)
+		if id.Kind != volumeClaimKind || live == nil || e.lock.clusterOf(nodeOfVolume(claim)) != of {
 			continue
 		}
 		has, wanted := live.Node.Str("status", "capacity", "storage"), requestOf(claim)

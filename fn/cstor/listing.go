@@ -112,12 +112,12 @@ func (in *input) listedNode(s *settings) string {
 }
 
 // plannedAs is what the plan calls a node: one whose name has changed stays under the old one.
-func (in *input) plannedAs(n *inventory.Node) string {
-	if in.lock.known[n.Name] {
+func (e *existing) plannedAs(n *inventory.Node) string {
+	if e.lock.known[n.Name] {
 		return n.Name
 	}
-	for _, name := range in.lock.called[n.Hostname] {
-		if in.lock.known[name] && in.facts.Node(name) == nil {
+	for _, name := range e.lock.called[n.Hostname] {
+		if e.lock.known[name] && e.facts.Node(name) == nil {
 			return name
 		}
 	}
@@ -125,13 +125,13 @@ func (in *input) plannedAs(n *inventory.Node) string {
 }
 
 // allows reports whether a node may carry a pool: it is listed, or may be without that.
-func (in *input) allows(n *inventory.Node, name string) bool {
-	return in.listed.of[name] != nil || in.listed.kept[name] == nil && in.selects(n)
+func (d *desired) allows(n *inventory.Node, name string) bool {
+	return d.listed.of[name] != nil || d.listed.kept[name] == nil && d.selects(n)
 }
 
 // selects reports whether a node may carry a pool that is not listed.
-func (in *input) selects(n *inventory.Node) bool {
-	return !in.cfg.Spec.OnlyListed && selector.MatchesAny(in.cfg.Spec.AllowedNodes.NodeSelectorTerms, n.Object)
+func (d *desired) selects(n *inventory.Node) bool {
+	return !d.cfg.Spec.OnlyListed && selector.MatchesAny(d.cfg.Spec.AllowedNodes.NodeSelectorTerms, n.Object)
 }
 
 // notAllowed says behind the name of a node why it may not carry a pool, and which field it is about.

@@ -330,11 +330,11 @@ func (l *lock) volumeObject(id krm.ID) *krm.Object {
 }
 
 // volumeObject is the same, or as it lives: as which it is taken over.
-func (in *input) volumeObject(id krm.ID) *krm.Object {
-	if o := in.lock.volumeObject(id); o != nil {
+func (e *existing) volumeObject(id krm.ID) *krm.Object {
+	if o := e.lock.volumeObject(id); o != nil {
 		return o
 	}
-	return in.facts.Object(id)
+	return e.facts.Object(id)
 }
 
 // reserved returns the devices of a role that the storage set of a node holds.

@@ -43,8 +43,8 @@ func (n names) storageID(storage string) krm.ID {
 }
 
 // storage is the name of a volume of a node, which keeps it when the pool goes elsewhere.
-func (in *input) storage(node string, r role, index int) string {
-	return in.names.storage(in.lock.volumesOf(node), r, index)
+func (e *existing) storage(node string, r role, index int) string {
+	return e.names.storage(e.lock.volumesOf(node), r, index)
 }
 
 // attachmentID is the attachment of a volume to a node.

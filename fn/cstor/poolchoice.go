@@ -93,13 +93,13 @@ func (c *poolChoice) removeAll() {
 }
 
 // volumesOn lists the volumes with a replica on any of some pools, by name.
-func (in *input) volumesOn(pools []*pool.Instance) []string {
+func (e *existing) volumesOn(pools []*pool.Instance) []string {
 	instances, volumes := map[string]bool{}, map[string]bool{}
 	for _, i := range pools {
 		instances[i.Name] = true
 	}
-	for _, o := range in.facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
-		if o.Namespace == in.namespace && instances[o.Label(pool.LabelInstance)] {
+	for _, o := range e.facts.Objects(cstorGroup, cstorVolumeReplicaKind) {
+		if o.Namespace == e.namespace && instances[o.Label(pool.LabelInstance)] {
 			volumes[cmp.Or(o.Label(volume.LabelVolume), o.Name)] = true
 		}
 	}

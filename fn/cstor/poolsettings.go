@@ -76,14 +76,14 @@ func (c *config) anyLocal() bool {
 func (c *config) anyExternal() bool { return slices.ContainsFunc(c.all(), (*settings).external) }
 
 // settings are what the spec wants of the pool of a node, by its name in the plan.
-func (in *input) settings(node string) *settings {
-	if s := in.listed.of[node]; s != nil {
+func (d *desired) settings(node string) *settings {
+	if s := d.listed.of[node]; s != nil {
 		return s
 	}
-	if s := in.listed.kept[node]; s != nil {
+	if s := d.listed.kept[node]; s != nil {
 		return s
 	}
-	return in.cfg.general
+	return d.cfg.general
 }
 
 // settingsOn are those of the pool on a host.

@@ -196,10 +196,10 @@ func removalsUnderWay(in *input, members []*member, going map[string]string) []s
 
 // leftOf reports whether anything of a pool that was let go is seen: the pool, its instance,
 // claims, attachments.
-func (in *input) leftOf(node, host string) bool {
-	owned := func(o *krm.Object) bool { return o.Owner() == in.owner && nodeOfVolume(o) == node }
-	return in.live.pools[host] != nil || in.live.instances[host] != nil || len(in.live.claimed[host]) > 0 ||
-		slices.ContainsFunc(boundFor(in.owner, in.facts), owned) || slices.ContainsFunc(in.facts.Objects(storageGroup, volumeAttachmentKind), owned)
+func (e *existing) leftOf(node, host string) bool {
+	owned := func(o *krm.Object) bool { return o.Owner() == e.owner && nodeOfVolume(o) == node }
+	return e.live.pools[host] != nil || e.live.instances[host] != nil || len(e.live.claimed[host]) > 0 ||
+		slices.ContainsFunc(boundFor(e.owner, e.facts), owned) || slices.ContainsFunc(e.facts.Objects(storageGroup, volumeAttachmentKind), owned)
 }
 
 func compareIDs(a, b krm.ID) int {

@@ -21,7 +21,7 @@ const (
 )
 
 // retains reports whether cloud disks that go are left to a person.
-func (in *input) retains() bool { return in.cfg.Spec.PoolConfig.DeletionPolicy != deleteDisks }
+func (d *desired) retains() bool { return d.cfg.Spec.PoolConfig.DeletionPolicy != deleteDisks }
 
 // retention leaves the claims and attachments of cloud disks to a person. A file that just
 // vanished would be pruned where protection is off, so they are rendered once more, as

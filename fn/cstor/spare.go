@@ -42,10 +42,10 @@ func (l *localDisks) keepReserved(m *member, planOnly bool) {
 }
 
 // calledNow is the name that a missing disk has now, or "".
-func (in *input) calledNow(name string) string {
-	d := in.disk(name)
+func (e *existing) calledNow(name string) string {
+	d := e.disk(name)
 	for _, other := range d.Others() {
-		if known := other.Name(); d.Missing() && !other.Missing() && known.Namespace == in.namespace {
+		if known := other.Name(); d.Missing() && !other.Missing() && known.Namespace == e.namespace {
 			return known.Name
 		}
 	}

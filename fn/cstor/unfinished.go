@@ -43,12 +43,12 @@ func findUnfinished(in *input, of *poolCluster, gone func(*nodePool) bool) unfin
 }
 
 // unmade says what the operators have not made yet of a CStorPoolCluster that is applied.
-func (in *input) unmade(c *pool.Cluster) unfinished {
-	for _, i := range in.state.Leftover(c) {
-		return unfinished{wait: goneSoon(i), kind: stepRemove, what: poolGoes(nodeName(in.facts, i.Hostname))}
+func (e *existing) unmade(c *pool.Cluster) unfinished {
+	for _, i := range e.state.Leftover(c) {
+		return unfinished{wait: goneSoon(i), kind: stepRemove, what: poolGoes(nodeName(e.facts, i.Hostname))}
 	}
 	for _, p := range c.Pools {
-		if u := in.unbuilt(p); u.wait != "" {
+		if u := e.unbuilt(p); u.wait != "" {
 			return u
 		}
 	}
@@ -72,31 +72,31 @@ func (in *input) rendered(of *poolCluster, without func(*nodePool) bool) *pool.C
 func noPool(*nodePool) bool { return false }
 
 // unapplied says what of what was rendered the live CStorPoolCluster does not have.
-func (in *input) unapplied(s admission.Step) unfinished {
+func (e *existing) unapplied(s admission.Step) unfinished {
 	var what []string
 	switch {
 	case len(s.Moved) > 0:
 		m := s.Moved[0]
-		return in.underMove(m.From.Hostname, m.To)
+		return underMove(m.From.Hostname, m.To)
 	case len(s.Replaced) > 0 && !s.Replaced[0].Cache:
 		for _, r := range s.Replaced {
-			what = append(what, diskReplaces(r.In, r.Out, nodeName(in.facts, r.Host)))
+			what = append(what, diskReplaces(r.In, r.Out, nodeName(e.facts, r.Host)))
 		}
 		r := s.Replaced[0]
 		return unfinished{wait: fmt.Sprintf("the live CStorPoolCluster has %s in the place of %s in the pool on %s", r.In, r.Out, r.Host), kind: stepReplace, what: finding.Clauses(what), open: true}
 	case len(s.Removed) > 0:
 		for _, p := range s.Removed {
-			what = append(what, poolGoes(nodeName(in.facts, p.Hostname)))
+			what = append(what, poolGoes(nodeName(e.facts, p.Hostname)))
 		}
 		return unfinished{wait: "the pool on " + s.Removed[0].Hostname + " is gone from the live cluster", kind: stepRemove, what: finding.Clauses(what)}
 	case len(s.Added) > 0:
 		for _, p := range s.Added {
-			what = append(what, poolComes(nodeName(in.facts, p.Hostname)))
+			what = append(what, poolComes(nodeName(e.facts, p.Hostname)))
 		}
 		return unfinished{wait: "the pool on " + s.Added[0].Hostname + " is in the live CStorPoolCluster", kind: stepAdd, what: finding.Clauses(what)}
 	case len(s.Grown) > 0:
 		for _, g := range s.Grown {
-			what = append(what, poolGets(nodeName(in.facts, g.Old.Hostname), slices.Concat(g.Groups...)))
+			what = append(what, poolGets(nodeName(e.facts, g.Old.Hostname), slices.Concat(g.Groups...)))
 		}
 		return unfinished{wait: "the live CStorPoolCluster has the new disks of the pool on " + s.Grown[0].Old.Hostname, kind: stepGrow, what: finding.Clauses(what)}
 	}
@@ -104,7 +104,7 @@ func (in *input) unapplied(s admission.Step) unfinished {
 }
 
 // underMove is what a pool waits for that is on its way from another host.
-func (in *input) underMove(from string, p *pool.Pool) unfinished {
+func underMove(from string, p *pool.Pool) unfinished {
 	return unfinished{
 		wait: fmt.Sprintf("the pool that moves from host %s to host %s is there", from, p.Hostname),
 		kind: stepMove, what: fmt.Sprintf("the pool moves from host %s to host %s", from, p.Hostname),
@@ -113,12 +113,12 @@ func (in *input) underMove(from string, p *pool.Pool) unfinished {
 
 // unbuilt says what the operators have not made yet of a live pool. What waits for a disk that
 // is not there never comes, and is for a replacement to mend.
-func (in *input) unbuilt(p *pool.Pool) unfinished {
-	i, node := in.live.running(p), nodeName(in.facts, p.Hostname)
+func (e *existing) unbuilt(p *pool.Pool) unfinished {
+	i, node := e.live.running(p), nodeName(e.facts, p.Hostname)
 	switch {
-	case i == nil && in.facts.Tells(cstorGroup, poolInstanceKind, in.namespace) && in.host(p.Hostname) != nil:
-		if from := in.live.elsewhere(p); from != "" {
-			return in.underMove(from, p)
+	case i == nil && e.facts.Tells(cstorGroup, poolInstanceKind, e.namespace) && e.host(p.Hostname) != nil:
+		if from := e.live.elsewhere(p); from != "" {
+			return underMove(from, p)
 		}
 		return unfinished{wait: "the pool on " + p.Hostname + " has a CStorPoolInstance", kind: stepAdd, what: poolComes(node)}
 	case i != nil && i.Object.Deleting():
@@ -128,12 +128,12 @@ func (in *input) unbuilt(p *pool.Pool) unfinished {
 	}
 	grows := i != nil && len(i.Pool.Data) > 0
 	for _, group := range p.Data {
-		if slices.ContainsFunc(group, in.unwell) {
+		if slices.ContainsFunc(group, e.unwell) {
 			continue
 		}
 		for _, name := range group {
 			shown := !grows || slices.Contains(i.Pool.Disks(), name)
-			u := in.unbound(name, node)
+			u := e.unbound(name, node)
 			if u.wait == "" && !shown {
 				u = unfinished{wait: "CStorPoolInstance " + i.Name + " on " + i.Hostname + " shows block device " + name}
 			}
@@ -151,12 +151,12 @@ func (in *input) unbuilt(p *pool.Pool) unfinished {
 
 // unbound says that the claim of a disk of a pool is not bound yet, or that the disk still takes
 // the place of another.
-func (in *input) unbound(name, node string) unfinished {
-	d := in.facts.Device(in.namespace, name)
+func (e *existing) unbound(name, node string) unfinished {
+	d := e.facts.Device(e.namespace, name)
 	if d == nil {
 		return unfinished{}
 	}
-	switch claim := in.facts.ClaimOf(d); {
+	switch claim := e.facts.ClaimOf(d); {
 	case claim == nil:
 	case claim.Predecessor != "":
 		return unfinished{
@@ -170,7 +170,7 @@ func (in *input) unbound(name, node string) unfinished {
 }
 
 // unwell reports whether a disk is not there, or not Active.
-func (in *input) unwell(name string) bool {
-	d := in.disk(name)
+func (e *existing) unwell(name string) bool {
+	d := e.disk(name)
 	return d.Missing() || d.Device != nil && d.Device.State != "Active"
 }
