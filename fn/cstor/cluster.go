@@ -55,6 +55,9 @@ func (r rendering) Choose() []system.Output {
 			more = c.makeRoom() || more
 		}
 	}
+	for _, c := range r {
+		c.tellSteps()
+	}
 	outputs := make([]system.Output, len(r))
 	for i, c := range r {
 		outputs[i] = c.output()
@@ -296,6 +299,16 @@ func (c *cluster) takeSteps(of *poolCluster) {
 	theirs := slices.DeleteFunc(c.members(), func(m *member) bool { return m.of != of })
 	pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, mayEmpty: c.nodes.mayEmpty(of), released: c.released}
 	c.edits[of] = pools.edit()
+}
+
+// tellSteps tells of the steps of each CStorPoolCluster, once all of them are known.
+func (c *cluster) tellSteps() {
+	if !c.chosen || c.failed() {
+		return
+	}
+	for _, of := range c.lock.clusters {
+		of.steps.tell()
+	}
 }
 
 // finish gives members their spares, once it is known by which disks their pools grow.

@@ -36,7 +36,7 @@ func (e *enlargement) of(claim *krm.Object) string {
 // ask asks that the volumes of a member get the size that the spec has.
 func (e *enlargement) ask(m *member) {
 	var grow []*cloudDisk
-	var names []string
+	var names, sizes []string // by now
 	for _, v := range m.cloud {
 		if v.larger == "" || v.pvName == "" { // a claim that is not bound takes no other size
 			continue
@@ -47,7 +47,7 @@ func (e *enlargement) ask(m *member) {
 			}
 			continue
 		}
-		grow, names = append(grow, v), append(names, v.name)
+		grow, names, sizes = append(grow, v), append(names, v.name), append(sizes, v.capacity)
 	}
 	if len(grow) == 0 {
 		return
@@ -56,8 +56,8 @@ func (e *enlargement) ask(m *member) {
 		kind: stepEnlarge, edit: func(*pool.Cluster) {},
 		what: volumesGrow(m.name, grow[0].larger, names),
 		settle: func(wait string) {
-			for _, v := range grow {
-				if wait == "" {
+			for i, v := range grow {
+				if v.capacity = sizes[i]; wait == "" {
 					v.capacity = v.larger
 				}
 			}

@@ -34,9 +34,12 @@ func (c *cluster) makeRoom() bool {
 }
 
 // busy reports whether a step is under way, taken or asked for, but for removals that wait,
-// since the volumes of a pool that goes may need the room, and volumes that are to grow.
+// since the volumes of a pool that goes may need the room, and volumes that are to grow, for
+// which no other step waits.
 func (s *steps) busy() bool {
-	return len(s.taken) > 0 || s.last.wait != "" || slices.ContainsFunc(s.asked, func(a step) bool { return a.kind != stepRemove && a.kind != stepEnlarge })
+	edits := func(a step) bool { return a.kind != stepEnlarge }
+	comes := func(a step) bool { return edits(a) && a.kind != stepRemove }
+	return s.last.wait != "" || slices.ContainsFunc(s.taken, edits) || slices.ContainsFunc(s.asked, comes)
 }
 
 // room says why a pool on another node is to be added: a pool is too full, and none of the

@@ -191,9 +191,10 @@ func (s *steps) lateFor(edited *pool.Cluster) string {
 	return ""
 }
 
-// next carries out the steps that come next in what was rendered last, and tells the others
-// what they wait for.
+// next carries out the steps that come next in what was rendered last, and lets the others
+// know what they wait for. It is called again where more is asked for: volumes grow after that.
 func (s *steps) next(from *pool.Cluster) *pool.Cluster {
+	s.taken = slices.DeleteFunc(s.taken, func(t step) bool { return t.kind == stepEnlarge })
 	slices.SortStableFunc(s.asked, func(a, b step) int { return cmp.Compare(a.kind, b.kind) })
 	cluster := from.Clone()
 	s.replaceAllOrNone()
@@ -213,8 +214,6 @@ func (s *steps) next(from *pool.Cluster) *pool.Cluster {
 			a.settle(a.wait)
 		}
 	}
-	s.tellLate()
-	s.tell()
 	return cluster
 }
 
@@ -309,6 +308,7 @@ func (s *steps) tellLate() {
 
 // tell says which step this is of how many, what it waits for, and what comes next.
 func (s *steps) tell() {
+	s.tellLate()
 	s.transition = s.plan()
 	waiting := s.waiting()
 	refused := slices.IndexFunc(waiting, func(a step) bool { return a.refused })
