@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -77,6 +78,9 @@ func (in *input) listedNode(s *settings) string {
 			return s.node
 		}
 		n := in.facts.Node(s.node)
+		if to := in.followedTo(s, n); to != "" {
+			return to
+		}
 		if n == nil {
 			var names []string
 			for _, n := range in.facts.Nodes {
@@ -91,13 +95,16 @@ func (in *input) listedNode(s *settings) string {
 	nodes := slices.DeleteFunc(slices.Clone(in.facts.Nodes), func(n *inventory.Node) bool { return !selector.MatchesAny([]selector.Term{term}, n.Object) })
 	switch len(nodes) {
 	case 1:
-		return in.plannedAs(nodes[0])
+		return cmp.Or(in.followedTo(s, nodes[0]), in.plannedAs(nodes[0]))
 	case 0:
 		// A node that is missing from the snapshot is not gone.
 		for _, name := range in.lock.nodes {
 			if in.facts.Node(name) == nil && in.lock.listed[name] == s.listedBy {
 				return name
 			}
+		}
+		if to := in.followedTo(s, nil); to != "" {
+			return to
 		}
 		in.report(finding.Error, "listed-selector", s.place(), "matches no node of the inventory, wanted one; compare it with the labels of the nodes, or write node")
 		return ""
@@ -109,6 +116,28 @@ func (in *input) listedNode(s *settings) string {
 	slices.Sort(names)
 	in.report(finding.Error, "listed-selector", s.place(), "matches %s (%s), wanted one; write more labels, or node", finding.Count(len(names), "node"), finding.Names(names))
 	return ""
+}
+
+// followedTo is the node to which the pool of an entry has followed its disks in an earlier run, and
+// that it is about since then, or "". n is the node that the entry names, if that is there: it has
+// a pool of its own, unless it lacks the names of the claims, by which the other is still called.
+func (in *input) followedTo(s *settings, n *inventory.Node) string {
+	i := slices.IndexFunc(in.lock.nodes, func(name string) bool {
+		return in.lock.listed[name] == s.listedBy && in.lock.reasons[name] == reasonMoved &&
+			(n == nil || n.Name != name && n.Name == in.lock.volumesOf(name)) &&
+			!slices.ContainsFunc(in.cfg.listed, func(other *settings) bool { return other.node == name })
+	})
+	if i < 0 {
+		return ""
+	}
+	in.report(finding.Warning, "listed-moved", s.place(), "the pool of this entry has followed its disks to node %s, which the entry is about now; write that node", in.lock.nodes[i])
+	return in.lock.nodes[i]
+}
+
+// entryFollows reports whether the entry of a node goes with its pool to another, which has none: the
+// node is gone, or can have no pool of its own while its claims are those of the other.
+func (in *input) entryFollows(from, to string) bool {
+	return in.listed.of[from] != nil && in.listed.of[to] == nil && (in.facts.Node(from) == nil || len(in.lock.volumes[from]) > 0)
 }
 
 // plannedAs is what the plan calls a node: one whose name has changed stays under the old one.

@@ -18,6 +18,10 @@ func (r *relocation) place(p *nodePool, to *inventory.Node) {
 			attached[o.Name] = r.lock.attachmentID(r.namespace, o.Name, from)
 		}
 	}
+	if r.entryFollows(from, to.Name) {
+		r.listed.of[to.Name] = r.listed.of[from]
+		delete(r.listed.of, from)
+	}
 	r.lock.move(p, to)
 	if from == to.Name {
 		return

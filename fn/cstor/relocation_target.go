@@ -45,7 +45,7 @@ func (r *relocation) unwanted(d *displaced) string {
 		}
 		return "node " + to.Name + " " + why + "; give it an entry"
 	}
-	if s := r.settings(to.Name); s != r.settings(d.node) && !r.fits(s, d.nodePool) {
+	if s := r.settings(to.Name); !r.entryFollows(d.node, to.Name) && s != r.settings(d.node) && !r.fits(s, d.nodePool) {
 		return "the spec wants another pool on node " + to.Name + ", with " + s.field("raidType") + ": " + s.raidType + "; write an entry of " + r.written(listedField) + " that fits"
 	}
 	return ""
