@@ -96,10 +96,9 @@ func (e edit) isSame(is, was device) bool {
 	if is.sameWords(was) {
 		return true
 	}
-	if _, a := disk.Partition(is.path); true {
-		if _, b := disk.Partition(was.path); a != b {
-			return false // another part of the disk
-		}
+	_, part := disk.Partition(is.path)
+	if _, before := disk.Partition(was.path); part != before {
+		return false // another part of the disk
 	}
 	known := []device{was}
 	if locked, found := e.was.known(was); found {
