@@ -125,7 +125,10 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	c.cloud.lacking = sync.OnceValue(c.cloud.lacksBound)
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in)
 	c.local.replace = c.replace
-	c.nodes = &nodeChoice{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, cannotSupply: c.local.cannotSupply, released: c.released, going: map[string]string{}}
+	c.nodes = &nodeChoice{
+		roster:       &roster{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, released: c.released, going: map[string]string{}},
+		cannotSupply: c.local.cannotSupply,
+	}
 	ready := func(of *poolCluster) {
 		ailing := sync.OnceValue(func() string { return in.findAiling(of, c.nodes.letsGo) })
 		of.steps, of.drain = &steps{input: in, of: of, ailing: ailing}, &draining{input: in, of: of, limit: drains}

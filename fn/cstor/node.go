@@ -16,24 +16,29 @@ const (
 	spareRoom     = 2 // maxPoolCount over minPoolCount, where it is not given
 )
 
+// roster is the nodes that hold pools: those of earlier runs that stay, and those that come.
+type roster struct {
+	*input
+	drains     map[string]bool   // nodes that a person wants to be drained
+	back       map[string]string // what was taken back, by node
+	members    []*member
+	released   map[krm.ID]bool   // claims and attachments that go with their nodes
+	going      map[string]string // hostname labels of nodes whose pools go in this run
+	allMissing bool              // no node of the cluster is in the snapshot, and all may go
+}
+
 // nodeChoice decides which nodes hold pools.
 type nodeChoice struct {
-	*input
-	drains       map[string]bool // nodes that a person wants to be drained
+	*roster
 	clusters     *clusterChoice
-	back         map[string]string            // what was taken back, by node
 	cannotSupply func(*inventory.Node) string // why a node has no disks for a pool, or ""
 
-	members    []*member
 	candidates []*inventory.Node // that may hold pools more
 	listedNew  []*inventory.Node // those of them that the spec lists
 	missing    int               // so many of them are wanted
 	able       []*inventory.Node // those of them that can supply their disks and are not picked
 	unable     []string          // those that cannot, and why
 	maximum    int               // of pools
-	released   map[krm.ID]bool   // claims and attachments that go with their nodes
-	going      map[string]string // hostname labels of nodes whose pools go in this run
-	allMissing bool              // no node of the cluster is in the snapshot, and all may go
 	lacking    bool              // fewer nodes than wanted can supply their disks
 	short      bool              // pools went, or go, and fewer nodes than minPoolCount may hold one
 }
@@ -73,13 +78,13 @@ func (c *nodeChoice) keep() {
 		}
 	}
 	c.candidates, c.missing, c.maximum = candidates, min(max(want, 0), len(candidates)), maximum
-	c.release(minimum)
+	(&departures{c.roster, minimum, c.missing}).release()
 }
 
 // staying counts the members that do not go.
-func (c *nodeChoice) staying() int {
+func (r *roster) staying() int {
 	n := 0
-	for _, m := range c.members {
+	for _, m := range r.members {
 		if m.leaving == "" {
 			n++
 		}
@@ -89,105 +94,105 @@ func (c *nodeChoice) staying() int {
 
 // keepNodes takes over the nodes of earlier runs. It returns those that are let
 // go, which are not chosen again in the same run.
-func (c *nodeChoice) keepNodes() (dropped map[string]bool) {
+func (r *roster) keepNodes() (dropped map[string]bool) {
 	dropped = map[string]bool{}
-	missing := slices.DeleteFunc(slices.Clone(c.lock.nodes), c.isPresent)
-	present := slices.DeleteFunc(slices.Clone(c.lock.nodes), func(name string) bool { return !c.isPresent(name) })
+	missing := slices.DeleteFunc(slices.Clone(r.lock.nodes), r.isPresent)
+	present := slices.DeleteFunc(slices.Clone(r.lock.nodes), func(name string) bool { return !r.isPresent(name) })
 	// What goes and never lived is no step that others wait for.
-	for _, name := range slices.DeleteFunc(slices.Clone(present), c.mayLive) {
-		c.keepNode(name, dropped)
+	for _, name := range slices.DeleteFunc(slices.Clone(present), r.mayLive) {
+		r.keepNode(name, dropped)
 	}
-	for _, of := range c.lock.clusters {
-		of.steps.forget(func(p *nodePool) bool { return !c.mayLive(p.node) && c.letsGo(p) && c.isPresent(p.node) })
+	for _, of := range r.lock.clusters {
+		of.steps.forget(func(p *nodePool) bool { return !r.mayLive(p.node) && r.letsGo(p) && r.isPresent(p.node) })
 	}
-	for _, name := range slices.DeleteFunc(present, func(name string) bool { return !c.mayLive(name) }) {
-		c.keepNode(name, dropped)
+	for _, name := range slices.DeleteFunc(present, func(name string) bool { return !r.mayLive(name) }) {
+		r.keepNode(name, dropped)
 	}
-	if c.allMissing = c.everyMissing(missing); c.failed() {
+	if r.allMissing = r.everyMissing(missing); r.failed() {
 		return dropped
 	}
 	for _, name := range missing {
-		c.keepNode(name, dropped)
+		r.keepNode(name, dropped)
 	}
-	slices.SortFunc(c.members, c.planOrder())
+	slices.SortFunc(r.members, r.planOrder())
 	return dropped
 }
 
 // planOrder compares members by their places in the plan: a node that is made anew is no newer
 // for it.
-func (c *nodeChoice) planOrder() func(a, b *member) int {
-	place := make(map[string]int, len(c.lock.nodes))
-	for i, name := range c.lock.nodes {
+func (r *roster) planOrder() func(a, b *member) int {
+	place := make(map[string]int, len(r.lock.nodes))
+	for i, name := range r.lock.nodes {
 		place[name] = i
 	}
 	return func(a, b *member) int { return place[a.name] - place[b.name] }
 }
 
 // mayLive reports whether a node has no pool that was rendered and is known not to live.
-func (c *nodeChoice) mayLive(name string) bool {
-	p := c.lock.pool(name)
-	return p == nil || !c.live.knownGone(p.Pool)
+func (r *roster) mayLive(name string) bool {
+	p := r.lock.pool(name)
+	return p == nil || !r.live.knownGone(p.Pool)
 }
 
 // keepNode takes over a node of earlier runs, unless it goes.
-func (c *nodeChoice) keepNode(name string, dropped map[string]bool) {
-	m := c.newMember(name)
+func (r *roster) keepNode(name string, dropped map[string]bool) {
+	m := r.newMember(name)
 	switch {
-	case m.node != nil && m.before == nil && c.stillOn(m.hostname) != "":
-		c.drop(m, dropped, c.stillOn(m.hostname))
+	case m.node != nil && m.before == nil && r.stillOn(m.hostname) != "":
+		r.drop(m, dropped, r.stillOn(m.hostname))
 		return
-	case m.node == nil && c.renamed(name) != nil && c.planOnly(m):
-		c.drop(m, dropped, "it is called "+c.renamed(name).Name+" now, and nothing is on it yet")
+	case m.node == nil && r.renamed(name) != nil && r.planOnly(m):
+		r.drop(m, dropped, "it is called "+r.renamed(name).Name+" now, and nothing is on it yet")
 		return
-	case m.node == nil && c.renamed(name) != nil && !c.consent.allows(name):
+	case m.node == nil && r.renamed(name) != nil && !r.consent.allows(name):
 		// Volumes are attached to the name: those of a pool that is there stay.
-		now := c.renamed(name)
-		c.choose(system.NodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
-		c.warnOfName(m, now)
+		now := r.renamed(name)
+		r.choose(system.NodeRef(m.name), m.name, "", place.Held, "it is called "+now.Name+" now")
+		r.warnOfName(m, now)
 	case m.node == nil:
 		// Consent for the whole cluster is not meant for one node that a snapshot lacks.
-		consent := c.consent.allowsSet(name) || c.allMissing && (c.consent.allows(name) || c.planOnly(m))
-		if c.letGo(m, dropped, consent, "it is missing from the inventory, and its removal is allowed") {
+		consent := r.consent.allowsSet(name) || r.allMissing && (r.consent.allows(name) || r.planOnly(m))
+		if r.letGo(m, dropped, consent, "it is missing from the inventory, and its removal is allowed") {
 			return
 		}
 		if !consent {
-			c.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
+			r.hold(m, "", "is missing from the inventory; it is held, since a missing node is not a lost one")
 		}
-	case !c.allows(m.node, name):
-		consent := c.consent.allows(name) || c.planOnly(m)
-		field, why := c.notAllowed(name)
-		if c.letGo(m, dropped, consent, "it "+why) {
+	case !r.allows(m.node, name):
+		consent := r.consent.allows(name) || r.planOnly(m)
+		field, why := r.notAllowed(name)
+		if r.letGo(m, dropped, consent, "it "+why) {
 			return
 		}
 		if !consent {
-			c.hold(m, field, why+", but "+m.holding())
+			r.hold(m, field, why+", but "+m.holding())
 		}
-		c.refresh(m)
-	case c.drains[name]:
-		consent := c.consent.allows(name) || c.planOnly(m)
-		if c.letGo(m, dropped, consent, "it is to be drained") {
+		r.refresh(m)
+	case r.drains[name]:
+		consent := r.consent.allows(name) || r.planOnly(m)
+		if r.letGo(m, dropped, consent, "it is to be drained") {
 			return
 		}
 		if !consent {
-			c.hold(m, drainField, "is to be drained, but "+m.holding())
+			r.hold(m, drainField, "is to be drained, but "+m.holding())
 		}
-		c.refresh(m)
-	case place.RefuseHostname(m.node, c.facts) != "" && c.planOnly(m):
-		c.drop(m, dropped, place.RefuseHostname(m.node, c.facts))
+		r.refresh(m)
+	case place.RefuseHostname(m.node, r.facts) != "" && r.planOnly(m):
+		r.drop(m, dropped, place.RefuseHostname(m.node, r.facts))
 		return
 	default:
 		why := "it is in the plan"
-		if c.lock.adopted && m.before != nil {
+		if r.lock.adopted && m.before != nil {
 			why = "its pool lives"
 		}
 		why += m.inFurther()
-		if from := c.lock.cameFrom[m.name]; from != "" {
+		if from := r.lock.cameFrom[m.name]; from != "" {
 			why = "its pool follows its disks from node " + from
 		}
-		c.choose(system.NodeRef(m.name), m.name, "", place.Kept, why+c.says(c.settings(m.name)))
-		c.refresh(m)
+		r.choose(system.NodeRef(m.name), m.name, "", place.Kept, why+r.says(r.settings(m.name)))
+		r.refresh(m)
 	}
-	c.members = append(c.members, m)
+	r.members = append(r.members, m)
 }
 
 // inFurther says in which CStorPoolCluster the pool of a member is, where that is not the
@@ -208,87 +213,87 @@ func (m *member) holding() string {
 }
 
 // renamed is the one node that has the host of a missing node now, or nil.
-func (c *nodeChoice) renamed(name string) *inventory.Node {
-	if c.facts.Node(name) != nil {
+func (r *roster) renamed(name string) *inventory.Node {
+	if r.facts.Node(name) != nil {
 		return nil
 	}
-	if nodes := c.facts.Host(c.lock.hosts[name]); len(nodes) == 1 && !c.lock.known[nodes[0].Name] {
+	if nodes := r.facts.Host(r.lock.hosts[name]); len(nodes) == 1 && !r.lock.known[nodes[0].Name] {
 		return nodes[0]
 	}
 	return nil
 }
 
-func (c *nodeChoice) warnOfName(m *member, now *inventory.Node) {
+func (r *roster) warnOfName(m *member, now *inventory.Node) {
 	if m.before == nil {
-		c.report(finding.Warning, "node-renamed", "",
+		r.report(finding.Warning, "node-renamed", "",
 			"node %s is missing from the inventory, and node %s has its hostname label %q: it is taken to be the same, and stays in the plan under the old name", m.name, now.Name, m.hostname)
 		return
 	}
-	c.report(finding.Warning, "node-renamed", "",
+	r.report(finding.Warning, "node-renamed", "",
 		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go; while they differ the cStor webhook checks no change of the pool, so never edit the CStorPoolCluster by hand", m.name, now.Name, m.hostname)
 }
 
-func (c *nodeChoice) newMember(name string) *member {
-	m := &member{name: name, of: c.lock.clusterOf(name), node: c.facts.Node(name), before: c.lock.pool(name), uid: c.lock.uids[name], reason: c.lock.reasons[name]}
-	if m.hostname = c.lock.hosts[name]; m.before == nil && m.node != nil {
+func (r *roster) newMember(name string) *member {
+	m := &member{name: name, of: r.lock.clusterOf(name), node: r.facts.Node(name), before: r.lock.pool(name), uid: r.lock.uids[name], reason: r.lock.reasons[name]}
+	if m.hostname = r.lock.hosts[name]; m.before == nil && m.node != nil {
 		m.hostname = m.node.Hostname
 	}
-	if m.node == nil && !c.settings(name).external() {
-		m.node = c.renamed(name)
+	if m.node == nil && !r.settings(name).external() {
+		m.node = r.renamed(name)
 	}
 	return m
 }
 
 // refresh takes over what the snapshot says of a node that stays.
-func (c *nodeChoice) refresh(m *member) {
+func (r *roster) refresh(m *member) {
 	if m.node.Name != m.name {
-		c.warnOfName(m, m.node)
+		r.warnOfName(m, m.node)
 	} else if m.uid != "" && m.node.UID != "" && m.uid != m.node.UID {
-		c.report(finding.Warning, "node-recreated", "",
+		r.report(finding.Warning, "node-recreated", "",
 			"node %s was made anew (uid %s, was %s); its pool is kept, check that its disks are the same", m.name, m.node.UID, m.uid)
 	}
 	if m.node.UID != "" {
 		m.uid = m.node.UID
 	}
 	if m.before != nil && m.node.Hostname != "" && m.node.Hostname != m.hostname {
-		c.report(finding.Warning, "hostname-changed", "",
+		r.report(finding.Warning, "hostname-changed", "",
 			"node %s now has the hostname label %q, and its pool selects %q; the pool is kept as it is, restore the label", m.name, m.node.Hostname, m.hostname)
 	}
 }
 
-func (c *nodeChoice) hold(m *member, field, why string) {
+func (r *roster) hold(m *member, field, why string) {
 	m.held = true
-	if lost := c.back[m.name]; lost != "" {
-		c.report(finding.Error, "pool-lost", field,
-			"%s, and the spec does not want it: the node %s; want it again, or, to have it removed, annotate the config with %s", lost, why, c.consent.annotation(m.name))
+	if lost := r.back[m.name]; lost != "" {
+		r.report(finding.Error, "pool-lost", field,
+			"%s, and the spec does not want it: the node %s; want it again, or, to have it removed, annotate the config with %s", lost, why, r.consent.annotation(m.name))
 		return
 	}
-	c.choose(system.NodeRef(m.name), m.name, "", place.Held, "it "+why)
-	c.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, c.consent.annotation(m.name))
+	r.choose(system.NodeRef(m.name), m.name, "", place.Held, "it "+why)
+	r.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, r.consent.annotation(m.name))
 }
 
-func (c *nodeChoice) drop(m *member, dropped map[string]bool, why string) {
+func (r *roster) drop(m *member, dropped map[string]bool, why string) {
 	dropped[m.name] = true
-	c.choose(system.NodeRef(m.name), m.name, "", place.Refused, why)
-	c.free(m)
-	for _, o := range c.lock.volumes[m.name] {
-		c.released[o.ID()] = !c.lingers(m.name)
+	r.choose(system.NodeRef(m.name), m.name, "", place.Refused, why)
+	r.free(m)
+	for _, o := range r.lock.volumes[m.name] {
+		r.released[o.ID()] = !r.lingers(m.name)
 	}
 	if m.before != nil {
-		c.report(finding.Info, "pool-removed", "", "the pool on node %s is removed: %s", m.name, why)
+		r.report(finding.Info, "pool-removed", "", "the pool on node %s is removed: %s", m.name, why)
 	}
 }
 
 // holdLingering keeps the disks of pools that went in an earlier run, and still live.
-func (c *nodeChoice) holdLingering() {
-	for node, set := range c.lock.sets {
-		if c.lock.known[node] {
+func (r *roster) holdLingering() {
+	for node, set := range r.lock.sets {
+		if r.lock.known[node] {
 			continue
 		}
 		for _, names := range set.devices {
 			for _, name := range names {
-				if c.goes(node, name) {
-					c.lock.pooled[name] = true
+				if r.goes(node, name) {
+					r.lock.pooled[name] = true
 				}
 			}
 		}
@@ -296,15 +301,15 @@ func (c *nodeChoice) holdLingering() {
 }
 
 // free gives up the disks of a node that goes, but for those of a pool that still lives.
-func (c *nodeChoice) free(m *member) {
+func (r *roster) free(m *member) {
 	var names []string
-	for _, r := range []role{data, cache, spare} {
-		names = append(names, c.lock.reserved(m.name, r)...)
+	for _, use := range []role{data, cache, spare} {
+		names = append(names, r.lock.reserved(m.name, use)...)
 	}
 	if m.before != nil {
 		names = append(names, m.before.Disks()...)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return c.goes(m.name, name) })
-	c.lock.unpool(names)
-	c.giveUp(m.name, names)
+	names = slices.DeleteFunc(names, func(name string) bool { return r.goes(m.name, name) })
+	r.lock.unpool(names)
+	r.giveUp(m.name, names)
 }

@@ -7,54 +7,54 @@ import (
 )
 
 // isPresent reports whether a node is in the snapshot, under this name or another.
-func (c *nodeChoice) isPresent(name string) bool {
-	return c.facts.Node(name) != nil || c.renamed(name) != nil
+func (r *roster) isPresent(name string) bool {
+	return r.facts.Node(name) != nil || r.renamed(name) != nil
 }
 
 // everyMissing reports whether no node that stays and holds anything is in the snapshot, so
 // that consent for the whole cluster is meant. That no node stays but those that are missing
 // is an error where anything would be lost without consent. The members so far are there.
-func (c *nodeChoice) everyMissing(missing []string) bool {
-	held := slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return c.planOnly(c.newMember(name)) })
-	allowed := !slices.ContainsFunc(held, func(name string) bool { return !c.consent.allows(name) })
+func (r *roster) everyMissing(missing []string) bool {
+	held := slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return r.planOnly(r.newMember(name)) })
+	allowed := !slices.ContainsFunc(held, func(name string) bool { return !r.consent.allows(name) })
 	switch {
-	case len(missing) == 0 || slices.ContainsFunc(c.members, func(m *member) bool { return !c.planOnly(m) }):
+	case len(missing) == 0 || slices.ContainsFunc(r.members, func(m *member) bool { return !r.planOnly(m) }):
 		return false
-	case len(c.members) > 0:
+	case len(r.members) > 0:
 		return len(held) > 0 && allowed // others were chosen in their place, in an earlier run
 	}
 	names := finding.Names(missing)
 	switch {
 	case len(held) == 0:
-		c.report(finding.Warning, "all-nodes-missing", "",
+		r.report(finding.Warning, "all-nodes-missing", "",
 			"every node of the plan (%s) is missing from the inventory; nothing is rendered or lives on them, so that others are chosen", names)
 	case allowed:
-		c.report(finding.Warning, "all-nodes-missing", "",
+		r.report(finding.Warning, "all-nodes-missing", "",
 			"every node of the cluster (%s) is missing from the inventory, and the removal of their pools is allowed", names)
 	default:
-		c.refuseMissing(missing)
+		r.refuseMissing(missing)
 	}
 	return true
 }
 
 // refuseMissing refuses a cluster of which no node is in the snapshot.
-func (c *nodeChoice) refuseMissing(missing []string) {
-	c.report(finding.Error, "all-nodes-missing", "",
+func (r *roster) refuseMissing(missing []string) {
+	r.report(finding.Error, "all-nodes-missing", "",
 		"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the config with %s",
-		finding.Names(missing), c.consent.wholeAnnotation(c.lock.clusters...))
+		finding.Names(missing), r.consent.wholeAnnotation(r.lock.clusters...))
 }
 
 // checkSomePresent refuses to let the last node go that is in the snapshot, where others
 // stay that are missing.
-func (c *nodeChoice) checkSomePresent() {
+func (r *roster) checkSomePresent() {
 	var missing []string
-	for _, m := range c.members {
-		if c.isPresent(m.name) {
+	for _, m := range r.members {
+		if r.isPresent(m.name) {
 			return
 		}
 		missing = append(missing, m.name)
 	}
 	if len(missing) > 0 {
-		c.refuseMissing(missing)
+		r.refuseMissing(missing)
 	}
 }

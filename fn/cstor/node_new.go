@@ -95,8 +95,8 @@ func (c *nodeChoice) poolCounts(staying, candidates int) (minimum, maximum int) 
 
 // limitNodes lets the newest nodes go that are too many, as far as nothing is
 // lost or the loss is allowed.
-func (c *nodeChoice) limitNodes(maximum int) {
-	staying := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.leaving != "" })
+func (r *roster) limitNodes(maximum int) {
+	staying := slices.DeleteFunc(slices.Clone(r.members), func(m *member) bool { return m.leaving != "" })
 	surplus := len(staying) - maximum
 	if surplus <= 0 {
 		return
@@ -106,39 +106,39 @@ func (c *nodeChoice) limitNodes(maximum int) {
 	rank := make(map[*member]int, len(staying))
 	for _, m := range staying {
 		switch {
-		case c.consent.allows(m.name) || c.planOnly(m):
+		case r.consent.allows(m.name) || r.planOnly(m):
 		case m.node != nil:
 			rank[m] = 1
 		default:
 			rank[m] = 2
 		}
 	}
-	inPlan := c.planOrder()
+	inPlan := r.planOrder()
 	order := slices.SortedStableFunc(slices.Values(staying), func(a, b *member) int {
-		return cmp.Or(rank[a]-rank[b], trueFirst(!c.isListed(a), !c.isListed(b)), trueFirst(!c.isPresent(a.name), !c.isPresent(b.name)), inPlan(b, a))
+		return cmp.Or(rank[a]-rank[b], trueFirst(!r.isListed(a), !r.isListed(b)), trueFirst(!r.isPresent(a.name), !r.isPresent(b.name)), inPlan(b, a))
 	})
 	why := fmt.Sprintf("is one of the newest of %d, and maxPoolCount is %d", len(staying), maximum)
 	chosen := fmt.Sprintf("may go, and maxPoolCount is %d of %d", maximum, len(staying))
 	gone, dropped := map[string]bool{}, false
 	for _, m := range order[:surplus] {
 		if rank[m] > 0 {
-			c.hold(m, "spec.maxPoolCount", why+", but "+m.holding())
+			r.hold(m, "spec.maxPoolCount", why+", but "+m.holding())
 			continue
 		}
 		because := "it " + chosen
 		if slices.Contains(staying[maximum:], m) {
 			because = "it " + why
 		}
-		dropped = c.letGo(m, gone, true, because) || dropped
+		dropped = r.letGo(m, gone, true, because) || dropped
 	}
-	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
+	r.members = slices.DeleteFunc(r.members, func(m *member) bool { return gone[m.name] })
 	if dropped {
-		c.checkSomePresent()
+		r.checkSomePresent()
 	}
 }
 
 // isListed reports whether the spec lists a member, which stays before the others do.
-func (c *nodeChoice) isListed(m *member) bool { return c.listed.of[m.name] != nil }
+func (r *roster) isListed(m *member) bool { return r.listed.of[m.name] != nil }
 
 // fill adds as many candidates as are wanted, leaving out those that cannot supply
 // their disks.
@@ -234,11 +234,11 @@ func (c *nodeChoice) refuseHost(n *inventory.Node, member string) string {
 }
 
 // stillOn says what of a pool that goes is still on a host, "" for nothing.
-func (c *nodeChoice) stillOn(hostname string) string {
-	switch i := c.live.instances[hostname]; {
+func (r *roster) stillOn(hostname string) string {
+	switch i := r.live.instances[hostname]; {
 	case i != nil:
 		return "CStorPoolInstance " + i.Name + " of a pool that goes is still on it"
-	case c.live.pools[hostname] != nil:
+	case r.live.pools[hostname] != nil:
 		return "a pool of the cluster that goes is still on it"
 	}
 	return ""
@@ -247,11 +247,11 @@ func (c *nodeChoice) stillOn(hostname string) string {
 // planOnly reports whether a node is only planned: it has no pool, neither
 // rendered nor live, and none of its volumes was ever bound, so that nothing is
 // lost with it.
-func (c *nodeChoice) planOnly(m *member) bool {
-	if m.before != nil || c.live.lives(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{c.lock.reserved(m.name, data)}}) {
+func (r *roster) planOnly(m *member) bool {
+	if m.before != nil || r.live.lives(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{r.lock.reserved(m.name, data)}}) {
 		return false
 	}
-	return !slices.ContainsFunc(c.lock.volumes[m.name], c.holdsData)
+	return !slices.ContainsFunc(r.lock.volumes[m.name], r.holdsData)
 }
 
 func refusals(refused []string) string {

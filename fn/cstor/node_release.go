@@ -12,12 +12,12 @@ import (
 
 // letGo drops a node whose removal is allowed, and reports whether it has. Of one with a pool
 // that may live it only notes that it goes: when, release decides.
-func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why string) bool {
+func (r *roster) letGo(m *member, dropped map[string]bool, consent bool, why string) bool {
 	switch {
 	case !consent:
 		return false
-	case m.before == nil || c.live.knownGone(m.before.Pool):
-		c.drop(m, dropped, why)
+	case m.before == nil || r.live.knownGone(m.before.Pool):
+		r.drop(m, dropped, why)
 		return true
 	}
 	m.leaving = why
@@ -27,128 +27,135 @@ func (c *nodeChoice) letGo(m *member, dropped map[string]bool, consent bool, why
 // lost reports whether the node of a pool that goes is gone for good.
 func (m *member) lost() bool { return m.leaving != "" && m.node == nil }
 
+// departures decides which of the members that may go do so now.
+type departures struct {
+	*roster
+	minimum int // of pools
+	coming  int // so many come on other nodes
+}
+
 // selectsNone reports whether the pool of a member goes and selects no node.
-func (c *nodeChoice) selectsNone(m *member) bool {
-	return m.leaving != "" && c.host(m.hostname) == nil
+func (d *departures) selectsNone(m *member) bool {
+	return m.leaving != "" && d.host(m.hostname) == nil
 }
 
 // goTogether reports whether the pools of two members go together or not at all: the webhook
 // refuses the removal of one while another selects no node.
-func (c *nodeChoice) goTogether(m, o *member) bool {
-	return m != o && m.of == o.of && c.selectsNone(m) && c.selectsNone(o)
+func (d *departures) goTogether(m, o *member) bool {
+	return m != o && m.of == o.of && d.selectsNone(m) && d.selectsNone(o)
 }
 
 // release drops the members whose pools may go now: those that select no node, then the newest.
-func (c *nodeChoice) release(minimum int) {
+func (d *departures) release() {
 	pools := 0 // that stay
-	for _, m := range c.members {
-		if m.leaving == "" && c.serves(m) {
+	for _, m := range d.members {
+		if m.leaving == "" && d.serves(m) {
 			pools++
 		}
 	}
-	leaving := slices.DeleteFunc(slices.Clone(c.members), func(m *member) bool { return m.leaving == "" })
+	leaving := slices.DeleteFunc(slices.Clone(d.members), func(m *member) bool { return m.leaving == "" })
 	slices.Reverse(leaving)
-	slices.SortStableFunc(leaving, func(a, b *member) int { return trueFirst(c.selectsNone(a), c.selectsNone(b)) })
+	slices.SortStableFunc(leaving, func(a, b *member) int { return trueFirst(d.selectsNone(a), d.selectsNone(b)) })
 	gone, present := map[string]bool{}, false
 	for _, m := range leaving {
-		wait := c.removalWaits(m)
-		if wait == "" && pools < minimum && !m.lost() && !c.broken(m) {
-			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", minimum, finding.Count(pools, "pool"))
-			if c.staying()+c.missing >= minimum {
+		wait := d.removalWaits(m)
+		if wait == "" && pools < d.minimum && !m.lost() && !d.broken(m) {
+			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", d.minimum, finding.Count(pools, "pool"))
+			if d.staying()+d.coming >= d.minimum {
 				wait += "; a pool on another node comes first"
 			} else {
 				wait += "; lower it, or allow another node"
 			}
 		}
-		goes := func(o *member) bool { return o == m || gone[o.name] || c.goTogether(m, o) }
+		goes := func(o *member) bool { return o == m || gone[o.name] || d.goTogether(m, o) }
 		if wait == "" {
-			wait = c.lastWaits(m, goes)
+			wait = d.lastWaits(m, goes)
 		}
 		if wait == "" {
-			wait = m.of.steps.lateFor(c.rendered(m.of, func(p *nodePool) bool {
+			wait = m.of.steps.lateFor(d.rendered(m.of, func(p *nodePool) bool {
 				return slices.ContainsFunc(leaving, func(o *member) bool { return o.before == p && goes(o) })
 			}))
 		}
 		what := poolGoes(m.name)
 		if wait == "" {
 			m.of.steps.took(stepRemove, what)
-			c.going[m.name] = m.hostname
-			c.drop(m, gone, m.leaving)
-			present = present || c.isPresent(m.name)
+			d.going[m.name] = m.hostname
+			d.drop(m, gone, m.leaving)
+			present = present || d.isPresent(m.name)
 			continue
 		}
-		c.choose(system.NodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
+		d.choose(system.NodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
 		m.of.steps.ask(step{kind: stepRemove, what: what, wait: wait})
-		if _, told := c.lock.removing[m.name]; !told && wait != waitsForVolumes { // told as its pool was taken back
-			c.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
+		if _, told := d.lock.removing[m.name]; !told && wait != waitsForVolumes { // told as its pool was taken back
+			d.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
 		}
 	}
-	c.members = slices.DeleteFunc(c.members, func(m *member) bool { return gone[m.name] })
+	d.members = slices.DeleteFunc(d.members, func(m *member) bool { return gone[m.name] })
 	if present {
-		c.checkSomePresent()
+		d.checkSomePresent()
 	}
 }
 
 // lastWaits says what a pool waits for that is the last of its CStorPoolCluster, or "": that cannot
 // be empty, and goes only where all of it may, or where others of the config stay.
-func (c *nodeChoice) lastWaits(m *member, goes func(*member) bool) string {
+func (d *departures) lastWaits(m *member, goes func(*member) bool) string {
 	stays := func(o *member) bool { return o.before != nil && o.of == m.of && !goes(o) }
-	if slices.ContainsFunc(c.members, stays) || c.mayEmpty(m.of) {
+	if slices.ContainsFunc(d.members, stays) || d.mayEmpty(m.of) {
 		return ""
 	}
-	ailing := c.findAiling(m.of, func(*nodePool) bool { return false }) // else another comes first, see minPoolCount
+	ailing := d.findAiling(m.of, func(*nodePool) bool { return false }) // else another comes first, see minPoolCount
 	return fmt.Sprintf("it is the last of CStorPoolCluster %s, which cannot be empty, and no other can come while %s; to have the whole cluster removed, and made anew where it is wanted, annotate the config with %s",
-		m.of.name, ailing, c.consent.wholeAnnotation(m.of))
+		m.of.name, ailing, d.consent.wholeAnnotation(m.of))
 }
 
 // mayEmpty reports whether a CStorPoolCluster may go with its last pool.
-func (c *nodeChoice) mayEmpty(of *poolCluster) bool {
-	return c.consent.allowsWhole(of) || c.allMissing || slices.ContainsFunc(c.members, func(m *member) bool { return m.of != of && m.before != nil && m.leaving == "" })
+func (r *roster) mayEmpty(of *poolCluster) bool {
+	return r.consent.allowsWhole(of) || r.allMissing || slices.ContainsFunc(r.members, func(m *member) bool { return m.of != of && m.before != nil && m.leaving == "" })
 }
 
 // serves reports whether a member has a pool that volumes can be on, as far as the facts tell.
-func (c *nodeChoice) serves(m *member) bool {
-	return m.before != nil && (c.live.running(m.before.Pool) != nil || !c.lock.lives() || !c.facts.Tells(cstorGroup, poolInstanceKind, c.namespace))
+func (d *departures) serves(m *member) bool {
+	return m.before != nil && (d.live.running(m.before.Pool) != nil || !d.lock.lives() || !d.facts.Tells(cstorGroup, poolInstanceKind, d.namespace))
 }
 
 // broken reports whether a disk of the pool of a member is not there, so that the webhook
 // refuses every edit until the pool is gone or mended.
-func (c *nodeChoice) broken(m *member) bool {
-	return c.findAiling(m.of, func(p *nodePool) bool { return p != m.before }) != ""
+func (d *departures) broken(m *member) bool {
+	return d.findAiling(m.of, func(p *nodePool) bool { return p != m.before }) != ""
 }
 
 // waitsForVolumes is what a pool waits for that is drained, of which the drain tells more.
 const waitsForVolumes = "volumes are on it, which are moved to other pools first"
 
 // removalWaits says what the pool of a member must wait for before it is removed, or "".
-func (c *nodeChoice) removalWaits(m *member) string {
-	if why := c.keepsPool(m); why != "" {
+func (d *departures) removalWaits(m *member) string {
+	if why := d.keepsPool(m); why != "" {
 		return why
 	}
-	for _, o := range c.members {
-		if c.goTogether(m, o) && c.keepsPool(o) != "" {
+	for _, o := range d.members {
+		if d.goTogether(m, o) && d.keepsPool(o) != "" {
 			return fmt.Sprintf("it waits until that on node %s may go, too: both select no node, and the cStor webhook refuses the removal of one while the other does", o.name)
 		}
 	}
 	return m.of.steps.removalWaits(m, func(p *nodePool) bool {
-		return slices.ContainsFunc(c.members, func(o *member) bool { return o.before == p && c.goTogether(m, o) })
+		return slices.ContainsFunc(d.members, func(o *member) bool { return o.before == p && d.goTogether(m, o) })
 	})
 }
 
 // keepsPool says what of a pool itself its removal must wait for, or "".
-func (c *nodeChoice) keepsPool(m *member) string {
-	i := c.live.running(m.before.Pool)
+func (d *departures) keepsPool(m *member) string {
+	i := d.live.running(m.before.Pool)
 	switch {
 	case i != nil && i.Hostname != m.hostname && i.RunsOn == m.hostname:
 		return fmt.Sprintf("it was moved here from another node, its CStorPoolInstance has kept the label of that, and the cStor webhook fails on its removal; set it first: kubectl label cspi -n %s %s %s=%s --overwrite",
-			c.namespace, i.Name, inventory.LabelHostname, m.hostname)
-	case c.live.elsewhere(m.before.Pool) == "" && !c.mayFollow(m.before) && c.live.knowsReplicas && m.of.drain.on(m) > 0:
+			d.namespace, i.Name, inventory.LabelHostname, m.hostname)
+	case d.live.elsewhere(m.before.Pool) == "" && !d.mayFollow(m.before) && d.live.knowsReplicas && m.of.drain.on(m) > 0:
 		return waitsForVolumes
 	}
-	return c.cannotGo(m.before)
+	return d.cannotGo(m.before)
 }
 
 // letsGo reports whether the pool of a node is let go, once keep has decided.
-func (c *nodeChoice) letsGo(p *nodePool) bool {
-	return !slices.ContainsFunc(c.members, func(m *member) bool { return m.before == p })
+func (r *roster) letsGo(p *nodePool) bool {
+	return !slices.ContainsFunc(r.members, func(m *member) bool { return m.before == p })
 }
