@@ -17,6 +17,13 @@ TEST_MODULES := test/checks test/engines/kpt test/engines/flux test/engines/argo
 GENERATED = $(addprefix github.com/poolwright/poolwright/,$(patsubst %/,%,$(sort $(dir $(shell grep -rl --include='*_test.go' pgregory.net/rapid cmd fn live nodeagent schema test)))))
 SEED     ?= 1
 
+# Packages that exclude one another, for the loop devices of the machine, and mostly wait: one after the
+# other, beside the others.
+LOOPS := ./nodeagent/source ./nodeagent/controller
+
+# make lint vets. A busy machine may take long.
+TEST := -vet=off -timeout 60m
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -44,9 +51,10 @@ demo: build ## Explain an example, and render it, in a temporary folder
 .PHONY: test
 test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
 	test/parallel.sh \
-	  'go test -timeout 30m $(filter-out $(GENERATED),$(shell go list ./...)) && \
-	   go test -timeout 30m $(GENERATED) -rapid.seed=$(SEED)' \
-	  $(TEST_MODULES:%='cd % && exec go test -timeout 30m ./...')
+	  'go test $(TEST) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) && \
+	   go test $(TEST) $(GENERATED) -rapid.seed=$(SEED)' \
+	  'exec go test $(TEST) -p 1 $(LOOPS)' \
+	  $(TEST_MODULES:%='cd % && exec go test $(TEST) ./...')
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time

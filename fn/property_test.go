@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	if slices.Contains(os.Args, "-test.short=true") {
 		checks = "500" // rapid itself does a fifth of them
 	}
+	debug.SetGCPercent(400) // much garbage, of which little lives: a quarter of the processor time
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +33,11 @@ var (
 	length    = flag.Int("events", 200, "how much happens in each")
 	shortened = flag.Int("shortened", 2, "how many of those that fail are shortened, and told whole")
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // much garbage, of which little lives: a quarter of the processor time
+	os.Exit(m.Run())
+}
 
 // TestHistories lives through random histories of clusters and of the packages that
 // describe them: nodes and disks fail, specs are edited, snapshots are old. At every step the
