@@ -80,6 +80,7 @@ func tell(t *testing.T, pattern string) map[string][]story.Step {
 		testscript.Run(t, testscript.Params{
 			Files:               files,
 			RequireExplicitExec: true,
+			RequireUniqueNames:  true,
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 				return story.Setup(env)
