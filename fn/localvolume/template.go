@@ -49,7 +49,8 @@ type templateConfig struct {
 		} `json:"template"`
 		StorageClass *groupClass `json:"storageClass"`
 	} `json:"spec"`
-	minCapacity int64 // bytes
+	minCapacity int64          // bytes
+	wanted      *document.Node // the spec of what is rendered, without node and disks
 }
 
 func newTemplate(r *rendering, in system.Input, spec *system.Spec) *template {
@@ -71,36 +72,35 @@ func (t *template) readConfig() error {
 	if err != nil {
 		return fmt.Errorf("spec.minCapacity: %w", err)
 	}
-	t.cfg.minCapacity = capacity.Value()
-	if size := t.partitionSize(); size > 0 { // with what stays free before and after it
+	t.cfg.minCapacity, t.cfg.wanted = capacity.Value(), t.Object.Node.Get("spec", "template", "spec")
+	if size := t.cfg.partitionSize(); size > 0 { // with what stays free before and after it
 		t.cfg.minCapacity = max(t.cfg.minCapacity, size+2*mebi)
 	}
 	normalize(t.cfg.Spec.DiskSelector.SelectorTerms)
 	return nil
 }
 
-// wanted is the spec of what is rendered, without node and disks.
-func (t *template) wanted() *document.Node { return t.Object.Node.Get("spec", "template", "spec") }
-
 // kind is that of what is rendered.
-func (t *template) kind() string { return t.cfg.Spec.Template.Kind }
+func (c *templateConfig) kind() string { return c.Spec.Template.Kind }
 
 // role is what a disk is to what is rendered.
-func (t *template) role() string {
-	if t.kind() == groupKind {
+func (c *templateConfig) role() string {
+	if c.kind() == groupKind {
 		return roleGroup
 	}
 	return roleVolume
 }
 
 // id is the identity of what is rendered under a name.
-func (t *template) id(name string) krm.ID { return krm.ID{Group: group, Kind: t.kind(), Name: name} }
+func (c *templateConfig) id(name string) krm.ID {
+	return krm.ID{Group: group, Kind: c.kind(), Name: name}
+}
 
 // disksEach is how many disks each object is on.
-func (t *template) disksEach() int {
-	switch spec := t.wanted(); {
-	case t.kind() == groupKind && spec.Get(sparseGroup) == nil:
-		return t.cfg.Spec.DisksPerGroup
+func (c *templateConfig) disksEach() int {
+	switch spec := c.wanted; {
+	case c.kind() == groupKind && spec.Get(sparseGroup) == nil:
+		return c.Spec.DisksPerGroup
 	case spec.Get(raw) != nil, spec.Get(partition) != nil:
 		return 1
 	}
@@ -108,8 +108,8 @@ func (t *template) disksEach() int {
 }
 
 // selects reports whether the spec allows a node.
-func (t *template) selects(n *inventory.Node) bool {
-	return selector.MatchesAny(t.cfg.Spec.NodeSelector.NodeSelectorTerms, n.Object)
+func (c *templateConfig) selects(n *inventory.Node) bool {
+	return selector.MatchesAny(c.Spec.NodeSelector.NodeSelectorTerms, n.Object)
 }
 
 // allows reports whether a person lets an object go.
@@ -127,9 +127,9 @@ func (t *template) output() system.Output {
 	for _, i := range t.items {
 		o := gitops.Object{File: "volume.yaml", Object: i.entry.Object}
 		switch {
-		case t.kind() == groupKind:
+		case t.cfg.kind() == groupKind:
 			o.File = "volumegroup.yaml"
-		case t.wanted().Get(lvm) != nil:
+		case t.cfg.wanted.Get(lvm) != nil:
 			o.Stage = 1 // made after its group, and removed before it
 		}
 		objects = append(objects, o)

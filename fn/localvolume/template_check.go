@@ -11,7 +11,7 @@ import (
 // checkName holds what is rendered against what a person wrote under the same name.
 func (t *template) checkName(i *item) {
 	for _, o := range t.all.entries {
-		if o.template == nil && o.Object.ID() == t.id(i.name) {
+		if o.template == nil && o.Object.ID() == t.cfg.id(i.name) {
 			t.Report(finding.Error, "collision", "", "renders %s, and the package has one of that name at %s:%d; rename the template, or take that out", t.called(i), o.Object.At().File, o.Object.At().Line)
 		}
 	}

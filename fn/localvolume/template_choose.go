@@ -15,7 +15,7 @@ import (
 func (t *template) choose() {
 	var few []string
 	for _, n := range t.Facts.Nodes {
-		if why := t.chooseOn(n); why != "" {
+		if why := t.on(n).choose(); why != "" {
 			few = append(few, why)
 		}
 	}
@@ -33,30 +33,38 @@ func (t *template) choose() {
 	}
 }
 
-// chooseOn makes what a node lacks, and says what it lacks then, or "".
-func (t *template) chooseOn(n *inventory.Node) (lacks string) {
+// templateNode is a node on which a template makes objects.
+type templateNode struct {
+	*template
+	node *inventory.Node
+}
+
+func (t *template) on(n *inventory.Node) *templateNode { return &templateNode{t, n} }
+
+// choose makes what the node lacks, and says what it lacks then, or "".
+func (o *templateNode) choose() (lacks string) {
 	has := 0
-	for _, i := range t.items {
-		if i.node == n.Name {
+	for _, i := range o.items {
+		if i.node == o.node.Name {
 			has++
 		}
 	}
 	kept := has
-	refused := place.RefuseHostname(n, t.Facts)
-	if !t.selects(n) {
+	refused := place.RefuseHostname(o.node, o.Facts)
+	if !o.cfg.selects(o.node) {
 		refused = "it is not selected by spec.nodeSelector"
 	}
 	if refused == "" {
-		short := t.grow(n)
-		for has < t.cfg.Spec.PerNode && t.make(n) {
+		short := o.grow()
+		for has < o.cfg.Spec.PerNode && o.make() {
 			has++
 		}
-		if want := t.cfg.Spec.PerNode; has < want || short != "" {
-			nearest := t.nearest(n)
+		if want := o.cfg.Spec.PerNode; has < want || short != "" {
+			nearest := o.nearest()
 			if has == want {
-				lacks = fmt.Sprintf("%s (%s%s)", n.Name, short, nearest)
-			} else if has > 0 || len(t.cfg.Spec.NodeSelector.NodeSelectorTerms) > 0 {
-				lacks = fmt.Sprintf("%s (%d of %s%s)", n.Name, has, finding.Count(want, t.kind()), nearest)
+				lacks = fmt.Sprintf("%s (%s%s)", o.node.Name, short, nearest)
+			} else if has > 0 || len(o.cfg.Spec.NodeSelector.NodeSelectorTerms) > 0 {
+				lacks = fmt.Sprintf("%s (%d of %s%s)", o.node.Name, has, finding.Count(want, o.cfg.kind()), nearest)
 			}
 			if has == 0 {
 				refused = "it has too few eligible disks" + nearest
@@ -65,69 +73,69 @@ func (t *template) chooseOn(n *inventory.Node) (lacks string) {
 	}
 	switch {
 	case kept > 0 && refused != "":
-		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Held, refused+"; what is on it is held")
+		o.Decide(system.NodeRef(o.node.Name), o.node.Name, "", place.Held, refused+"; what is on it is held")
 	case kept > 0:
-		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Kept, "what is on it is rendered already")
+		o.Decide(system.NodeRef(o.node.Name), o.node.Name, "", place.Kept, "what is on it is rendered already")
 	case has > 0:
-		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Chosen, "it is selected, and can have "+finding.Count(has, t.kind()))
+		o.Decide(system.NodeRef(o.node.Name), o.node.Name, "", place.Chosen, "it is selected, and can have "+finding.Count(has, o.cfg.kind()))
 	default:
-		t.Decide(system.NodeRef(n.Name), n.Name, "", place.Refused, refused)
+		o.Decide(system.NodeRef(o.node.Name), o.node.Name, "", place.Refused, refused)
 	}
-	t.explainRest(n, refused)
+	o.explainRest(refused)
 	return lacks
 }
 
 // grow gives the groups of a node the disks that they lack, and says which one lacks any then,
 // or "".
-func (t *template) grow(n *inventory.Node) (short string) {
-	for _, i := range t.items {
-		if i.node != n.Name || i.held != "" || t.kind() != groupKind || len(i.devices) == 0 {
+func (o *templateNode) grow() (short string) {
+	for _, i := range o.items {
+		if i.node != o.node.Name || i.held != "" || o.cfg.kind() != groupKind || len(i.devices) == 0 {
 			continue
 		}
-		for len(i.devices) < t.disksEach() {
-			taken := t.candidates(n, i.name, 1)
+		for len(i.devices) < o.cfg.disksEach() {
+			taken := o.candidates(i.name, 1)
 			if len(taken) == 0 {
-				return fmt.Sprintf("%s has %d of %s", t.called(i), len(i.devices), finding.Count(t.disksEach(), "disk"))
+				return fmt.Sprintf("%s has %d of %s", o.called(i), len(i.devices), finding.Count(o.cfg.disksEach(), "disk"))
 			}
-			t.take(n, i, taken)
+			o.take(i, taken)
 		}
 	}
 	return ""
 }
 
 // make makes one object more on a node, and reports whether it could.
-func (t *template) make(n *inventory.Node) bool {
-	name, free := t.nextName(n)
-	i := &item{name: name, node: n.Name}
-	if shared := t.shared(n); free && shared != nil {
-		t.put(i, shared)
-		t.Decide(shared.Ref(), n.Name, t.role(), place.Chosen, "it has room for "+name+", too")
-		t.items = append(t.items, i)
+func (o *templateNode) make() bool {
+	name, free := o.nextName()
+	i := &item{name: name, node: o.node.Name}
+	if shared := o.shared(); free && shared != nil {
+		o.put(i, shared)
+		o.Decide(shared.Ref(), o.node.Name, o.cfg.role(), place.Chosen, "it has room for "+name+", too")
+		o.items = append(o.items, i)
 		return true
 	}
-	taken := t.candidates(n, name, t.disksEach())
-	if !free || len(taken) < t.disksEach() {
+	taken := o.candidates(name, o.cfg.disksEach())
+	if !free || len(taken) < o.cfg.disksEach() {
 		return false
 	}
-	t.take(n, i, taken)
-	t.items = append(t.items, i)
+	o.take(i, taken)
+	o.items = append(o.items, i)
 	return true
 }
 
 // shared is a disk of a node on which partitions of the template are that has room for one
 // more, or nil. Whether it may be used is known of them.
-func (t *template) shared(n *inventory.Node) *disk.Disk {
-	size := t.partitionSize()
+func (o *templateNode) shared() *disk.Disk {
+	size := o.cfg.partitionSize()
 	if size == 0 {
 		return nil
 	}
 	on := map[*disk.Disk]int64{}
-	for _, i := range t.items {
-		if i.node == n.Name && i.held == "" && len(i.disks) > 0 && i.disks[0] != nil {
+	for _, i := range o.items {
+		if i.node == o.node.Name && i.held == "" && len(i.disks) > 0 && i.disks[0] != nil {
 			on[i.disks[0]] += size
 		}
 	}
-	for _, there := range t.Disks.On(n) {
+	for _, there := range o.Disks.On(o.node) {
 		if used := on[there]; used > 0 && used+size <= partitionRoom(there) {
 			return there
 		}
@@ -137,8 +145,8 @@ func (t *template) shared(n *inventory.Node) *disk.Disk {
 
 // partitionSize is how much of a disk an object takes that is a part of one, in bytes; 0 for
 // any other.
-func (t *template) partitionSize() int64 {
-	of := t.wanted().Get(partition)
+func (c *templateConfig) partitionSize() int64 {
+	of := c.wanted.Get(partition)
 	if of == nil {
 		return 0
 	}
@@ -148,18 +156,18 @@ func (t *template) partitionSize() int64 {
 
 // nextName is the first name of a node that is free. One that an object of another node has
 // is an error.
-func (t *template) nextName(n *inventory.Node) (name string, free bool) {
+func (o *templateNode) nextName() (name string, free bool) {
 	for number := 1; ; number++ {
-		name = itemName(t.Object.Name, n.Name, number)
-		if at := slices.IndexFunc(t.items, func(i *item) bool { return i.name == name }); at >= 0 {
-			if other := t.items[at].node; other != n.Name {
-				t.Report(finding.Error, "names-meet", "spec.nodeSelector", "%s %s would be of both node %s and node %s; write a template of another name for one of them", t.kind(), name, other, n.Name)
+		name = itemName(o.Object.Name, o.node.Name, number)
+		if at := slices.IndexFunc(o.items, func(i *item) bool { return i.name == name }); at >= 0 {
+			if other := o.items[at].node; other != o.node.Name {
+				o.Report(finding.Error, "names-meet", "spec.nodeSelector", "%s %s would be of both node %s and node %s; write a template of another name for one of them", o.cfg.kind(), name, other, o.node.Name)
 				return name, false
 			}
 			continue
 		}
-		live := t.Facts.Object(t.id(name))
-		if t.leaves[name] || live != nil && live.Owner() == t.owner {
+		live := o.Facts.Object(o.cfg.id(name))
+		if o.leaves[name] || live != nil && live.Owner() == o.owner {
 			continue // it is on its way out
 		}
 		return name, true
@@ -167,13 +175,13 @@ func (t *template) nextName(n *inventory.Node) (name string, free bool) {
 }
 
 // take puts an object on disks.
-func (t *template) take(n *inventory.Node, i *item, disks []*disk.Disk) {
+func (o *templateNode) take(i *item, disks []*disk.Disk) {
 	for _, there := range disks {
-		t.Disks.Take(there, t.Object.Ref, t.owner)
-		t.put(i, there)
-		t.Decide(there.Ref(), n.Name, t.role(), place.Chosen, "the smallest eligible disk that is left on the node, for "+i.name)
+		o.Disks.Take(there, o.Object.Ref, o.owner)
+		o.put(i, there)
+		o.Decide(there.Ref(), o.node.Name, o.cfg.role(), place.Chosen, "the smallest eligible disk that is left on the node, for "+i.name)
 	}
-	t.use(disks)
+	o.use(disks)
 }
 
 // put remembers that an object is on a disk.
@@ -182,10 +190,10 @@ func (t *template) put(i *item, there *disk.Disk) {
 }
 
 // candidates are the first disks of a node that a new use may be on, the smallest first.
-func (t *template) candidates(n *inventory.Node, name string, count int) []*disk.Disk {
+func (o *templateNode) candidates(name string, count int) []*disk.Disk {
 	var found []*disk.Disk
-	for _, there := range t.Disks.On(n) {
-		if len(found) < count && !t.used[there] && t.refuse(n, there, name) == "" {
+	for _, there := range o.Disks.On(o.node) {
+		if len(found) < count && !o.used[there] && o.refuse(there, name) == "" {
 			found = append(found, there)
 		}
 	}
@@ -193,29 +201,29 @@ func (t *template) candidates(n *inventory.Node, name string, count int) []*disk
 }
 
 // want is what a disk must meet for an object of a name.
-func (t *template) want(n *inventory.Node, name string) disk.Want {
+func (o *templateNode) want(name string) disk.Want {
 	return disk.Want{
-		Node: n, MinCapacity: t.cfg.minCapacity, Owner: ownerOf(t.kind(), name),
-		Mine: func(h disk.Holder) bool { return h.Owner == t.owner },
+		Node: o.node, MinCapacity: o.cfg.minCapacity, Owner: ownerOf(o.cfg.kind(), name),
+		Mine: func(h disk.Holder) bool { return h.Owner == o.owner },
 	}
 }
 
 // refuse says why a disk cannot be taken for an object of a name, or "".
-func (t *template) refuse(n *inventory.Node, there *disk.Disk, name string) string {
-	if reason := t.Disks.Verdict(there, t.want(n, name)).Reason(); reason != "" {
+func (o *templateNode) refuse(there *disk.Disk, name string) string {
+	if reason := o.Disks.Verdict(there, o.want(name)).Reason(); reason != "" {
 		return reason
 	}
 	known := there.Known()
 	switch {
-	case !t.selectsDisk(there):
+	case !o.cfg.selectsDisk(there):
 		return "it is not selected by spec.diskSelector"
 	case known.WWN == "" && known.Serial == "":
 		return "it has neither a WWN nor a serial number by which it could be known again"
-	case t.givenUp[there] != "":
-		return "its " + t.givenUp[there] + " was given up"
+	case o.givenUp[there] != "":
+		return "its " + o.givenUp[there] + " was given up"
 	}
 	for _, h := range there.Holders() {
-		if h.Source == disk.Live && h.Owner == t.owner && !t.renders(h.Object.Name) {
+		if h.Source == disk.Live && h.Owner == o.owner && !o.renders(h.Object.Name) {
 			return "its " + h.Object.Kind + " " + h.Object.Name + " was given up, and still lives"
 		}
 	}
@@ -227,13 +235,13 @@ func (t *template) renders(name string) bool {
 }
 
 // nearest says why the disks of a node are refused.
-func (t *template) nearest(n *inventory.Node) string {
+func (o *templateNode) nearest() string {
 	var refusals []place.Refusal
-	for _, there := range t.Disks.On(n) {
-		if t.used[there] {
+	for _, there := range o.Disks.On(o.node) {
+		if o.used[there] {
 			continue
 		}
-		if reason := t.refuse(n, there, itemName(t.Object.Name, n.Name, 1)); reason != "" {
+		if reason := o.refuse(there, itemName(o.Object.Name, o.node.Name, 1)); reason != "" {
 			refusals = append(refusals, place.Refusal{Reason: reason, Size: there.Size()})
 		}
 	}
@@ -244,21 +252,21 @@ func (t *template) nearest(n *inventory.Node) string {
 }
 
 // explainRest says of the disks of a node that nothing is on why.
-func (t *template) explainRest(n *inventory.Node, refused string) {
-	if t.disksEach() == 0 {
+func (o *templateNode) explainRest(refused string) {
+	if o.cfg.disksEach() == 0 {
 		return
 	}
-	for _, there := range t.Disks.On(n) {
-		if t.used[there] || t.givenUp[there] != "" {
+	for _, there := range o.Disks.On(o.node) {
+		if o.used[there] || o.givenUp[there] != "" {
 			continue
 		}
-		switch reason := t.refuse(n, there, itemName(t.Object.Name, n.Name, 1)); {
+		switch reason := o.refuse(there, itemName(o.Object.Name, o.node.Name, 1)); {
 		case reason != "":
-			t.Decide(there.Ref(), n.Name, "", place.Refused, reason)
+			o.Decide(there.Ref(), o.node.Name, "", place.Refused, reason)
 		case refused != "":
-			t.Decide(there.Ref(), n.Name, "", place.Free, "its node gets nothing new: "+refused)
+			o.Decide(there.Ref(), o.node.Name, "", place.Free, "its node gets nothing new: "+refused)
 		default:
-			t.Decide(there.Ref(), n.Name, "", place.Free, "enough disks were chosen without it")
+			o.Decide(there.Ref(), o.node.Name, "", place.Free, "enough disks were chosen without it")
 		}
 	}
 }

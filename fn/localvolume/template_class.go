@@ -43,7 +43,7 @@ func (t *template) classes() []class.Class {
 	name := ""
 	if want := t.cfg.Spec.StorageClass; want != nil {
 		name = want.Name
-		vg := cmp.Or(t.wanted().Str("name"), t.Object.Name)
+		vg := cmp.Or(t.cfg.wanted.Str("name"), t.Object.Name)
 		c := want.class(vg)
 		before := class.Before(t.Facts, t.Before, name)
 		if len(t.items) > 0 || before != nil {

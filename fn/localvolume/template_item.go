@@ -57,10 +57,10 @@ func identityOf(of device) d.Node {
 // object is an item as it is rendered.
 func (t *template) object(i *item) *krm.Object {
 	spec := d.Object(d.F("nodeName", d.Text(i.node)))
-	if t.kind() == groupKind && t.wanted().Str("name") == "" {
+	if t.cfg.kind() == groupKind && t.cfg.wanted.Str("name") == "" {
 		spec.Set("name", d.Text(t.Object.Name))
 	}
-	for _, f := range t.wanted().Fields() {
+	for _, f := range t.cfg.wanted.Fields() {
 		if f.Key != raw && f.Key != partition || len(i.devices) == 0 {
 			spec.Set(f.Key, f.Value.Made())
 			continue
@@ -71,14 +71,14 @@ func (t *template) object(i *item) *krm.Object {
 		}
 		spec.Set(f.Key, of)
 	}
-	if t.kind() == groupKind && len(i.devices) > 0 {
+	if t.cfg.kind() == groupKind && len(i.devices) > 0 {
 		list := d.List()
 		for _, of := range i.devices {
 			list.Add(identityOf(of))
 		}
 		spec.Set(devices, list)
 	}
-	o := krm.Make(group+"/"+version, t.kind(), "", i.name, d.F("spec", spec))
+	o := krm.Make(group+"/"+version, t.cfg.kind(), "", i.name, d.F("spec", spec))
 	metadata := t.Object.Node.Get("spec", "template", "metadata")
 	for key, value := range metadata.StrMap("labels") {
 		o.SetLabel(key, value)
@@ -106,4 +106,4 @@ func lockOfObject(o *krm.Object) lock {
 }
 
 // called names the item with its kind.
-func (t *template) called(i *item) string { return fmt.Sprintf("%s %s", t.kind(), i.name) }
+func (t *template) called(i *item) string { return fmt.Sprintf("%s %s", t.cfg.kind(), i.name) }

@@ -35,11 +35,11 @@ func (t *template) keep() {
 // lost, by name.
 func (t *template) locked() []*item {
 	var items []*item
-	tells := t.Facts.Tells(group, t.kind(), "")
+	tells := t.Facts.Tells(group, t.cfg.kind(), "")
 	for _, o := range t.Before {
 		switch {
 		case o.Group() != group:
-		case o.Kind == t.kind():
+		case o.Kind == t.cfg.kind():
 			items = append(items, t.itemOf(o, tells && t.Facts.Object(o.ID()) == nil))
 		case t.allows(o.Kind, o.Name) && t.mayLeave(o): // of before the kind was changed
 			t.released[o.ID()] = true
@@ -49,7 +49,7 @@ func (t *template) locked() []*item {
 	for _, i := range items {
 		isLocked[i.name] = true
 	}
-	for _, o := range t.Facts.Objects(group, t.kind()) {
+	for _, o := range t.Facts.Objects(group, t.cfg.kind()) {
 		if o.Owner() != t.owner || isLocked[o.Name] || o.Deleting() || t.allows(o.Kind, o.Name) {
 			continue
 		}
@@ -144,7 +144,7 @@ func (t *template) stays(i *item) bool {
 	switch {
 	case node == nil:
 		field, i.held = "", "its node is missing from the inventory"
-	case !t.selects(node):
+	case !t.cfg.selects(node):
 		field, i.held = "spec.nodeSelector", "its node is no longer selected"
 	case i.held != "":
 	case missing:
@@ -152,7 +152,7 @@ func (t *template) stays(i *item) bool {
 	}
 	deselected := ""
 	for _, there := range i.disks {
-		if there != nil && !t.selectsDisk(there) {
+		if there != nil && !t.cfg.selectsDisk(there) {
 			deselected = "its disk is no longer selected by spec.diskSelector"
 		}
 	}
@@ -168,12 +168,12 @@ func (t *template) stays(i *item) bool {
 		i.held = cmp.Or(i.held, deselected)
 	}
 	if i.held == "" {
-		t.keepDisks(i, place.Kept, "its "+t.kind()+" is rendered already")
+		t.keepDisks(i, place.Kept, "its "+t.cfg.kind()+" is rendered already")
 		return true
 	}
 	t.keepDisks(i, place.Held, i.held)
 	if !i.consent {
-		t.Report(finding.Warning, "held", field, "%s is held: %s; to let it go, annotate the template with %s: %s/%s", t.called(i), i.held, krm.AnnotationAllowRemoval, t.kind(), i.name)
+		t.Report(finding.Warning, "held", field, "%s is held: %s; to let it go, annotate the template with %s: %s/%s", t.called(i), i.held, krm.AnnotationAllowRemoval, t.cfg.kind(), i.name)
 	}
 	return true
 }
@@ -183,11 +183,11 @@ func (t *template) staysGone(i *item, why string) bool {
 	node := t.Facts.Node(i.node)
 	for _, there := range i.disks {
 		if why == "" && there != nil {
-			why = t.Disks.Verdict(there, t.want(node, i.name)).Reason()
+			why = t.Disks.Verdict(there, t.on(node).want(i.name)).Reason()
 		}
 	}
 	if why == "" {
-		t.keepDisks(i, place.Kept, "its "+t.kind()+" is rendered already")
+		t.keepDisks(i, place.Kept, "its "+t.cfg.kind()+" is rendered already")
 		return true
 	}
 	t.drop(i, "nothing of it lives, and "+why)
@@ -199,16 +199,16 @@ func (t *template) staysGone(i *item, why string) bool {
 func (t *template) keepDisks(i *item, verdict place.Verdict, reason string) {
 	for at, there := range i.disks {
 		if there != nil {
-			t.Decide(there.Ref(), i.node, t.role(), verdict, reason)
+			t.Decide(there.Ref(), i.node, t.cfg.role(), verdict, reason)
 			continue
 		}
-		t.Decide(finding.Ref{Kind: "Disk", Namespace: i.node, Name: i.devices[at].String()}, i.node, t.role(), place.Held, reason)
+		t.Decide(finding.Ref{Kind: "Disk", Namespace: i.node, Name: i.devices[at].String()}, i.node, t.cfg.role(), place.Held, reason)
 	}
 }
 
 // drop lets an object go.
 func (t *template) drop(i *item, why string) {
-	t.released[t.id(i.name)], i.dropped = true, true
+	t.released[t.cfg.id(i.name)], i.dropped = true, true
 	if !i.gone {
 		t.leaves[i.name] = true
 	}

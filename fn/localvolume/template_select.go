@@ -12,8 +12,8 @@ import (
 )
 
 // selectsDisk holds a disk against the selector.
-func (t *template) selectsDisk(there *disk.Disk) bool {
-	terms := t.cfg.Spec.DiskSelector.SelectorTerms
+func (c *templateConfig) selectsDisk(there *disk.Disk) bool {
+	terms := c.Spec.DiskSelector.SelectorTerms
 	return len(terms) == 0 || selector.MatchesAny(terms, selectable(there))
 }
 
