@@ -138,7 +138,7 @@ func (d *departures) removalWaits(m *member) string {
 		}
 	}
 	return m.of.steps.removalWaits(m, func(p *nodePool) bool {
-		return slices.ContainsFunc(d.members, func(o *member) bool { return o.before == p && d.goTogether(m, o) })
+		return d.host(p.Hostname) == nil && slices.ContainsFunc(d.members, func(o *member) bool { return o.before == p && d.goTogether(m, o) })
 	})
 }
 
