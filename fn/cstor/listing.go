@@ -206,8 +206,14 @@ func (in *input) asRendered(p *nodePool) *settings {
 		s.capacity, s.minCapacity = set.capacity, size
 	}
 	s.provisioner, s.spare = set.provisioner, len(set.devices[spare])
-	for s.external() && in.lock.objects[in.storageID(in.storage(p.node, spare, s.spare))] != nil {
-		s.spare++
+	for i := 0; s.external(); i++ {
+		name := in.storage(p.node, spare, i)
+		if in.lock.objects[in.storageID(name)] == nil {
+			break
+		}
+		if claim := in.lock.objects[in.claimID(name)]; claim == nil || !in.inPool(claim) { // else it has taken the place of a disk
+			s.spare++
+		}
 	}
 	s.writeCache = nil
 	if n := len(p.Cache.Disks()); n > 0 {

@@ -248,25 +248,25 @@ func pooledNames(n names, l *lock) map[string]bool {
 
 // inPool reports whether the volume of a claim is a disk of an earlier pool, whatever
 // its name says: a spare that took the place of another is.
-func (r *removal) inPool(claim *krm.Object) bool {
-	if storage := r.lock.objects[r.storageID(claim.Name)]; storage != nil && r.lock.pooled[storage.Annotation(krm.AnnotationBlockDevice)] {
+func (in *input) inPool(claim *krm.Object) bool {
+	if storage := in.lock.objects[in.storageID(claim.Name)]; storage != nil && in.lock.pooled[storage.Annotation(krm.AnnotationBlockDevice)] {
 		return true
 	}
-	return slices.ContainsFunc(r.devicesOf(claim), func(d *inventory.BlockDevice) bool { return r.lock.pooled[d.Name] })
+	return slices.ContainsFunc(in.devicesOf(claim), func(d *inventory.BlockDevice) bool { return in.lock.pooled[d.Name] })
 }
 
 // devicesOf lists the block devices that the volume of a claim is.
-func (r *removal) devicesOf(claim *krm.Object) []*inventory.BlockDevice {
+func (in *input) devicesOf(claim *krm.Object) []*inventory.BlockDevice {
 	node, pvName := nodeOfVolume(claim), ""
-	if live := r.facts.VolumeClaim(claim.Namespace, claim.Name); live != nil {
+	if live := in.facts.VolumeClaim(claim.Namespace, claim.Name); live != nil {
 		pvName = live.VolumeName
 	}
-	pv := r.facts.Volume(pvName)
+	pv := in.facts.Volume(pvName)
 	if pv == nil {
 		return nil
 	}
-	devices := r.facts.DevicesOf(pv, pv.Driver, node, r.lock.sets[node].hostname)
-	return slices.DeleteFunc(slices.Clone(devices), func(d *inventory.BlockDevice) bool { return d.Namespace != r.namespace })
+	devices := in.facts.DevicesOf(pv, pv.Driver, node, in.lock.sets[node].hostname)
+	return slices.DeleteFunc(slices.Clone(devices), func(d *inventory.BlockDevice) bool { return d.Namespace != in.namespace })
 }
 
 // tellStuck tells of an instance that is left of a removed pool, and in the way of a new one:
