@@ -97,7 +97,7 @@ func (c *ControlPlane) start(bin string) error {
 		"--data-dir", filepath.Join(c.Dir, "etcd"),
 		"--listen-client-urls", etcd, "--advertise-client-urls", etcd,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer,
-		"--unsafe-no-fsync", "--heartbeat-interval=10", "--election-timeout=100", "--log-level=warn",
+		"--unsafe-no-fsync", "--heartbeat-interval=50", "--election-timeout=500", "--log-level=warn",
 	); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type Application struct {
 	cache     cache.ClusterCache
 	checks    checks
 	approved  bool
+	validated bool // by a sync that succeeded
 }
 
 // New makes an Application that was never synced, with the health checks of the
@@ -118,6 +119,7 @@ func (a *Application) Sync(ctx context.Context, dir string) (scenario.Report, er
 	if phase == common.OperationFailed || phase == common.OperationError {
 		err = errors.Join(err, errors.New(message))
 	}
+	a.validated = a.validated || err == nil
 	return report, err
 }
 
@@ -139,6 +141,9 @@ func (a *Application) step(
 		sync.WithServerSideApply(!a.ClientSide),
 		sync.WithServerSideApplyManager("argocd-controller"),
 		sync.WithPruneConfirmed(a.approved),
+		// Schemas are asked for and read with every object, which is most of the work. The first sync holds that
+		// what is applied keeps them, and test/apply of all that is rendered.
+		sync.WithManifestValidation(!a.validated),
 	)
 	if err != nil {
 		return phase, message, results, err
@@ -164,11 +169,12 @@ func (a *Application) manages(r *cache.Resource) bool {
 // asks reports whether the operation waits for a person.
 func asks(message string) bool { return strings.HasPrefix(message, "waiting for pruning confirmation") }
 
+// pause is between two steps, each of which asks for all kinds and their schemas.
 func pause(ctx context.Context, message string) error {
 	select {
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %s", ctx.Err(), message)
-	case <-time.After(20 * time.Millisecond):
+	case <-time.After(200 * time.Millisecond):
 		return nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,19 +66,12 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	if err := plane.AwaitServed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// The controller lives on after the test.
-	tmp := filepath.Join(plane.Dir, "tmp")
-	if err := os.MkdirAll(tmp, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBECONFIG", plane.Kubeconfig)
-	t.Setenv("TMPDIR", tmp)
-	err = plane.Run(filepath.Join(suite.Root, "bin"), "kustomize-controller", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--kube-api-qps=500", "--kube-api-burst=1000", "--requeue-dependency=2s")
+	controller.once.Do(func() { controller.err = runController(t) })
 	switch {
-	case errors.Is(err, controlplane.ErrNotBuilt):
-		tool.Missing(t, err.Error())
-	case err != nil:
-		t.Fatal(err)
+	case errors.Is(controller.err, controlplane.ErrNotBuilt):
+		tool.Missing(t, controller.err.Error())
+	case controller.err != nil:
+		t.Fatal(controller.err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -88,6 +82,24 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	source := NewSource()
 	t.Cleanup(source.Close)
 	return cluster, source
+}
+
+// controller is one for the whole test binary: a second would reconcile what the first does.
+var controller struct {
+	once sync.Once
+	err  error
+}
+
+// runController starts the controller, which lives on after the test.
+func runController(t *testing.T) error {
+	t.Helper()
+	tmp := filepath.Join(plane.Dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o777); err != nil {
+		return err
+	}
+	t.Setenv("KUBECONFIG", plane.Kubeconfig)
+	t.Setenv("TMPDIR", tmp)
+	return plane.Run(filepath.Join(suite.Root, "bin"), "kustomize-controller", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--kube-api-qps=500", "--kube-api-burst=1000", "--requeue-dependency=2s")
 }
 
 // folder has the folder go from Git that a Kustomization looks at:

@@ -24,7 +24,8 @@ type Cluster struct {
 	Config *rest.Config
 
 	dynamic dynamic.Interface
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	served  *discovery.DiscoveryClient
+	mapper  *restmapper.DeferredDiscoveryRESTMapper // of what was served when it was last asked
 }
 
 // Connect connects to the cluster of a kubeconfig.
@@ -44,13 +45,17 @@ func Connect(kubeconfig string) (*Cluster, error) {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(served))
-	return &Cluster{Config: config, dynamic: client, mapper: mapper}, nil
+	return &Cluster{Config: config, dynamic: client, served: served, mapper: mapper}, nil
 }
 
 // resource is the client of an object's kind; nil if the kind is not served.
 func (c *Cluster) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
+		// Who awaits a kind asks often, and it costs much to ask for all kinds.
+		if serves, err := c.serves(kind); err != nil || !serves {
+			return nil, err
+		}
 		c.mapper.Reset()
 		mapping, err = c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	}
@@ -63,6 +68,18 @@ func (c *Cluster) resource(kind schema.GroupVersionKind, namespace string) (dyna
 		return c.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 	}
 	return c.dynamic.Resource(mapping.Resource), nil
+}
+
+// serves reports whether a kind is served, which was not when all kinds were asked for.
+func (c *Cluster) serves(kind schema.GroupVersionKind) (bool, error) {
+	list, err := c.served.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind.Kind }), nil
 }
 
 // Get returns the live object; nil if it is not there.

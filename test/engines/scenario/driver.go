@@ -46,7 +46,7 @@ func (d *driver) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

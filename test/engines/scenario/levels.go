@@ -200,7 +200,7 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 		while = 8 * time.Second
 		h.awaitSaying(func() string { return st.what + ": the reason is " + st.reason + "; it is " + told }, func() bool {
 			row = look()
-			return h.column("reason") == st.reason && (!waits || at >= st.until)
+			return str(h.live(), "status", "reason") == st.reason && (!waits || at >= st.until)
 		})
 	}
 	var since time.Time // that it is as in the row
@@ -235,18 +235,19 @@ func (h *hypercloud) pass(st hurdle, waits bool) {
 
 // said is the state, and why.
 func (h *hypercloud) said() string {
-	return h.column("state") + " " + h.column("reason") + ": " + h.column("message")
+	live := h.live()
+	return str(live, "status", "state") + " " + str(live, "status", "reason") + ": " + str(live, "status", "message")
 }
 
-// column is a field of the status.
-func (h *hypercloud) column(field string) string {
+// live is the HyperCloudStorage, empty where there is none.
+func (h *hypercloud) live() *unstructured.Unstructured {
 	h.t.Helper()
 	live, err := h.cluster.Get(h.t.Context(), hypercloudKind, h.Namespace, "hcs")
 	h.check(err)
 	if live == nil {
-		return ""
+		return &unstructured.Unstructured{}
 	}
-	return str(live, "status", field)
+	return live
 }
 
 var hypercloudKind = schema.GroupVersionKind{Group: "hcs.tmax.io", Version: "v1alpha1", Kind: "HyperCloudStorage"}

@@ -166,7 +166,7 @@ func (r *poolRun) play() {
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(100 * time.Millisecond):
 			}
 		}
 		done <- err

@@ -54,7 +54,7 @@ func (o *operators) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(150 * time.Millisecond):
+		case <-time.After(300 * time.Millisecond):
 		}
 	}
 }

@@ -249,7 +249,7 @@ func (r *run) await(what string, done func() bool) {
 func (r *run) awaitSaying(what func() string, done func() bool) {
 	r.t.Helper()
 	const patience = 5 * time.Minute // far above what it takes on a busy machine
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%s, and it is not so: %s", patience, what())
 		}
