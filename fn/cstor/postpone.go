@@ -12,8 +12,9 @@ import (
 // have a member that is not well: the webhook refuses it until that is mended, and with it
 // what would mend it. So it does where another step is under way in the live cluster, of which
 // the render did not know: an old snapshot said otherwise. Of several kinds that are not applied,
-// as renders leave them that do not see what lives, the first goes on alone. What has been claimed
-// is on its way, and stays. A pool whose removal is rendered is taken back before, by restorePool.
+// as renders leave them that do not see what lives, the first goes on alone; and what has a disk that
+// is missing from the inventory waits for it. What has been claimed is on its way, and stays. A pool
+// whose removal is rendered is taken back before, by restorePool.
 func (s *steps) postpone() {
 	wait := ""
 	if why := s.brokenLive(); why != "" {
@@ -28,25 +29,30 @@ func (s *steps) postpone() {
 	}
 	left := admission.NewStep(s.of.current, s.rendered(s.of, noPool))
 	first := s.unapplied(left)
-	waits := func(kind stepKind) bool {
+	waits := func(kind stepKind, disks ...string) string {
 		if wait == "" && !s.lock.adopted && first.wait != "" && first.kind < kind {
 			wait = "until " + first.wait
 		}
-		return wait != ""
+		if i := slices.IndexFunc(disks, s.unseen); wait == "" && !s.lock.adopted && i >= 0 {
+			return "while block device " + disks[i] + " is missing from the inventory: the cStor webhook refuses an edit with a disk that is not there"
+		}
+		return wait
 	}
 	for _, p := range left.Added {
-		if !waits(stepAdd) {
-			break
+		why := waits(stepAdd, p.Disks()...)
+		if why == "" {
+			continue
 		}
 		if known := s.lock.host(p.Hostname); known != nil && (s.live.knownGone(p) || s.isGoing(p)) {
 			s.lock.removePool(known)
 			s.of.takenBack()
-			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits %s", known.node, wait)
+			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits %s", known.node, why)
 		}
 	}
 	for _, g := range left.Grown {
-		if !waits(stepGrow) {
-			break
+		why := waits(stepGrow, slices.Concat(g.Groups...)...)
+		if why == "" {
+			continue
 		}
 		known := s.lock.host(g.Old.Hostname)
 		kept, back := s.withoutUnclaimed(g.Old, known.Pool)
@@ -58,9 +64,9 @@ func (s *steps) postpone() {
 		s.lock.unpool(back)
 		s.of.takenBack()
 		s.report(finding.Warning, "step-postponed", "", "block %s %s %s rendered as part of the pool on node %s and not applied, and %s %s",
-			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.node, finding.Agree(len(back), "waits", "wait"), wait)
+			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.node, finding.Agree(len(back), "waits", "wait"), why)
 	}
-	if left.Settings && !s.lock.adopted && waits(stepSettings) {
+	if left.Settings && !s.lock.adopted && waits(stepSettings) != "" {
 		s.of.takenBack()
 		live, c := s.of.current, s.of.before
 		c.Resources, c.AuxResources, c.Tolerations, c.PriorityClassName = live.Resources, live.AuxResources, live.Tolerations, live.PriorityClassName

@@ -49,7 +49,7 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 		return // claims do not say which disks are in the pool
 	}
 	live := p.Disks()
-	chosen := r.lock.reserved(known.node, data)
+	chosen := r.chosen(known)
 	added := func(name string) bool { return !slices.Contains(live, name) && (current || !r.live.claims[name]) }
 	for i := len(known.Data) - 1; i >= 0; i-- {
 		group := known.Data[i]
@@ -82,6 +82,21 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 			}
 		}
 	}
+}
+
+// chosen lists the data disks of a node that were chosen in an earlier render: its storage set has
+// them, or their Storages, of which a disk that is missing cannot be told from another.
+func (r *recovery) chosen(p *nodePool) []string {
+	chosen := slices.Clone(r.lock.reserved(p.node, data))
+	if !r.settings(p.node).external() {
+		return chosen
+	}
+	for i, name := range p.Data.Disks() {
+		if r.unseen(name) && r.lock.objects[r.storageID(r.storage(p.node, data, i))] != nil {
+			chosen = append(chosen, name)
+		}
+	}
+	return chosen
 }
 
 // takeBackReplacement puts the disk back into a RAID group that lives in the place of one that was
