@@ -33,13 +33,13 @@ func (c *cluster) makeRoom() bool {
 	return true
 }
 
-// busy reports whether a step is under way, taken or asked for, but for removals that wait,
+// busy reports whether a step is under way, taken, asked for, or refused until a pool is mended, but for removals that wait,
 // since the volumes of a pool that goes may need the room, and volumes that are to grow, for
 // which no other step waits.
 func (s *steps) busy() bool {
 	edits := func(a step) bool { return a.kind != stepEnlarge }
 	comes := func(a step) bool { return edits(a) && a.kind != stepRemove }
-	return s.last.wait != "" || slices.ContainsFunc(s.taken, edits) || slices.ContainsFunc(s.asked, comes)
+	return s.last.wait != "" || !s.free() && s.ailing() != "" || slices.ContainsFunc(s.taken, edits) || slices.ContainsFunc(s.asked, comes)
 }
 
 // room says why a pool on another node is to be added: a pool is too full, and none of the
