@@ -35,6 +35,9 @@ func (f *draining) tell(at map[string]*member) {
 			verdict = place.Awaited
 		}
 		f.report(finding.Info, "drain-volume", "", "volume %s: %s", m.Volume, text)
+		if faults := m.Volume.NoneHealthy(); faults != "" && m.Waits != "" {
+			f.report(finding.Warning, "drain-stuck", "", "volume %s gets no further while none of its replicas is healthy (%s): bring back the disk or the node of one, or restore the volume from a backup", m.Volume, faults)
+		}
 		f.choose(f.volumeRef(m.Volume), node, roleReplica, verdict, text)
 	}
 	for _, h := range f.plan.Short {

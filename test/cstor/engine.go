@@ -171,7 +171,7 @@ func (e *Engine) applyVolume(wanted *VolumeConfig) error {
 		e.watch.report("CStorVolumeConfig %s is applied without pools, which deletes its replicas", wanted.Name)
 	}
 	for _, name := range minus(wanted.Spec.pools(), old.Spec.pools()) {
-		if i := e.api.Instances[name]; i == nil || i.cluster() != old.Labels[labelCluster] {
+		if of := e.watch.known.clusterOf(e.api, name); of == "" || of != old.Labels[labelCluster] {
 			e.watch.report("CStorVolumeConfig %s names pool %s, which is none of its cluster", wanted.Name, name)
 		}
 	}

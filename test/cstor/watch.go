@@ -26,6 +26,7 @@ type View struct {
 	false map[string]bool     // volumes of which a replica is not as the API says it is
 	claim map[string]bool     // PersistentVolumeClaims, by name
 	stays map[string][]string // disks of the instances that nobody deletes, by host
+	pools map[string]string   // CStorPoolClusters, by the names of their instances
 	lives map[string]bool     // CStorPoolClusters, by name
 	hosts map[string]bool     // that a pool can select
 }
@@ -47,6 +48,23 @@ func (a *API) hosts() map[string]bool {
 		hosts[n.Labels[labelHostname]] = true
 	}
 	return hosts
+}
+
+// pools are the clusters of the pools that are there.
+func (a *API) pools() map[string]string {
+	clusters := map[string]string{}
+	for _, i := range a.Instances {
+		clusters[i.Name] = i.cluster()
+	}
+	return clusters
+}
+
+// clusterOf is the cluster of a pool, or "" where there is no such pool.
+func (v View) clusterOf(a *API, pool string) string {
+	if v.pools == nil {
+		return a.pools()[pool]
+	}
+	return v.pools[pool]
 }
 
 // shows reports whether a CStorPoolCluster was there. For facts in which it is not, all of it is
@@ -73,7 +91,10 @@ func (w *Watch) Healthy(volume string) int {
 
 // Look is what facts tell that are taken now.
 func (w *Watch) Look() View {
-	v := View{w.fates, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]bool{}, w.api.hosts()}
+	v := View{
+		fates: w.fates, false: map[string]bool{}, claim: map[string]bool{}, stays: map[string][]string{},
+		pools: w.api.pools(), lives: map[string]bool{}, hosts: w.api.hosts(),
+	}
 	for name := range w.api.PoolClusters {
 		v.lives[name] = true
 	}

@@ -37,6 +37,19 @@ type Replica struct {
 	Broken     bool   // nothing is under way that would mend that
 }
 
+// NoneHealthy says what is wrong with each replica of a volume of which none is healthy, or "":
+// nothing comes of others that were asked for.
+func (v *Volume) NoneHealthy() string {
+	var faults []string
+	for _, r := range v.Replicas {
+		if r.Fault == "" {
+			return ""
+		}
+		faults = append(faults, r.Pool+": "+r.Fault)
+	}
+	return finding.Clauses(faults)
+}
+
 // String names the volume as people know it.
 func (v *Volume) String() string {
 	if v.Claim == "" {
