@@ -127,7 +127,14 @@ func (c *cloudDisks) place(m *member) {
 // larger. It reports whether the spec asks for what it cannot follow.
 func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
 	claim := c.volumeObject(c.claimID(v.name))
-	if claim == nil || c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) && !c.lacking() {
+	switch {
+	case claim == nil:
+		return false
+	case c.facts.VolumeClaim(c.namespace, v.name) == nil && !c.holdsData(claim) && !c.lacking():
+		// It may have been applied since. Beside a pool it gets larger as a step, once it is bound.
+		if rendered := requestOf(claim); m.before != nil && quantity.Bytes(v.capacity) > quantity.Bytes(rendered) {
+			v.capacity = rendered
+		}
 		return false
 	}
 	capacity, kept := cmp.Or(c.sizes.of(claim), v.capacity), *v.provisioner
