@@ -28,6 +28,9 @@ func (s *steps) postpone() {
 		return
 	}
 	left := admission.NewStep(s.of.current, s.rendered(s.of, noPool))
+	if s.postponeReplacements(left.Replaced) {
+		left.Replaced = nil
+	}
 	first := s.unapplied(left)
 	waits := func(kind stepKind, disks ...string) string {
 		if wait == "" && !s.lock.adopted && first.wait != "" && first.kind < kind {
@@ -76,6 +79,59 @@ func (s *steps) postpone() {
 			}
 		}
 	}
+}
+
+// postponeReplacements takes back replacements that are rendered and known not to be applied, where
+// something ails the live pools that none can mend: the webhook refuses every edit that leaves it in.
+func (s *steps) postponeReplacements(all []admission.Replacement) bool {
+	claimed := func(r admission.Replacement) bool { return r.Cache || s.live.claims[r.In] }
+	if len(all) == 0 || s.lock.adopted || slices.ContainsFunc(all, claimed) {
+		return false
+	}
+	why := s.unmendable(all)
+	if why == "" {
+		return false
+	}
+	for _, r := range all {
+		known := s.lock.host(r.Host)
+		groups := slices.Clone(known.Data)
+		for i, group := range groups {
+			if at := slices.Index(group, r.In); at >= 0 {
+				groups[i] = slices.Clone(group)
+				groups[i][at] = r.Out
+			}
+		}
+		known.Data = groups
+		s.lock.unpool([]string{r.In})
+		s.lock.pooled[r.Out] = true
+		s.report(finding.Warning, "step-postponed", "", "block device %s is rendered in the place of %s in the pool on node %s and not applied, and waits %s", r.In, r.Out, known.node, refusedWhile(why))
+	}
+	s.of.takenBack()
+	return true
+}
+
+// unmendable says what ails the live pools beside some replacements, and is not to be replaced itself, or "".
+func (s *steps) unmendable(beside []admission.Replacement) string {
+	var out []string
+	for _, r := range beside {
+		out = append(out, r.Out)
+	}
+	for _, p := range s.of.current.Pools {
+		known := s.lock.host(p.Hostname)
+		if known == nil {
+			continue
+		}
+		mended := slices.Clone(out)
+		for _, name := range p.Disks() {
+			if d := s.facts.Device(s.namespace, name); d != nil && d.State != "Active" && s.isReplaced(name) && s.obstacle(p, name) == "" {
+				mended = append(mended, name)
+			}
+		}
+		if why := s.ails(&nodePool{known.node, s.of, p}, mended); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // postponeMissing takes back pools that are rendered and known not to be applied, and whose

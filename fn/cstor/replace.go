@@ -44,12 +44,14 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 		return
 	}
 	for _, name := range r.failed(m.before.Pool) {
-		wanted := r.wanted(name)
-		if !wanted {
+		if _, named := r.named[name]; named {
+			r.named[name] = true
+		}
+		if !r.isReplaced(name) {
 			continue
 		}
 		s := step{kind: stepReplace, out: name, what: fmt.Sprintf("another disk takes the place of %s in the pool on node %s", name, m.name)}
-		why := r.obstacle(m, name)
+		why := r.obstacle(m.before.Pool, name)
 		var d *inventory.BlockDevice
 		if why == "" {
 			if capacity := r.disk(name).Size(); capacity > 0 {
@@ -84,26 +86,21 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 	}
 }
 
-// wanted reports whether a disk that failed is to be replaced: a person says so, or the spec
+// isReplaced reports whether a disk that failed is to be replaced: a person says so, or the spec
 // trusts snapshots.
-func (r *replacement) wanted(name string) bool {
-	if _, named := r.named[name]; named {
-		r.named[name] = true
-		return true
-	}
-	return r.cfg.Spec.PoolConfig.AutoReplace
+func (in *input) isReplaced(name string) bool {
+	return in.cfg.Spec.PoolConfig.AutoReplace || slices.Contains(in.spec.Object.AnnotationList(annotationReplace), name)
 }
 
 // obstacle says why a disk of a pool cannot be replaced, and what to do, or "".
-func (r *replacement) obstacle(m *member, name string) string {
-	p := m.before.Pool
+func (in *input) obstacle(p *pool.Pool, name string) string {
 	if slices.Contains(p.Cache.Disks(), name) {
 		return "it is of the write cache, which the cStor operator does not change; put the disk back, or make the pool anew: drain its node"
 	}
 	if p.RAIDType == pool.Stripe {
 		return "the pool is a stripe, whose data is gone with it; make the pool anew: drain its node, with consent, and allow it again"
 	}
-	if !r.state.Checks(p.Hostname) {
+	if !in.state.Checks(p.Hostname) {
 		return fmt.Sprintf("the hostname label of the node (%s) is not its name, so that the webhook claims no disk and the operator waits for one for ever; give the node its name as label, or make the claim of the new disk yourself, with the annotation %s: %s", p.Hostname, inventory.AnnotationPredecessor, name)
 	}
 	for _, group := range p.Data {
@@ -111,18 +108,18 @@ func (r *replacement) obstacle(m *member, name string) string {
 			continue
 		}
 		for _, other := range group {
-			switch d := r.facts.Device(r.namespace, other); {
+			switch d := in.facts.Device(in.namespace, other); {
 			case d == nil:
 				return "block device " + other + " of its RAID group is gone, so that the webhook cannot compare sizes; bring it back, or make the pool anew"
 			case other != name && d.State != "Active":
 				return "block device " + other + " of its RAID group is " + d.State + ", too, and one disk of a group is replaced at a time; bring one of them back"
 			}
-			if claim := r.claimOf(other); claim != nil && claim.Predecessor != "" && other != name {
+			if claim := in.claimOf(other); claim != nil && claim.Predecessor != "" && other != name {
 				return "a replacement in its RAID group is under way, which the claim of " + other + " tells (" + inventory.AnnotationPredecessor + "); it waits for that"
 			}
 		}
 	}
-	switch i := r.live.running(p); {
+	switch i := in.live.running(p); {
 	case i == nil:
 		return "the pool has no CStorPoolInstance"
 	case i.Rebuilds():
@@ -133,9 +130,9 @@ func (r *replacement) obstacle(m *member, name string) string {
 	return ""
 }
 
-func (r *replacement) claimOf(name string) *inventory.Claim {
-	if d := r.facts.Device(r.namespace, name); d != nil {
-		return r.facts.ClaimOf(d)
+func (in *input) claimOf(name string) *inventory.Claim {
+	if d := in.facts.Device(in.namespace, name); d != nil {
+		return in.facts.ClaimOf(d)
 	}
 	return nil
 }
