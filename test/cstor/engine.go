@@ -201,11 +201,13 @@ func (e *Engine) applyClaim(wanted *VolumeClaim) error {
 		return err
 	}
 	if owner, node := wanted.Annotations[ownerKey], wanted.Annotations["volume.kubernetes.io/selected-node"]; old.Spec.Resources != wanted.Spec.Resources {
-		of := owner + " " + e.api.clusterOn(owner, node)
-		if first := e.grown[of]; first != "" && first != node {
-			e.watch.report("the volumes of nodes %s and %s grow at once", first, node)
+		// Those that no pool has yet, and that were made larger before anybody saw them, disturb none.
+		if of := owner + " " + e.api.clusterOn(owner, node); e.api.pooled(old.Spec.VolumeName) {
+			if first := e.grown[of]; first != "" && first != node {
+				e.watch.report("the volumes of nodes %s and %s grow at once", first, node)
+			}
+			e.grown[of] = node
 		}
-		e.grown[of] = node
 		e.Edits["grows a volume"]++
 	}
 	e.merge(&old.header, &wanted.header)

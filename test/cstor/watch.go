@@ -59,6 +59,12 @@ func (a *API) pools() map[string]string {
 	return clusters
 }
 
+// pooled reports whether a pool has the disk of a volume.
+func (a *API) pooled(volume string) bool {
+	v := a.PersistentVolumes[volume]
+	return v != nil && slices.ContainsFunc(sorted(a.Instances), func(i *Instance) bool { return slices.Contains(i.Spec.disks(), device(v)) })
+}
+
 // clusterOf is the cluster of a pool, or "" where there is no such pool.
 func (v View) clusterOf(a *API, pool string) string {
 	if v.pools == nil {
