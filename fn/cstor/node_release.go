@@ -108,14 +108,15 @@ func (d *departures) lastWaits(m *member, goes func(*member) bool) string {
 		m.of.name, ailing, d.consent.wholeAnnotation(m.of))
 }
 
-// mayEmpty reports whether a CStorPoolCluster may go with its last pool.
+// mayEmpty reports whether a CStorPoolCluster may go with its last pool: all of it may, or another of the
+// config has a pool that stays.
 func (r *roster) mayEmpty(of *poolCluster) bool {
-	return r.consent.allowsWhole(of) || r.allMissing || slices.ContainsFunc(r.members, func(m *member) bool { return m.of != of && m.before != nil && m.leaving == "" })
+	return r.consent.allowsWhole(of) || r.allMissing || slices.ContainsFunc(r.members, func(m *member) bool { return m.of != of && m.leaving == "" && r.serves(m) })
 }
 
 // serves reports whether a member has a pool that volumes can be on, as far as the facts tell.
-func (d *departures) serves(m *member) bool {
-	return m.before != nil && (d.live.running(m.before.Pool) != nil || !d.lock.lives() || !d.facts.Tells(cstorGroup, poolInstanceKind, d.namespace))
+func (r *roster) serves(m *member) bool {
+	return m.before != nil && (r.live.running(m.before.Pool) != nil || !r.lock.lives() || !r.facts.Tells(cstorGroup, poolInstanceKind, r.namespace))
 }
 
 // broken reports whether a disk of the pool of a member is not there, so that the webhook
