@@ -116,22 +116,10 @@ func (s *steps) unmendable(beside []admission.Replacement) string {
 	for _, r := range beside {
 		out = append(out, r.Out)
 	}
-	for _, p := range s.of.current.Pools {
-		known := s.lock.host(p.Hostname)
-		if known == nil {
-			continue
-		}
-		mended := slices.Clone(out)
-		for _, name := range p.Disks() {
-			if d := s.facts.Device(s.namespace, name); d != nil && d.State != "Active" && s.isReplaced(name) && s.obstacle(p, name) == "" {
-				mended = append(mended, name)
-			}
-		}
-		if why := s.ails(&nodePool{known.node, s.of, p}, mended); why != "" {
-			return why
-		}
-	}
-	return ""
+	return s.ailsLive(func(p *pool.Pool) []string {
+		mended := slices.DeleteFunc(s.failedDisks(p), func(name string) bool { return !s.isReplaced(name) || s.obstacle(p, name) != "" })
+		return append(mended, out...)
+	})
 }
 
 // postponeMissing takes back pools that are rendered and known not to be applied, and whose
@@ -156,9 +144,14 @@ func (s *steps) brokenLive() string {
 	if !s.told() || s.lock.adopted {
 		return ""
 	}
+	return s.ailsLive(func(*pool.Pool) []string { return nil })
+}
+
+// ailsLive says what ails the live pools but for some disks of each, or "".
+func (s *steps) ailsLive(without func(*pool.Pool) []string) string {
 	for _, p := range s.of.current.Pools {
 		if known := s.lock.host(p.Hostname); known != nil {
-			if why := s.ails(&nodePool{known.node, s.of, p}, nil); why != "" {
+			if why := s.ails(&nodePool{known.node, s.of, p}, without(p)); why != "" {
 				return why
 			}
 		}

@@ -29,10 +29,10 @@ func newReplacement(in *input) *replacement {
 	return r
 }
 
-// failed lists the disks of a live pool that are not Active, and not missing.
-func (r *replacement) failed(p *pool.Pool) []string {
+// failedDisks lists the disks of a live pool that are not Active, and not missing.
+func (in *input) failedDisks(p *pool.Pool) []string {
 	return slices.DeleteFunc(p.Disks(), func(name string) bool {
-		d := r.facts.Device(r.namespace, name)
+		d := in.facts.Device(in.namespace, name)
 		return d == nil || d.State == "Active"
 	})
 }
@@ -43,7 +43,7 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 	if m.before == nil || !r.live.lives(m.before.Pool) {
 		return
 	}
-	for _, name := range r.failed(m.before.Pool) {
+	for _, name := range r.failedDisks(m.before.Pool) {
 		if _, named := r.named[name]; named {
 			r.named[name] = true
 		}

@@ -33,9 +33,9 @@ func (c *cluster) makeRoom() bool {
 	return true
 }
 
-// busy reports whether a step is under way, taken, asked for, or refused until a pool is mended, but for removals that wait,
-// since the volumes of a pool that goes may need the room, and volumes that are to grow, for
-// which no other step waits.
+// busy reports whether a step is under way, taken, asked for, or refused until a pool is mended,
+// but for removals that wait, since the volumes of a pool that goes may need the room, and
+// volumes that are to grow, for which no other step waits.
 func (s *steps) busy() bool {
 	edits := func(a step) bool { return a.kind != stepEnlarge }
 	comes := func(a step) bool { return edits(a) && a.kind != stepRemove }
