@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +74,12 @@ func (a *Application) Close() { a.cache.Invalidate() }
 // argocd.argoproj.io/deletion-approved of the Application).
 func (a *Application) Approve(yes bool) { a.approved = yes }
 
-// Sync runs one sync operation. Each step compares anew, as the controller does.
+// retries is how often a sync operation that failed is run again: fewer and sooner than the
+// examples have it (syncPolicy.retry). Of objects of a kind that is new, applied side by side,
+// the engine now and then takes one for unknown.
+const retries = 2
+
+// Sync runs a sync operation until it succeeds or waits for a person.
 func (a *Application) Sync(ctx context.Context, dir string) (scenario.Report, error) {
 	objects, err := scenario.Build(dir)
 	if err != nil {
@@ -87,21 +93,37 @@ func (a *Application) Sync(ctx context.Context, dir string) (scenario.Report, er
 		annotations[tracking] = a.id(o)
 		o.SetAnnotations(annotations)
 	}
+	var report scenario.Report
+	for retry := range 1 + retries {
+		if retry > 0 {
+			if err := pause(ctx, err.Error()); err != nil {
+				return report, err
+			}
+		}
+		if err = a.operate(ctx, objects, &report); err == nil {
+			return report, nil
+		}
+	}
+	return report, err
+}
+
+// operate runs one sync operation. Each step compares anew, as the controller does.
+func (a *Application) operate(ctx context.Context, objects []*unstructured.Unstructured, report *scenario.Report) error {
 	var (
 		began   = metav1.Now()
 		phase   = common.OperationRunning
 		message string
 		results []common.ResourceSyncResult
+		err     error
 	)
 	for !phase.Completed() && !asks(message) {
 		if phase, message, results, err = a.step(objects, phase, message, results, began); err != nil {
-			return scenario.Report{}, err
+			return err
 		}
 		if err := pause(ctx, message); err != nil {
-			return scenario.Report{}, err
+			return err
 		}
 	}
-	report := scenario.Report{}
 	if asks(message) {
 		report.Waiting = message
 	}
@@ -120,7 +142,27 @@ func (a *Application) Sync(ctx context.Context, dir string) (scenario.Report, er
 		err = errors.Join(err, errors.New(message))
 	}
 	a.validated = a.validated || err == nil
-	return report, err
+	if err != nil || asks(message) {
+		return err
+	}
+	return a.awaitSeen(ctx, objects)
+}
+
+// awaitSeen waits until the cache has what was applied, or it would not be pruned if the next
+// operation came at once: the controller compares again whenever the cache changes.
+func (a *Application) awaitSeen(ctx context.Context, objects []*unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	for {
+		seen := a.cache.FindResources("", a.manages)
+		unseen := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return seen[kube.GetResourceKey(o)] == nil })
+		if unseen < 0 {
+			return nil
+		}
+		if err := pause(ctx, "the cache lacks "+scenario.ID(objects[unseen])); err != nil {
+			return err
+		}
+	}
 }
 
 func (a *Application) step(

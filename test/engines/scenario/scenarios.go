@@ -173,7 +173,7 @@ func bare(t *testing.T, s Suite, c *Cluster, d definitions) {
 			if err != nil {
 				t.Log(err)
 			}
-			return err == nil && report.Waiting == ""
+			return err == nil && report.Waiting == "" && len(r.state(of(objects, storage...))) == 0
 		})
 	} else {
 		began := time.Now()
