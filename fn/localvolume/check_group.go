@@ -38,6 +38,25 @@ func (e *entry) checkGroup() {
 	if g.kind == volumeRef {
 		e.checkVolumeRef()
 	}
+	if !e.was.exists() {
+		e.checkExtents()
+	}
+}
+
+// checkExtents refuses a new group on something that does not hold a single extent: LVM makes none.
+func (e *entry) checkExtents() {
+	const small = "is too small for one extent of %s beside the MiB that LVM keeps; lower spec.physicalExtentSize, or take something larger"
+	for i, there := range e.disks {
+		if there != nil && there.Size() > 0 && roundDown(there.Size()-mebi, e.group.extent.bytes) == 0 {
+			e.disk(e.group.disks[i]).report(finding.Error, "extent-size", small, e.group.extent.text)
+		}
+	}
+	if e.group.kind == devices {
+		return
+	}
+	if holds, known := e.all.capacity(e); known && holds == 0 {
+		e.Report(finding.Error, "extent-size", "spec."+e.group.kind, small, e.group.extent.text)
+	}
 }
 
 // checkVolumeRef looks at the Volume whose device a group takes: LVM goes on the bare device,

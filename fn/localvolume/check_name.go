@@ -19,7 +19,7 @@ const (
 
 // underDev are names that every machine has below /dev, where LVM makes a folder for the
 // group.
-var underDev = regexp.MustCompile(`^(autofs|block|bsg|btrfs-control|bus|char|console|core|cpu|cpu_dma_latency|cuse|disk|dm-[0-9]+|dma_heap|dri|fb[0-9]*|fd|fd[0-9]+|full|fuse|hpet|hugepages|hwrng|initctl|input|kmsg|log|loop-control|loop[0-9]+|mapper|mcelog|md|md[0-9]+|mem|mqueue|nbd[0-9]+|net|ng[0-9]+n[0-9]+|null|nvme[0-9].*|nvram|port|ppp|ptmx|pts|ram[0-9]+|random|raw|rfkill|rtc[0-9]*|shm|sg[0-9]+|snapshot|snd|sr[0-9]+|stderr|stdin|stdout|(sd|hd|vd|xvd)[a-z]+[0-9]*|tty[A-Za-z0-9]*|uhid|uinput|urandom|userio|vcs[a-z0-9]*|vfio|vga_arbiter|vhci|vhost-.*|watchdog[0-9]*|zero)$`)
+var underDev = regexp.MustCompile(`^(autofs|block|bsg|btrfs-control|bus|char|console|core|cpu|cpu_dma_latency|cuse|disk|dm-[0-9]+|dma_heap|dri|fb[0-9]*|fd|fd[0-9]+|full|fuse|hpet|hugepages|hwrng|initctl|input|kmsg|log|loop-control|loop[0-9]+|mapper|mcelog|md|md[0-9]+|mem|mqueue|nbd[0-9]+|net|ng[0-9]+n[0-9]+|null|nvme[0-9].*|nvram|port|ppp|ptmx|pts|ram[0-9]+|random|raw|rfkill|rtc[0-9]*|shm|sg[0-9]+|snapshot|snd|sr[0-9]+|stderr|stdin|stdout|(sd|hd|vd|xvd)[a-z]+[0-9]*|tty[A-Za-z0-9]*|uhid|uinput|urandom|userio|vcs[a-z0-9]*|vfio|vga_arbiter|vhci|vhost-.*|watchdog[0-9]*|zero|bcache[0-9]*|by-.*|cdrom[0-9]*|dax[0-9]+.*|drbd[0-9]*|dvd|fpga.*|gpio.*|hidraw[0-9]+|i2c-[0-9]+|ipmi[0-9]+|kvm|lp[0-9]+|mei[0-9]+|mmcblk[0-9].*|mtd[0-9]+.*|pmem[0-9]+.*|rbd[0-9]*|tpm(rm)?[0-9]+|ubi.*|usb|usbmon[0-9]+|zd[0-9]+|zfs|zram[0-9]+|zvol)$`)
 
 // checkNames holds the names of a group and of its logical volumes, its extents and its tags
 // against the limits of LVM.
@@ -42,7 +42,7 @@ func (e *entry) checkNames() {
 	switch {
 	case g.vg == "." || g.vg == ".." || strings.HasPrefix(g.vg, "-"):
 		why = "is no name that LVM takes"
-	case underDev.MatchString(g.vg) || e.host().isDisk(g.vg):
+	case !e.was.exists() && (underDev.MatchString(g.vg) || e.host().isDisk(g.vg)):
 		why = fmt.Sprintf("cannot be the name of a group: there is a /dev/%s", g.vg)
 	case mapped(g.vg, "x") > maxMapped:
 		why = fmt.Sprintf("is too long for the device mapper: %d bytes with each - twice, and at most %d with the name of a volume", mapped(g.vg, ""), maxMapped)
@@ -59,6 +59,39 @@ func (e *entry) checkNames() {
 			e.Report(finding.Error, "lvm-tag", "spec.tags", "%s is too long: %d characters as LVM has it, key=value, and at most %d", key, len(tag), maxTag)
 		case strings.HasPrefix(key, "poolwright.io_"):
 			e.Report(finding.Error, "lvm-tag", "spec.tags", "%s begins with poolwright.io_, as the marks of the node agent do; write another key", key)
+		}
+	}
+}
+
+// checkLogicalNames holds the logical volumes of one group against each other.
+func checkLogicalNames(entries []*entry) {
+	first := map[string]*entry{}
+	for _, e := range entries {
+		name := logicalName(e.volume.name)
+		if other := first[name]; other != nil {
+			e.Report(finding.Error, "names-meet", "metadata.name", "its logical volume would be called %s in group %s, as that of Volume %s is; rename one of them", name, e.volume.source.vg, other.volume.name)
+			continue
+		}
+		first[name] = e
+	}
+}
+
+// checkForeignVolumes looks for logical volumes of others under the names of those that the Volumes get.
+func (g *room) checkForeignVolumes(entries []*entry) {
+	if g.reported == nil {
+		return
+	}
+	for _, e := range entries {
+		at := slices.IndexFunc(g.reported.volumes, func(lv logicalVolume) bool { return lv.name == logicalName(e.volume.name) })
+		if at < 0 {
+			continue
+		}
+		switch lv := g.reported.volumes[at]; {
+		case lv.owner == ownerOf(volumeKind, e.volume.name):
+		case lv.owner != "":
+			e.Report(e.was.severity(), "volume-foreign", vgField, "group %s of node %s has a logical volume %s already, which is that of %s; give the Volume another name", g.vg, g.node, lv.name, lv.owner)
+		case !wasMade(e.Facts, e.was.live) && !e.adopts():
+			e.Report(e.was.severity(), "volume-foreign", vgField, "group %s of node %s has a logical volume %s already, which is not ours; give the Volume another name, or annotate it with %s and the UUID of that if it is to take it over", g.vg, g.node, lv.name, annotationAdopt)
 		}
 	}
 }

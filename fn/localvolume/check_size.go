@@ -33,7 +33,13 @@ func (r *rendering) checkGroups() {
 		}
 	}
 	for at, entries := range in {
-		if g := r.groupAt(at, entries); g != nil && !g.unknown {
+		checkLogicalNames(entries)
+		g := r.groupAt(at, entries)
+		if g == nil {
+			continue
+		}
+		g.checkForeignVolumes(entries)
+		if !g.unknown {
 			g.fit(entries)
 		}
 	}
