@@ -2,6 +2,7 @@ package drain_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/cstor/drain"
@@ -30,6 +31,18 @@ func TestTwoPools(t *testing.T) {
 	second := plan.Pools[1]
 	if second.Volumes != 2 || second.Moving != 0 || len(second.Held) != 2 || !second.Held[0].Turn || second.Held[0].Why != "it leaves d first" || second.Held[1].Why != "another pool has its turn" {
 		t.Errorf("%+v", second)
+	}
+}
+
+// Pools that were asked for stay in their order, whatever other volumes take of them meanwhile.
+func TestAskedOrder(t *testing.T) {
+	s := drain.State{
+		Volumes: []drain.Volume{settled("one", "a"), settled("two", "a")},
+		Pools:   []drain.Pool{{Name: "a", Free: 9}, {Name: "b", Free: 9}, {Name: "c", Free: 9}},
+		Before:  map[string]drain.Partial{"one": {Pools: []string{"a", "b"}}, "two": {Pools: []string{"a", "b", "c"}}}, Limit: 4,
+	}
+	if plan := s.Plan(); len(plan.Moves) != 2 || !slices.Equal(plan.Moves[1].Pools, []string{"a", "b", "c"}) {
+		t.Errorf("%+v", plan.Moves)
 	}
 }
 

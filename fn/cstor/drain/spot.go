@@ -10,8 +10,8 @@ import (
 )
 
 // spots chooses pools for more replicas of a volume that leaves some: another zone first,
-// then the most free space, those that were asked for before first of all. They may be
-// fewer than wanted: why says what there is not, if there is none at all.
+// then the most free space, those that were asked for before first of all, in their order. They
+// may be fewer than wanted: why says what there is not, if there is none at all.
 func (p *planner) spots(v *Volume, leaves []string, count int, asked []string) (spots []Spot, why string) {
 	held := map[string]int{} // by zone
 	for _, name := range pool.Without(v.Pools, leaves) {
@@ -19,24 +19,20 @@ func (p *planner) spots(v *Volume, leaves []string, count int, asked []string) (
 			held[known.Zone]++
 		}
 	}
-	var again, candidates []*Pool
-	for _, candidate := range p.open {
-		switch {
-		case v.On(candidate.Name):
-		case slices.Contains(asked, candidate.Name):
-			again = append(again, candidate)
-		default:
-			candidates = append(candidates, candidate)
+	take := func(from *Pool) {
+		held[from.Zone]++
+		spots = append(spots, Spot{from.Name, from.Zone, from.Free})
+	}
+	candidates := slices.DeleteFunc(slices.Clone(p.open), func(candidate *Pool) bool { return v.On(candidate.Name) })
+	for _, name := range asked {
+		if at := slices.IndexFunc(candidates, func(candidate *Pool) bool { return candidate.Name == name }); at >= 0 && len(spots) < count {
+			take(candidates[at])
+			candidates = slices.Delete(candidates, at, at+1)
 		}
 	}
-	take := func(from []*Pool) {
-		for _, s := range place.Spread(held, from, count-len(spots), func(p *Pool) string { return p.Zone }, p.roomiest, p.roomiest) {
-			held[s.Zone]++
-			spots = append(spots, Spot{s.Candidate.Name, s.Zone, s.Candidate.Free})
-		}
+	for _, s := range place.Spread(held, candidates, count-len(spots), func(p *Pool) string { return p.Zone }, p.roomiest, p.roomiest) {
+		take(s.Candidate)
 	}
-	take(again)
-	take(candidates)
 	if len(spots) > 0 {
 		return spots, ""
 	}
