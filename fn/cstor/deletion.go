@@ -76,13 +76,17 @@ func (x *deletion) run() {
 	})
 	slices.SortFunc(disks, func(a, b *krm.Object) int { return compareIDs(a.ID(), b.ID()) })
 	plan := x.plan()
+	deletes, unseen := deletionPolicy(plan.Node.Str("spec", "deletionPolicy")) == deleteDisks, unseenClaims(x.facts, disks)
 	switch {
 	case len(disks) == 0:
 	case !slices.ContainsFunc(disks, (*krm.Object).Retained) && x.mayLive():
 		x.objects.all = remade(before, false)
 		x.report(finding.Warning, "volumes-wait", "",
 			"its CStorPoolCluster is no longer rendered; the claims and attachments of its disks are let go once it and its CStorPoolInstances are gone from the live cluster: where the engine has kept it, delete it (kubectl delete cspc -n %s %s); refresh the inventory then, and render again", x.namespace, x.clusterNames())
-	case deletionPolicy(plan.Node.Str("spec", "deletionPolicy")) == deleteDisks:
+	case deletes && len(unseen) > 0:
+		x.objects.all = remade(before, false)
+		x.tellUnseen(unseen)
+	case deletes:
 		x.tellDeleted(disks)
 	default:
 		x.objects.all = retention{x.facts, x.spec.Object.OwnerKey()}.leave(disks)

@@ -147,8 +147,21 @@ func (e *existing) hostOf(node string) string {
 	return cmp.Or(e.lock.sets[node].hostname, node)
 }
 
-// lingers reports whether the pool of a node that is let go may still use its volumes.
-func (e *existing) lingers(node string) bool {
+// lingers reports whether the pool of a node that is let go may still use its volumes: so it may
+// where claims that are to be deleted are not seen.
+func (in *input) lingers(node string) bool { return in.mayUse(node) || len(in.unseenOf(node)) > 0 }
+
+// unseenOf lists the claims of a node that are to be deleted with its pool, and that only an older
+// snapshot does not have.
+func (in *input) unseenOf(node string) []string {
+	if in.retains() {
+		return nil
+	}
+	return unseenClaims(in.facts, in.lock.volumes[node])
+}
+
+// mayUse reports whether the pool of a node that is let go is there, or may be.
+func (e *existing) mayUse(node string) bool {
 	host := e.hostOf(node)
 	if host == "" {
 		return false

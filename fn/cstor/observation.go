@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/gitops"
@@ -30,24 +31,42 @@ func (c *poolCluster) observe() (o observation, known bool) {
 }
 
 // isOld reports whether the facts are older than others that were rendered from, and warns: one
-// of the CStorPoolClusters has changed since. Nothing that was decided by newer facts is
-// undone by such, so that all of the config stays as it is rendered.
+// of the CStorPoolClusters has changed since, or is not there yet. Nothing that was decided by newer
+// facts is undone by such, so that all of the config stays as it is rendered.
 func (c *cluster) isOld() bool {
 	for _, of := range c.lock.clusters {
-		now, known := of.observe()
-		at := slices.IndexFunc(c.lock.observed, func(o observation) bool { return o.name == of.name && o.uid == now.uid })
-		if !known || at < 0 || now.generation >= c.lock.observed[at].generation {
+		why := c.olderThan(of)
+		if why == "" {
 			continue
 		}
-		c.report(finding.Warning, "inventory-old", "",
-			"the inventory is older than the one that the output was made from (CStorPoolCluster %s has metadata.generation %d in it, and had %d): all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the API server itself was set back, to a backup of etcd, take spec.observed out of CStorClusterPlan %s first",
-			of.name, now.generation, c.lock.observed[at].generation, c.name)
+		c.report(finding.Warning, "inventory-old", "", "%s", why)
 		for _, node := range c.lock.nodes {
 			c.collector.choose(system.NodeRef(node), node, "", place.Held, "the inventory is older than the one that it was rendered from")
 		}
 		return true
 	}
 	return false
+}
+
+// olderThan says by which CStorPoolCluster the facts are older than those that were rendered from, and
+// what to do, or "". One that is rendered, was there and is not may also have been deleted: the
+// facts do not tell that apart, and an engine makes it anew, with another uid.
+func (c *cluster) olderThan(of *poolCluster) string {
+	at := slices.IndexFunc(c.lock.observed, func(o observation) bool { return o.name == of.name })
+	if at < 0 {
+		return ""
+	}
+	was := c.lock.observed[at]
+	now, known := of.observe()
+	switch {
+	case known && now.uid == was.uid && now.generation < was.generation:
+		return fmt.Sprintf("the inventory is older than the one that the output was made from (CStorPoolCluster %s has metadata.generation %d in it, and had %d): all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the API server itself was set back, to a backup of etcd, take spec.observed out of CStorClusterPlan %s first",
+			of.name, now.generation, was.generation, c.name)
+	case of.current == nil && of.before != nil && c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
+		return fmt.Sprintf("the inventory does not have CStorPoolCluster %s, which lived when the output was made, and is taken to be older: all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the CStorPoolCluster was deleted, apply what is rendered first, which makes it anew, or take spec.observed out of CStorClusterPlan %s",
+			of.name, c.name)
+	}
+	return ""
 }
 
 // asRendered are objects as they were rendered.

@@ -41,7 +41,7 @@ func (r *removal) linger(objects *manifests) {
 		r.lingering[node] = !member[node] && r.lingers(node)
 	}
 	var stay []*krm.Object
-	var kept []string
+	var kept, unseen []string
 	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
 		object := r.lock.objects[id]
 		node := cmp.Or(nodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
@@ -57,8 +57,15 @@ func (r *removal) linger(objects *manifests) {
 	}
 	objects.all = append(objects.all, remade(stay, false)...)
 	for _, node := range slices.Compact(slices.Sorted(slices.Values(kept))) {
+		if claims := r.unseenOf(node); r.lingering[node] && len(claims) > 0 {
+			unseen = append(unseen, claims...)
+			continue
+		}
 		r.report(finding.Warning, "volumes-wait", "",
 			"the claims and attachments of node %s are let go once its pool and CStorPoolInstance are gone from the live cluster; refresh the inventory then, and render again", node)
+	}
+	if len(unseen) > 0 {
+		r.tellUnseen(unseen)
 	}
 }
 

@@ -45,7 +45,7 @@ func (r retention) leave(goes []*krm.Object) []gitops.Object {
 		again[o.ID()] = r.again(o)
 	}
 	left := remade(slices.DeleteFunc(slices.Clone(goes), func(o *krm.Object) bool {
-		return !r.isNeeded(o, attached[o.ID()] && !applied[nodeOfVolume(o)])
+		return !r.isNeeded(o, (attached[o.ID()] || o.Retained()) && !applied[nodeOfVolume(o)])
 	}), true)
 	for i := range left {
 		if n := again[left[i].ID()]; n != "" {
@@ -88,11 +88,11 @@ func (r retention) again(o *krm.Object) string {
 }
 
 // isNeeded reports whether an object is there, and not known to be nobody's yet. Of what the facts
-// do not tell it is taken to be so, and of what was bound earlier, too, as an attachment says: an
-// old snapshot does not have it.
-func (r retention) isNeeded(o *krm.Object, wasBound bool) bool {
+// do not tell it is taken to be so, and of what was there earlier, too, as an attachment says, or that
+// it is left to a person already: an old snapshot does not have it.
+func (r retention) isNeeded(o *krm.Object, wasThere bool) bool {
 	if r.facts.Object(o.ID()) == nil {
-		return wasBound || !r.facts.Tells(o.Group(), o.Kind, o.Namespace)
+		return wasThere || !r.facts.Tells(o.Group(), o.Kind, o.Namespace)
 	}
 	return !r.isLeft(o)
 }
@@ -155,6 +155,28 @@ func claimsByAttachment(objects []*krm.Object) map[string]krm.ID {
 		}
 	}
 	return claims
+}
+
+// unseenClaims lists the claims among some objects that were bound, as their attachments say, and are not
+// among the facts, by name: an old snapshot does not have them. Where they were deleted, an engine
+// makes them anew.
+func unseenClaims(facts *inventory.Facts, objects []*krm.Object) []string {
+	var names []string
+	claims := claimsByAttachment(objects)
+	for _, o := range objects {
+		claim, found := claims[o.Name]
+		if found && o.Kind == volumeAttachmentKind && facts.Object(claim) == nil && facts.Tells("", volumeClaimKind, claim.Namespace) {
+			names = append(names, claim.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// tellUnseen tells of claims that are not deleted before the facts show them.
+func (c *collector) tellUnseen(claims []string) {
+	c.report(finding.Warning, "claims-unseen", "",
+		"not in the inventory, which is taken to be older than the output, since they were bound when that was made: PersistentVolumeClaim %s; they are to be deleted, and stay until they are seen: apply what is rendered, take the inventory anew with poolwright inventory, and render again", finding.Names(claims))
 }
 
 // copyOf is an object with its spec and what the next render reads.
