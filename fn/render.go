@@ -172,11 +172,15 @@ func (pkg *prepared) complete(o *krm.Object) *system.Spec {
 	if finding.Failed(findings) {
 		return nil
 	}
+	var consent []string
+	if !pkg.kinds.IsApplied(o.GroupKind()) {
+		consent = o.AnnotationList(krm.AnnotationAllowRemoval)
+	}
 	return &system.Spec{
 		Object:    o,
 		Completed: completed,
 		Before:    pkg.lock[o.OwnerKey()],
-		Consent:   system.NewConsent(o.AnnotationList(krm.AnnotationAllowRemoval)),
+		Consent:   system.NewConsent(consent),
 	}
 }
 
@@ -241,8 +245,8 @@ func (pkg *prepared) held(left []*system.Spec, facts *inventory.Facts) []*krm.Ob
 }
 
 // manifests lists what people wrote themselves, sorted.
-func (pkg *prepared) manifests() []*krm.Object {
-	return slices.SortedFunc(maps.Values(pkg.others), func(a, b *krm.Object) int { return a.ID().Compare(b.ID()) })
+func (c *classified) manifests() []*krm.Object {
+	return slices.SortedFunc(maps.Values(c.others), func(a, b *krm.Object) int { return a.ID().Compare(b.ID()) })
 }
 
 func (pkg *prepared) completePolicy() policy {
@@ -306,7 +310,11 @@ func protect(spec *system.Spec, out *system.Output, declared *system.Declaration
 func unmatchedConsent(spec *system.Spec) []finding.Finding {
 	var findings []finding.Finding
 	for _, entry := range spec.Consent.Unmatched() {
-		findings = append(findings, spec.AnnotationFinding(finding.Warning, "consent-unmatched", krm.AnnotationAllowRemoval, entry, "which is not there (any more); remove it"))
+		why := "which is not there (any more); remove it"
+		if meant := spec.Consent.Meant(entry); meant != "" {
+			why = fmt.Sprintf("which is not there: it is %s; write that, or remove it", meant)
+		}
+		findings = append(findings, spec.AnnotationFinding(finding.Warning, "consent-unmatched", krm.AnnotationAllowRemoval, entry, why))
 	}
 	return findings
 }

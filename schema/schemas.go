@@ -110,9 +110,9 @@ func (s *Schemas) Names() []string {
 	return names
 }
 
-// Annotations lists the annotations that the definition of a kind names, in its order: what more
-// there may be is of others.
-func (s *Schemas) Annotations(kind finding.GroupKind) []string {
+// Annotations lists the annotations that the definition of a kind names below the path of a metadata, in
+// its order: what more there may be is of others.
+func (s *Schemas) Annotations(kind finding.GroupKind, metadata ...string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load()
@@ -121,7 +121,7 @@ func (s *Schemas) Annotations(kind finding.GroupKind) []string {
 		return nil
 	}
 	at := s.shaped(d).shape
-	for _, name := range []string{"metadata", "annotations"} {
+	for _, name := range append(slices.Clone(metadata), "annotations") {
 		f := at.field(name)
 		if f == nil {
 			return nil
