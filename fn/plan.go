@@ -21,7 +21,8 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 	if facts == nil {
 		facts = inventory.New(nil)
 	}
-	a := assessor{function: f, facts: facts, disks: openLedger(facts, f.holdings(classify(p, f.kinds, nil), facts), nil)}
+	pkg := classify(p, f.kinds, nil)
+	a := assessor{function: f, facts: facts, disks: openLedger(facts, f.holdings(pkg, facts), nil)}
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
 		var live *krm.Object
 		if c.New != nil && !c.GitOnly() {
@@ -42,7 +43,7 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 		}
 		return false
 	})
-	changes = a.along(changes)
+	changes = a.along(changes, pkg.manifests())
 	change.Sort(changes)
 	return changes
 }

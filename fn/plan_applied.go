@@ -80,7 +80,7 @@ func (a assessor) lives(c *change.Change, live *krm.Object) bool {
 }
 
 // along adds what goes with the specs that are removed.
-func (a assessor) along(changes []*change.Change) []*change.Change {
+func (a assessor) along(changes []*change.Change, manifests []*krm.Object) []*change.Change {
 	for _, c := range slices.Clone(changes) {
 		s := a.function.of(a.owner(c))
 		if c.Action != change.Remove || s == nil {
@@ -90,7 +90,7 @@ func (a assessor) along(changes []*change.Change) []*change.Change {
 		if !does {
 			continue
 		}
-		for _, more := range remembers.Along(a.facts, c.Old) {
+		for _, more := range remembers.Along(a.facts, manifests, c.Old) {
 			at := slices.IndexFunc(changes, func(c *change.Change) bool { return c.Ref == more.Ref })
 			if at < 0 {
 				changes = append(changes, more)

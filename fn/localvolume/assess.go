@@ -134,6 +134,8 @@ func (l *lock) assessEdit(was *lock, ledger *disk.Ledger, c *change.Change) {
 			l.assessSize(was, f, c)
 		case f.Path == "spec.physicalExtentSize" && was.group != nil && l.group.extent.bytes == was.group.extent.bytes:
 			c.Judge(change.Safe, f.Path, "the same size in other words")
+		case f.Under("metadata.annotations["+annotationAdopt+"]") && f.New != nil:
+			c.Judge(change.Disruptive, f.Path, "takes over the data with that UUID, which was another object's")
 		case f.Under("spec.template"), f.Under("spec.tags"), f.Under("metadata.annotations"), f.Under("metadata.labels"):
 			c.Judge(change.Safe, f.Path, "changes no data")
 		case f.Under("spec"):

@@ -151,7 +151,12 @@ func (n *namedDisk) checkUse() {
 	held := func(o disk.Objection) bool {
 		return n.was.exists() && (o.Rule == disk.NotActive || o.Rule == disk.NoCapacity)
 	}
-	verdict := n.Disks.Verdict(n.there, n.want())
+	want := n.want()
+	verdict := n.Disks.Verdict(n.there, want)
+	if n.volume != nil && n.volume.adopt != "" && !want.Own {
+		want.Own = true
+		verdict = n.adopt(verdict, n.Disks.Verdict(n.there, want))
+	}
 	if i := slices.IndexFunc(verdict, func(o disk.Objection) bool { return !held(o) }); i >= 0 {
 		reason := verdict[i].Reason
 		if verdict[i].Rule == disk.Ambiguous { // there are two reports, and both are named
@@ -161,6 +166,21 @@ func (n *namedDisk) checkUse() {
 	} else if len(verdict) > 0 {
 		n.report(finding.Warning, string(verdict[0].Rule), "is held: %s", verdict[0].Reason)
 	}
+}
+
+// adopt judges a disk whose data a Volume is to take over, of which the facts do not tell whether it carries
+// the UUID: they have those alone that the node agent itself has kept, and none of before it. own is what speaks
+// against the disk if it does, and what counts.
+func (n *namedDisk) adopt(foreign, own disk.Verdict) disk.Verdict {
+	switch {
+	case len(foreign) > len(own):
+		i := slices.IndexFunc(foreign, func(o disk.Objection) bool { return !slices.Contains(own, o) })
+		n.report(finding.Warning, "adopts", "is used only if it carries %s, which %s names, and the facts do not tell that it does: %s; the node agent looks, and leaves anything else alone",
+			n.volume.adopt, annotationAdopt, foreign[i].Reason)
+	case n.there.NotEmpty() == "":
+		n.Collect(n.AnnotationFinding(finding.Warning, "adopt-unmatched", annotationAdopt, n.volume.adopt, "and disk "+n.there.Path+" of node "+n.node()+" is empty; remove it"))
+	}
+	return own
 }
 
 // want is what the object asks of a disk.

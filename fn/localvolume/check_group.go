@@ -26,7 +26,7 @@ func (e *entry) checkGroup() {
 		}
 	}
 	for _, reported := range e.host().report().named(g.vg) {
-		if reported.owner == ownerOf(groupKind, g.name) || reported.owner == "" && (wasMade(e.Facts, e.was.live) || e.adopts()) {
+		if reported.owner == ownerOf(groupKind, g.name) || reported.owner == "" && wasMade(e.Facts, e.was.live) {
 			continue
 		}
 		whose := "which is not ours"

@@ -41,10 +41,8 @@ func (e *entry) ownerKey() string {
 	return e.Object.OwnerKey()
 }
 
-// adopts reports whether a person lets the object take over data that the node has.
-func (e *entry) adopts() bool {
-	return e.host().gaveUp(e.Object.Annotation(annotationAdopt))
-}
+// adopts reports whether a person lets a Volume take over data that its node has kept.
+func (e *entry) adopts() bool { return e.volume != nil && e.host().gaveUp(e.volume.adopt) }
 
 // checkNode looks for the node among the facts.
 func (e *entry) checkNode() {

@@ -24,7 +24,6 @@ type volumeGroup struct {
 	object     *krm.Object // nil for the lock
 	name, node string
 	vg         string // the LVM name
-	adopt      string // the UUID of a group that it takes over, or ""
 	cascade    bool   // its Volumes that no claim has go with it
 	kind       string // the name of the field of its source, "" for none
 	source     *document.Node
@@ -40,8 +39,8 @@ func readGroup(o *krm.Object) volumeGroup {
 	spec := o.Node.Get("spec")
 	g := volumeGroup{
 		object: o, name: o.Name, node: spec.Str("nodeName"), vg: cmp.Or(spec.Str("name"), o.Name),
-		adopt: o.Annotation(annotationAdopt), cascade: o.Annotation(annotationCascade) == "true",
-		tags: spec.StrMap("tags"),
+		cascade: o.Annotation(annotationCascade) == "true",
+		tags:    spec.StrMap("tags"),
 	}
 	g.readSource(spec, "spec")
 	g.readExtent(spec)

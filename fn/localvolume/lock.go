@@ -33,7 +33,7 @@ func readLock(o *krm.Object) lock {
 	} else {
 		l.volume = &volume{
 			name: spec.Str("name"), node: spec.Str("nodeName"), class: spec.Str("storageClassName"),
-			mode: cmp.Or(spec.Str("mode"), filesystem), reclaim: spec.Str("reclaimPolicy"), template: spec.Get("template"),
+			mode: cmp.Or(spec.Str("mode"), filesystem), adopt: spec.Str("adopt"), reclaim: spec.Str("reclaimPolicy"), template: spec.Get("template"),
 			source: readSource(spec.Get("volume"), "spec"),
 		}
 	}
@@ -110,6 +110,7 @@ func makeLock(now declared, disks []*disk.Disk, before *lock) *krm.Object {
 		add("storageClassName", v.class)
 		add("mode", v.mode)
 		add("reclaimPolicy", v.reclaim)
+		add("adopt", v.adopt)
 		if v.template != nil {
 			spec.Set("template", v.template.Made())
 		}

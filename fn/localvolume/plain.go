@@ -51,14 +51,18 @@ func (System) Plain(o *krm.Object) *krm.Object {
 	switch {
 	case l.group != nil && l.group.cascade:
 		plain.SetAnnotation(annotationCascade, "true")
-	case l.volume != nil && l.volume.reclaim != "":
-		plain.SetAnnotation(annotationReclaim, l.volume.reclaim)
+	case l.volume != nil:
+		for _, a := range []struct{ key, value string }{{annotationReclaim, l.volume.reclaim}, {annotationAdopt, l.volume.adopt}} {
+			if a.value != "" {
+				plain.SetAnnotation(a.key, a.value)
+			}
+		}
 	}
 	return plain
 }
 
 // Along implements system.Rememberer: the Volumes that go with their group, where that says so.
-func (System) Along(facts *inventory.Facts, gone *krm.Object) []*change.Change {
+func (System) Along(facts *inventory.Facts, manifests []*krm.Object, gone *krm.Object) []*change.Change {
 	if gone.GroupKind() != groupGroupKind() {
 		return nil
 	}
@@ -76,15 +80,17 @@ func (System) Along(facts *inventory.Facts, gone *krm.Object) []*change.Change {
 		}
 		c := &change.Change{Ref: live.Ref, Action: change.Remove, Old: live}
 		v := readVolume(live)
-		text := "goes before " + groupKind + " " + g.name + ", which takes its Volumes along"
-		switch reclaimPolicy(facts, nil, &v) {
+		risk, text := change.Destructive, "goes before "+groupKind+" "+g.name+", which takes its Volumes along"
+		switch reclaimPolicy(facts, manifests, &v) {
 		case "Delete":
 			text += ", and its data with them"
 		case "Retain":
+			risk = change.Disruptive
 			text += "; its logical volume stays, as its reclaim policy says, and the group goes when that was removed"
+		default:
+			text += "; what becomes of its data is not known: its class is not among the facts"
 		}
-		// Whatever its policy: it is listed before its group, and both are asked for by one annotation.
-		c.Judge(change.Destructive, "", text)
+		c.Judge(risk, "", text)
 		all = append(all, c)
 	}
 	return all

@@ -32,7 +32,7 @@ const (
 // Annotations that the system reads.
 const (
 	annotationCascade = "poolwright.io/cascade" // on a VolumeGroup: its Volumes that no claim has go with it
-	annotationAdopt   = "poolwright.io/adopt"   // the UUID of data that an object takes over
+	annotationAdopt   = "poolwright.io/adopt"   // on a Volume: the UUID of data that it takes over
 
 	annotationReclaim = "poolwright.io/reclaim-policy" // on what a lock remembers, for plans: what becomes of the data of a Volume
 )

@@ -137,8 +137,8 @@ type Rememberer interface {
 	// lock that remembers it; nil for any other object.
 	Plain(o *krm.Object) *krm.Object
 	// Along lists what lives and goes with a spec that is removed, judged, in the order in
-	// which it goes: all of it before the spec.
-	Along(facts *inventory.Facts, gone *krm.Object) []*change.Change
+	// which it goes: all of it before the spec. manifests are what people wrote.
+	Along(facts *inventory.Facts, manifests []*krm.Object, gone *krm.Object) []*change.Change
 }
 
 // Reporter says how healthy storage is.

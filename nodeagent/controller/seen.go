@@ -123,15 +123,21 @@ func (s *seen) freshPV(ctx context.Context, name string) (*persistentVolume, err
 	return typedPV(u)
 }
 
-// owner is the object whose mark it is, a UUID or the name of a virtual drive, or "".
+// owner is the object whose mark it is, a UUID or the name of a virtual drive, or "". That of nobody is
+// of the Volume that is to take it over.
 func (s *seen) owner(text string) string {
 	if text == "" {
 		return ""
 	}
+	adopts := ""
 	for _, v := range s.volumes.All() {
-		ours := s.marks.Of(api.KindVolume, v.Name, s.node)
-		if v.Spec.NodeName == s.node && (mark.Is(ours, text) || string(v.UID) == text) {
-			return api.KindVolume + "/" + v.Name
+		ours, name := s.marks.Of(api.KindVolume, v.Name, s.node), api.KindVolume+"/"+v.Name
+		switch {
+		case v.Spec.NodeName != s.node:
+		case mark.Is(ours, text) || string(v.UID) == text:
+			return name
+		case v.Annotations[api.AdoptAnnotation] == text && (adopts == "" || name < adopts):
+			adopts = name
 		}
 	}
 	for _, g := range s.groups.All() {
@@ -139,5 +145,5 @@ func (s *seen) owner(text string) string {
 			return api.KindVolumeGroup + "/" + g.Name
 		}
 	}
-	return ""
+	return adopts
 }

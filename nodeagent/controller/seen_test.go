@@ -1,0 +1,66 @@
+package controller
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/poolwright/poolwright/nodeagent/api"
+)
+
+// stored is a watched kind with some objects.
+func stored[T any](t *testing.T, objects map[string]*T) *store[T] {
+	t.Helper()
+	names := map[*T]string{}
+	for name, o := range objects {
+		names[o] = name
+	}
+	kept := cache.NewStore(func(o any) (string, error) { return names[o.(*T)], nil })
+	for _, o := range objects {
+		if err := kept.Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &store[T]{cache: kept, synced: func() bool { return true }}
+}
+
+// volumeOf is a Volume of a node, with the UID that MetalK8s would have marked its data with.
+func volumeOf(name, node, uid, adopts string) *api.Volume {
+	v := &api.Volume{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
+	v.Spec.NodeName = node
+	if adopts != "" {
+		v.Annotations = map[string]string{api.AdoptAnnotation: adopts}
+	}
+	return v
+}
+
+// TestOwner: a mark is that of the object that has it, then that of the Volume which is to take it over.
+func TestOwner(t *testing.T) {
+	s := &seen{node: "n1", marks: "test"}
+	s.groups = stored(t, map[string]*api.VolumeGroup{"g": {ObjectMeta: metav1.ObjectMeta{Name: "g"}, Spec: api.VolumeGroupSpec{NodeName: "n1"}}})
+	ofGroup := s.marks.Of(api.KindVolumeGroup, "g", "n1")
+	s.volumes = stored(t, map[string]*api.Volume{
+		"a": volumeOf("a", "n1", "uid-a", "uid-b"),
+		"b": volumeOf("b", "n1", "uid-b", "uid-old"),
+		"c": volumeOf("c", "n1", "uid-c", "uid-old"),
+		"d": volumeOf("d", "n2", "uid-d", "uid-lost"),
+		"e": volumeOf("e", "n1", "uid-e", ofGroup),
+	})
+	for _, c := range []struct{ what, text, want string }{
+		{"no mark", "", ""},
+		{"our mark", s.marks.Of(api.KindVolume, "a", "n1"), "Volume/a"},
+		{"the mark of the same name on another node", s.marks.Of(api.KindVolume, "a", "n2"), ""},
+		{"the UID, as MetalK8s has it", "uid-a", "Volume/a"},
+		{"what another one would adopt is whose it is", "uid-b", "Volume/b"},
+		{"what two would adopt is the first one's", "uid-old", "Volume/b"},
+		{"what a Volume of another node would adopt", "uid-lost", ""},
+		{"a group keeps its own", ofGroup, "VolumeGroup/g"},
+		{"nobody's", "uid-of-nobody", ""},
+	} {
+		if got := s.owner(c.text); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
