@@ -5,6 +5,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/mkfs"
 )
@@ -33,7 +34,10 @@ func (e *entry) checkClass() {
 	}
 	switch fs := c.Parameters["fsType"]; fs {
 	case "ext4", "xfs":
-		if _, err := mkfs.Options(fs, c.Parameters["mkfsOptions"]); err != nil {
+		written := classObject(e.Facts, e.Manifests, v.class).Node.Get("parameters", "mkfsOptions")
+		if kind := written.Kind(); kind != document.Null && kind != document.Scalar {
+			e.Report(finding.Error, "mkfs-options", field, "StorageClass %s: parameters.mkfsOptions is no text, as a parameter has to be; put it in quotes: '[\"-m\", \"0\"]'", v.class)
+		} else if _, err := mkfs.Options(fs, c.Parameters["mkfsOptions"]); err != nil {
 			e.Report(finding.Error, "mkfs-options", field, "StorageClass %s: parameters.mkfsOptions %v", v.class, err)
 		}
 	case "":

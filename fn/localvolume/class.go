@@ -9,18 +9,21 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
-// classOf finds a StorageClass among what people wrote and the facts, or nil.
+// classObject finds a StorageClass among what people wrote and the facts, or nil.
+func classObject(facts *inventory.Facts, manifests []*krm.Object, name string) *krm.Object {
+	if i := slices.IndexFunc(manifests, func(o *krm.Object) bool { return o.ID() == class.ID(name) }); i >= 0 {
+		return manifests[i]
+	}
+	return facts.Object(class.ID(name))
+}
+
+// classOf reads it.
 func classOf(facts *inventory.Facts, manifests []*krm.Object, name string) *class.Class {
-	i := slices.IndexFunc(manifests, func(o *krm.Object) bool { return o.ID() == class.ID(name) })
-	var found class.Class
-	switch {
-	case i >= 0:
-		found = class.Read(manifests[i])
-	case facts.Object(class.ID(name)) != nil:
-		found = class.Read(facts.Object(class.ID(name)))
-	default:
+	o := classObject(facts, manifests, name)
+	if o == nil {
 		return nil
 	}
+	found := class.Read(o)
 	return &found
 }
 

@@ -24,10 +24,18 @@ type entry struct {
 }
 
 func newEntry(in system.Input, spec *system.Spec) *entry {
-	return &entry{
-		Collector: system.NewCollector(spec, 0), Input: in,
-		declared: readDeclared(spec.Object), was: newPast(lockOf(spec.Before), in.Facts.Object(spec.Object.ID())),
+	e := &entry{Collector: system.NewCollector(spec, 0), Input: in, declared: readDeclared(spec.Object)}
+	var was *lock
+	if o := lockOf(spec.Before); o != nil {
+		read, damaged := readSound(o, spec.Object.Kind, spec.Object.Name)
+		if damaged == "" {
+			was = read
+		} else {
+			e.Report(finding.Error, "lock-damaged", "", "%s", damaged)
+		}
 	}
+	e.was = newPast(was, in.Facts.Object(spec.Object.ID()))
+	return e
 }
 
 // host is the node that the object is on.

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
@@ -47,6 +49,32 @@ func readLock(o *krm.Object) lock {
 	return l
 }
 
+// damage says what of a lock cannot be read, so that it says nothing of what was; or "".
+func (l *lock) damage(name string) string {
+	written := ""
+	switch v, g := l.volume, l.group; {
+	case g != nil && g.kind == "", v != nil && v.source.kind == "":
+		return "has no source"
+	case g != nil:
+		written = g.name
+		if g.size.text != "" && g.size.bytes <= 0 {
+			return "has the size " + strconv.Quote(g.size.text)
+		}
+	default:
+		written = v.name
+		if s := v.source.size; s.text != "" && s.bytes <= 0 {
+			return "has the size " + strconv.Quote(s.text)
+		}
+	}
+	switch {
+	case l.node() == "":
+		return "has no node"
+	case written != name:
+		return "is of " + strconv.Quote(written)
+	}
+	return ""
+}
+
 // holds are the disks that the object held when it was rendered: by what they were known,
 // and as the object names them where they were not.
 func (l *lock) holds() []disk.Hold {
@@ -63,14 +91,25 @@ func (l *lock) holds() []disk.Hold {
 }
 
 // lockOf finds the lock among what was rendered for a spec, or nil.
-func lockOf(before []*krm.Object) *lock {
-	for _, o := range before {
-		if o.GroupKind() == lockGroupKind() {
-			l := readLock(o)
-			return &l
-		}
+func lockOf(before []*krm.Object) *krm.Object {
+	i := slices.IndexFunc(before, func(o *krm.Object) bool { return o.GroupKind() == lockGroupKind() })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return before[i]
+}
+
+// readSound reads the lock of an object; damaged says what of it cannot be read, and what to do, if anything.
+func readSound(o *krm.Object, kind, name string) (l *lock, damaged string) {
+	read := readLock(o)
+	damage := read.damage(name)
+	if is := o.Node.Str("spec", "kind"); is != kind {
+		damage = "is of a " + strconv.Quote(is)
+	}
+	if damage != "" {
+		damaged = fmt.Sprintf("its lock %s %s, as no render writes it: nobody knows what was; restore the file from Git, or remove it, and what lives counts", o.At().File, damage)
+	}
+	return &read, damaged
 }
 
 // maxName is the longest name of an object (DNS subdomain, RFC 1123).

@@ -20,12 +20,15 @@ func (r *rendering) Leave(gone system.Gone) []finding.Finding {
 		return r.leaveTemplate(gone)
 	}
 	l := &leaving{rendering: r, gone: gone, how: "was taken out", undo: "put it back"}
-	i := slices.IndexFunc(gone.Before, func(o *krm.Object) bool { return o.GroupKind() == lockGroupKind() })
-	if i < 0 {
+	if l.object = lockOf(gone.Before); l.object == nil {
 		return nil
 	}
-	l.object = gone.Before[i]
-	l.lock = readLock(l.object)
+	read, damaged := readSound(l.object, gone.Kind, gone.Name)
+	if damaged != "" {
+		l.report(finding.Error, "lock-damaged", "%s", damaged)
+		return l.findings
+	}
+	l.lock = *read
 	l.consent = slices.ContainsFunc(gone.Before, func(o *krm.Object) bool {
 		return system.NewConsent(o.AnnotationList(krm.AnnotationAllowRemoval)).Covers(gone.Kind, gone.Name)
 	})

@@ -27,6 +27,24 @@ type state struct {
 	word    string // the phase in the words of the agent, for trees
 }
 
+// byPhase takes the state of what has no condition Ready from its phase.
+func (s *state) byPhase(phase string) {
+	switch s.word = phase; phase {
+	case "":
+		s.phase, s.reason, s.what = health.Progressing, "NotCreated", "not taken up by the node agent yet"
+	case reasonPending:
+		s.phase, s.reason, s.what = health.Progressing, reasonPending, "being made"
+	case "Available":
+		s.phase, s.reason, s.what = health.OK, health.Healthy, "ready"
+	case "Failed":
+		s.reason, s.what = "Failed", "not ready"
+	case reasonTerminating:
+		s.reason, s.what = reasonTerminating, "being deleted"
+	default:
+		s.reason, s.what = "UnknownState", "of an unknown state: its phase is "+phase+", and it has no condition Ready"
+	}
+}
+
 // stateOf reads the state of a live Volume or VolumeGroup; nil is one that is not there.
 func stateOf(facts *inventory.Facts, o *krm.Object) state {
 	if o == nil {
@@ -46,7 +64,7 @@ func stateOf(facts *inventory.Facts, o *krm.Object) state {
 	case o.Deleting():
 		s.reason, s.what, s.word = reasonTerminating, "being deleted", reasonTerminating
 	case r.count == 0:
-		s.phase, s.reason, s.what = health.Progressing, "NotCreated", "not taken up by the node agent yet"
+		s.byPhase(o.Node.Str("status", "phase"))
 	case told && observed < generation:
 		s.phase, s.reason, s.what, s.word = health.Progressing, "NotObserved", "not looked at since its last change", o.Node.Str("status", "phase")
 	case r.status == "True":

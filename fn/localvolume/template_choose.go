@@ -61,6 +61,9 @@ func (o *templateNode) choose() (lacks string) {
 		}
 		if want := o.cfg.Spec.PerNode; has < want || short != "" {
 			nearest := o.nearest()
+			if len(o.Disks.On(o.node)) == 0 {
+				nearest = ": nobody reports a disk of it"
+			}
 			if has == want {
 				lacks = fmt.Sprintf("%s (%s%s)", o.node.Name, short, nearest)
 			} else if has > 0 || len(o.cfg.Spec.NodeSelector.NodeSelectorTerms) > 0 {

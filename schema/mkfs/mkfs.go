@@ -31,16 +31,16 @@ func programOf(fs string) program {
 	if fs == "xfs" {
 		return program{
 			values:  "bcdilLmnprs",
-			refused: map[string]string{"L": whyLabel, "f": whyForce, "N": whyDry, "p": whyOther, "r": whyOther, "c": whyOther, "U": whyUUID, "F": whyForce},
+			refused: map[string]string{"L": whyLabel, "f": whyForce, "N": whyDry, "p": whyOther, "r": whyOther, "c": whyOther, "U": whyUUID, "F": whyForce, "V": whyDry},
 			keys:    map[string]string{"m uuid": whyUUID, "d size": whySize, "d file": whyOther, "d name": whyOther, "l logdev": whyOther, "l name": whyOther, "l file": whyOther},
 		}
 	}
 	return program{
 		values: "bCdeEgGiIJlLmMNoOrtTUzf",
 		refused: map[string]string{
-			"U": whyUUID, "L": whyLabel, "F": whyForce, "f": whyForce, "n": whyDry, "S": whyDry, "d": whyOther, "l": whyOther, "M": whyLabel, "z": whyOther,
+			"U": whyUUID, "L": whyLabel, "F": whyForce, "f": whyForce, "n": whyDry, "S": whyDry, "d": whyOther, "l": whyOther, "M": whyLabel, "z": whyOther, "V": whyDry,
 		},
-		keys: map[string]string{"E offset": whySize, "J device": whyOther, "m uuid": whyUUID},
+		keys: map[string]string{"E offset": whySize, "J device": whyOther, "m uuid": whyUUID, "O journal_dev": whyDry},
 	}
 }
 
@@ -51,7 +51,7 @@ func Options(fs, text string) ([]string, error) {
 		return nil, nil
 	}
 	var options []string
-	if err := json.Unmarshal([]byte(text), &options); err != nil {
+	if err := json.Unmarshal([]byte(text), &options); err != nil || options == nil {
 		return nil, fmt.Errorf("is no JSON list of text: write it as '[\"-m\", \"0\"]', not %q", text)
 	}
 	if why := programOf(fs).refuse(options); why != "" {
@@ -64,7 +64,11 @@ func Options(fs, text string) ([]string, error) {
 func (p program) refuse(options []string) string {
 	var words []string
 	for _, item := range options {
-		words = append(words, strings.Fields(item)...)
+		of := strings.Fields(item)
+		if len(of) == 0 {
+			return "has an empty text, which would be taken for a device; remove it"
+		}
+		words = append(words, of...)
 	}
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -72,8 +76,11 @@ func (p program) refuse(options []string) string {
 			return fmt.Sprintf("has %s: the agent says which device; remove it", word)
 		}
 		letters, isOption := strings.CutPrefix(word, "-")
-		if !isOption || letters == "" {
+		switch {
+		case !isOption || letters == "":
 			return fmt.Sprintf("has %s, which is no option: it would be taken for a device or a size; remove it", word)
+		case letters[0] == '-':
+			return fmt.Sprintf("has %s, and mkfs has options of one letter; remove it", word)
 		}
 		for at := 0; at < len(letters); at++ {
 			letter := letters[at : at+1]
@@ -87,6 +94,9 @@ func (p program) refuse(options []string) string {
 			if value == "" && i+1 < len(words) {
 				i++
 				value = words[i]
+			}
+			if value == "" || value[0] == '-' && strings.Trim(value[1:], "0123456789") != "" { // -b takes -4096
+				return fmt.Sprintf("has -%s without a value; write one behind it, or remove it", letter)
 			}
 			if why := p.refuseValue(letter, value); why != "" {
 				return why
@@ -105,7 +115,10 @@ func (p program) refuseValue(letter, value string) string {
 	for setting := range strings.SplitSeq(value, ",") {
 		key, _, _ := strings.Cut(setting, "=")
 		if why := p.keys[letter+" "+key]; why != "" {
-			return fmt.Sprintf("has -%s %s=, which %s; remove it", letter, key, why)
+			if _, _, assigns := strings.Cut(setting, "="); assigns {
+				key += "="
+			}
+			return fmt.Sprintf("has -%s %s, which %s; remove it", letter, key, why)
 		}
 	}
 	return ""
