@@ -146,7 +146,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	in.lock.forgetGivenUp(in)
 	in.readListing()
 	in.tellMeaning()
-	in.consent = consent{n, spec.Consent, in.lock.rendered() || len(in.lock.objects) > 0, in.lock}
+	in.consent = consent{n, spec.Consent, in.lock.begun(), in.lock}
 	if in.failed() || in.lock.rendered() {
 		return c
 	}

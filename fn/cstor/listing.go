@@ -42,9 +42,8 @@ type listedPool struct {
 
 // listing is which node each entry of spec.pools is about.
 type listing struct {
-	entries []*settings          // in the order of the spec
-	of      map[string]*settings // by node of the plan
-	kept    map[string]*settings // of pools whose entries were taken out, by node of the plan
+	of   map[string]*settings // by node of the plan
+	kept map[string]*settings // of pools whose entries were taken out, by node of the plan
 }
 
 // readListing finds the nodes of the entries. Where one has none, or two have the same, it
@@ -54,11 +53,15 @@ func (in *input) readListing() {
 	if len(in.facts.Nodes) == 0 {
 		return // which is an error of its own
 	}
+	var without []unmatched
 	for i := range in.cfg.listed {
 		s := in.cfg.listed[i]
-		node := in.listedNode(s)
+		node, none := in.listedNode(s)
 		other := in.listed.of[node]
 		switch {
+		case none != nil:
+			without = append(without, *none)
+			continue
 		case node == "":
 			continue
 		case other != nil:
@@ -66,48 +69,52 @@ func (in *input) readListing() {
 			continue
 		}
 		in.listed.of[node] = s
-		in.listed.entries = append(in.listed.entries, s)
 	}
+	in.tellUnmatched(without)
 	in.keepUnlisted()
 }
 
+// unmatched is an entry that is about no node.
+type unmatched struct {
+	*settings
+	rule, why string
+}
+
 // listedNode is the node of an entry, by its name in the plan; "" for none.
-func (in *input) listedNode(s *settings) string {
+func (in *input) listedNode(s *settings) (string, *unmatched) {
 	if s.node != "" {
 		if in.lock.known[s.node] {
-			return s.node
+			return s.node, nil
 		}
 		n := in.facts.Node(s.node)
 		if to := in.followedTo(s, n); to != "" {
-			return to
+			return to, nil
 		}
 		if n == nil {
 			var names []string
 			for _, n := range in.facts.Nodes {
 				names = append(names, n.Name)
 			}
-			in.report(finding.Error, "no-such-node", s.place(), "%q is no node of the inventory%s; correct it, or take the inventory anew", s.node, schema.DidYouMean(s.node, names))
-			return ""
+			return "", &unmatched{s, "no-such-node", fmt.Sprintf("%q is no node of the inventory%s; correct it, take the inventory anew, or remove the entry", s.node, schema.DidYouMean(s.node, names))}
 		}
-		return in.plannedAs(n)
+		return in.plannedAs(n), nil
 	}
 	term := selector.Term{MatchLabels: s.labels}
 	nodes := slices.DeleteFunc(slices.Clone(in.facts.Nodes), func(n *inventory.Node) bool { return !selector.MatchesAny([]selector.Term{term}, n.Object) })
 	switch len(nodes) {
 	case 1:
-		return cmp.Or(in.followedTo(s, nodes[0]), in.plannedAs(nodes[0]))
+		return cmp.Or(in.followedTo(s, nodes[0]), in.plannedAs(nodes[0])), nil
 	case 0:
 		// A node that is missing from the snapshot is not gone.
 		for _, name := range in.lock.nodes {
 			if in.facts.Node(name) == nil && in.lock.listed[name] == s.listedBy {
-				return name
+				return name, nil
 			}
 		}
 		if to := in.followedTo(s, nil); to != "" {
-			return to
+			return to, nil
 		}
-		in.report(finding.Error, "listed-selector", s.place(), "matches no node of the inventory, wanted one; compare it with the labels of the nodes, or write node")
-		return ""
+		return "", &unmatched{s, "listed-selector", "matches no node of the inventory, wanted one; compare it with the labels of the nodes, write node, or remove the entry"}
 	}
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
@@ -115,7 +122,24 @@ func (in *input) listedNode(s *settings) string {
 	}
 	slices.Sort(names)
 	in.report(finding.Error, "listed-selector", s.place(), "matches %s (%s), wanted one; write more labels, or node", finding.Count(len(names), "node"), finding.Names(names))
-	return ""
+	return "", nil
+}
+
+// begun reports whether anything is rendered: then what there is goes on while an entry waits for its
+// node, since nodes are cordoned, and lost.
+func (l *lock) begun() bool { return l.rendered() || len(l.objects) > 0 }
+
+// tellUnmatched tells of entries without a node: they wait, unless nothing is begun. Where a node of
+// the plan has no entry any more one of them is meant to be about it, most likely.
+func (in *input) tellUnmatched(entries []unmatched) {
+	severity := finding.Error
+	unlisted := func(name string) bool { return in.lock.listed[name] != "" && in.listed.of[name] == nil }
+	if in.lock.begun() && !slices.ContainsFunc(in.lock.nodes, unlisted) {
+		severity = finding.Warning
+	}
+	for _, e := range entries {
+		in.report(severity, e.rule, e.place(), "%s", e.why)
+	}
 }
 
 // followedTo is the node to which the pool of an entry has followed its disks in an earlier run, and

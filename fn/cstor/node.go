@@ -53,7 +53,7 @@ func (c *nodeChoice) keep() {
 	}
 	c.holdLingering()
 	candidates, refused := c.allowedNodes(dropped)
-	minimum, maximum := c.poolCounts(c.staying(), len(candidates))
+	minimum, maximum := c.poolCounts(candidates)
 	if minimum == 0 && len(c.members) == 0 {
 		c.report(finding.Error, "too-few-nodes", "spec.allowedNodes", "no node may hold a pool: %s", refusals(refused))
 		return

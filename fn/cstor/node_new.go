@@ -51,7 +51,11 @@ func (c *nodeChoice) refuseListed(n *inventory.Node, reason string) {
 	case c.drains[n.Name], c.stillOn(n.Hostname) == reason:
 		c.report(finding.Warning, "listed-waits", s.place(), "node %s gets no pool yet: %s", n.Name, reason)
 	default:
-		c.report(finding.Error, "listed-refused", s.place(), "node %s cannot carry a pool: %s; see to that, or remove the entry", n.Name, reason)
+		severity := finding.Error
+		if c.lock.begun() {
+			severity = finding.Warning
+		}
+		c.report(severity, "listed-refused", s.place(), "node %s cannot carry a pool: %s; see to that, or remove the entry", n.Name, reason)
 	}
 }
 
@@ -75,11 +79,20 @@ func (c *nodeChoice) listedFirst(candidates []*inventory.Node, room int) []*inve
 }
 
 // poolCounts gives the bounds, where they are not given: as many pools as there
-// are nodes for, up to three.
-func (c *nodeChoice) poolCounts(staying, candidates int) (minimum, maximum int) {
-	spec := &c.cfg.Spec
-	listed := len(c.listed.entries)
-	minimum = max(min(defaultPools, staying+candidates), listed)
+// are nodes for, up to three, and one on each that the spec lists and that can carry one.
+func (c *nodeChoice) poolCounts(candidates []*inventory.Node) (minimum, maximum int) {
+	spec, listed := &c.cfg.Spec, 0
+	for _, n := range candidates {
+		if c.listed.of[n.Name] != nil {
+			listed++
+		}
+	}
+	for _, m := range c.members {
+		if m.leaving == "" && c.listed.of[m.name] != nil {
+			listed++
+		}
+	}
+	minimum = max(min(defaultPools, c.staying()+len(candidates)), listed)
 	if spec.MaxPoolCount != nil {
 		minimum = min(minimum, *spec.MaxPoolCount)
 	}
