@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,7 @@ import (
 type observation struct {
 	name, uid  string
 	generation int64 // from 1
+	gone       bool  // it is no more, or is being deleted
 }
 
 // observe reads how often a CStorPoolCluster that lives has changed, where the facts tell.
@@ -27,6 +29,7 @@ func (c *poolCluster) observe() (o observation, known bool) {
 	}
 	o.name, o.uid = c.name, live.Node.Str("metadata", "uid")
 	o.generation, known = live.Node.Get("metadata", "generation").Int()
+	o.gone = live.Deleting()
 	return o, known && o.uid != "" && o.generation > 0
 }
 
@@ -56,17 +59,20 @@ func (c *cluster) olderThan(of *poolCluster) string {
 	if at < 0 {
 		return ""
 	}
-	was := c.lock.observed[at]
-	now, known := of.observe()
-	switch {
+	was, since := c.lock.observed[at], ""
+	switch now, known := of.observe(); {
+	case known && now.uid == was.uid && was.gone && !now.gone:
+		since = "lives in it, and was deleted"
 	case known && now.uid == was.uid && now.generation < was.generation:
-		return fmt.Sprintf("the inventory is older than the one that the output was made from (CStorPoolCluster %s has metadata.generation %d in it, and had %d): all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the API server itself was set back, to a backup of etcd, take spec.observed out of CStorClusterPlan %s first",
-			of.name, now.generation, was.generation, c.name)
-	case of.current == nil && of.before != nil && c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
+		since = fmt.Sprintf("has metadata.generation %d in it, and had %d", now.generation, was.generation)
+	case of.current == nil && !was.gone && of.before != nil && c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
 		return fmt.Sprintf("the inventory does not have CStorPoolCluster %s, which lived when the output was made, and is taken to be older: all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the CStorPoolCluster was deleted, apply what is rendered first, which makes it anew, or take spec.observed out of CStorClusterPlan %s",
 			of.name, c.name)
+	default:
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("the inventory is older than the one that the output was made from (CStorPoolCluster %s %s): all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the API server itself was set back, to a backup of etcd, take spec.observed out of CStorClusterPlan %s first",
+		of.name, since, c.name)
 }
 
 // asRendered are objects as they were rendered.
@@ -87,24 +93,43 @@ func (f *manifests) observe() {
 	}
 	list := d.List()
 	for _, o := range observed {
-		list.Add(d.Object(d.F("name", d.Text(o.name)), d.F("uid", d.Text(o.uid)), d.F("generation", d.Int(o.generation))))
+		entry := d.Object(d.F("name", d.Text(o.name)), d.F("uid", d.Text(o.uid)), d.F("generation", d.Int(o.generation)))
+		if o.gone {
+			entry.Set("gone", d.Bool(true))
+		}
+		list.Add(entry)
 	}
 	if len(observed) > 0 {
 		f.plan.Node.Get("spec").Set("observed", list)
 	}
 }
 
-// observed are the CStorPoolClusters by these facts, or as they were known where they do not tell.
+// observed are the CStorPoolClusters by these facts, or as they were known where they do not tell. Of
+// facts that show what the output had lost it is not known whether they are old themselves.
 func (f *manifests) observed() []observation {
-	var all []observation
+	all := slices.DeleteFunc(slices.Clone(f.lock.observed), func(o observation) bool { return f.lock.clusterNamed(o.name) == nil && !o.gone })
 	for _, of := range f.lock.clusters {
-		if now, known := of.observe(); known {
+		now, known := of.observe()
+		at := slices.IndexFunc(all, func(o observation) bool { return o.name == of.name })
+		rendered := slices.ContainsFunc(f.all, func(o gitops.Object) bool { return isPoolCluster(o.Object, of.name) })
+		takenBack := rendered && !f.lock.adopted && !slices.ContainsFunc(f.spec.Before, func(o *krm.Object) bool { return isPoolCluster(o, of.name) })
+		switch {
+		case known && takenBack && !now.gone:
+			all = slices.DeleteFunc(all, func(o observation) bool { return o.name == of.name && !o.gone })
+		case known && at >= 0:
+			all[at] = now
+		case known:
 			all = append(all, now)
-		} else if at := slices.IndexFunc(f.lock.observed, func(o observation) bool { return o.name == of.name }); at >= 0 {
-			all = append(all, f.lock.observed[at])
+		case at >= 0 && !rendered && of.current == nil && f.facts.Tells(cstorGroup, poolClusterKind, f.namespace):
+			all[at].gone = true
 		}
 	}
+	slices.SortStableFunc(all, func(a, b observation) int { return cmp.Compare(a.name, b.name) })
 	return all
+}
+
+func isPoolCluster(o *krm.Object, name string) bool {
+	return o.Kind == poolClusterKind && o.Name == name
 }
 
 // unchanged reports whether everything but the observations is as it was rendered last.
@@ -134,7 +159,8 @@ func readObserved(list []d.Node) []observation {
 	var all []observation
 	for i := range list {
 		generation, _ := list[i].Get("generation").Int()
-		all = append(all, observation{list[i].Str("name"), list[i].Str("uid"), generation})
+		gone, _ := list[i].Get("gone").Bool()
+		all = append(all, observation{list[i].Str("name"), list[i].Str("uid"), generation, gone})
 	}
 	return all
 }

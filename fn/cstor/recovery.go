@@ -128,8 +128,8 @@ func (r *recovery) judge(p *nodePool, d *disk.Disk, capacity int64) disk.Verdict
 }
 
 // restorePool takes back a live pool of a host for which the lock has none; unless its
-// removal is under way, and waits for nothing: the webhook refuses it while another pool has a
-// member that is not well. why says what is not known of it.
+// removal is under way, and waits for nothing, or is that of its whole CStorPoolCluster: the webhook
+// refuses it while another pool has a member that is not well. why says what is not known of it.
 func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	node := r.lock.nodeOn(host, r.facts)
 	r.remember(node, p)
@@ -138,6 +138,9 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 		return // or it is that of another host, which has changed its label
 	}
 	allowed, waits, refused := r.allowed(node, host), r.cannotGo(p), ""
+	if live := p.of.live(); allowed && live != nil && live.Deleting() {
+		return // nothing stops that any more
+	}
 	if allowed && waits == "" && r.lock.removesOn(host) {
 		if refused = p.of.steps.brokenLive(); refused == "" {
 			return
