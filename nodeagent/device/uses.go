@@ -170,7 +170,7 @@ func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+3 < len(text) {
-			b.WriteByte((text[i+1]-'0')<<6 | (text[i+2]-'0')<<3 | text[i+3] - '0')
+			b.WriteByte((text[i+1]-'0')<<6 | (text[i+2]-'0')<<3 | (text[i+3] - '0'))
 			i += 3
 			continue
 		}

@@ -62,12 +62,16 @@ func TestRead(t *testing.T) {
 
 // TestWhole: nothing is written to a group that is not plainly this node's.
 func TestWhole(t *testing.T) {
-	for name, g := range map[string]lvm.Group{
-		"exported": {Exported: true}, "partial": {Partial: true}, "of another host": {SystemID: "other"},
-		"shared": {LockType: "sanlock"}, "twice": {PVs: []lvm.PV{{Duplicate: true}}},
+	for want, g := range map[string]lvm.Group{
+		"the group fast is exported":                                                     {Exported: true},
+		"the group fast misses physical volumes: P1, P2":                                 {Partial: true, MissingPVs: []string{"P1", "P2"}},
+		`the group fast has the system ID "other": it belongs to one host among several`: {SystemID: "other"},
+		"the group fast is shared (lock type sanlock)":                                   {LockType: "sanlock"},
+		"the group fast has a physical volume that is there twice: /dev/sdb":             {PVs: []lvm.PV{{Path: "/dev/sda"}, {Path: "/dev/sdb", Duplicate: true}}},
 	} {
-		if g.Whole() == nil {
-			t.Errorf("a group that is %s is written to", name)
+		g.Name = "fast"
+		if err := g.Whole(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	if g := (lvm.Group{LockType: "none"}); g.Whole() != nil {
@@ -77,9 +81,16 @@ func TestWhole(t *testing.T) {
 
 // TestGarbage: what is not understood is an error, and never an empty list.
 func TestGarbage(t *testing.T) {
-	for _, text := range []string{"", "{", `{"report": [`, `{}`, `[]`, two[:len(two)/2], strings.Replace(two, `"1000"`, `"1.0g"`, 1), strings.Replace(two, `"vg_uuid":"G1"`, `"vg_uuid":""`, 1)} {
-		if state, err := lvm.Read(context.Background(), tools(t, text)); err == nil {
-			t.Errorf("%q was read as %+v", text, state)
+	const noJSON = "lvm fullreport: its answer is not JSON: "
+	for text, want := range map[string]string{
+		"": noJSON, "{": noJSON, `{"report": [`: noJSON, `[]`: noJSON, two[:len(two)/2]: noJSON,
+		`{}`: "lvm fullreport: its answer has no report",
+		strings.Replace(two, `"1000"`, `"1.0g"`, 1):               `lvm: vg_size is "1.0g", which is no number of bytes`,
+		strings.Replace(two, `"vg_uuid":"G1"`, `"vg_uuid":""`, 1): "lvm: a group has no UUID",
+	} {
+		state, err := lvm.Read(context.Background(), tools(t, text))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q was read as %+v, %v, want %s", text, state, err, want)
 		}
 	}
 }
