@@ -64,3 +64,63 @@ func TestOwner(t *testing.T) {
 		}
 	}
 }
+
+// TestRequest: what is told of a Volume that cannot be made as the cluster is.
+func TestRequest(t *testing.T) {
+	classOf := func(provisioner, fs, options string) *storageClass {
+		c := &storageClass{Provisioner: provisioner, Parameters: map[string]string{"fsType": fs, "mkfsOptions": options}}
+		c.Name = "local"
+		return c
+	}
+	const ours = "kubernetes.io/no-provisioner"
+	for _, c := range []struct {
+		class  *storageClass
+		mode   string
+		noNode bool
+		want   string
+	}{
+		{class: classOf(ours, "ext4", ""), noNode: true, want: "the Node n1 is not there, or has no label kubernetes.io/hostname"},
+		{want: `spec.storageClassName: the StorageClass "local" is not in the cluster`},
+		{class: classOf("rancher.io/local-path", "ext4", ""), want: "spec.storageClassName: the StorageClass local has the provisioner rancher.io/local-path, and not kubernetes.io/no-provisioner"},
+		{class: classOf(ours, "btrfs", ""), want: `the StorageClass local has fsType "btrfs", which is not one of ext4, xfs`},
+		{class: classOf(ours, "ext4", "-m 0"), want: `the StorageClass local: parameters.mkfsOptions is no JSON list of text: write it as '["-m", "0"]', not "-m 0"`},
+		{class: classOf(ours, "btrfs", "-m 0"), mode: api.Block},
+		{class: classOf(ours, "xfs", ""), want: ""},
+	} {
+		s := &seen{node: "n1", marks: "test"}
+		s.volumes, s.groups = stored(t, map[string]*api.Volume{}), stored(t, map[string]*api.VolumeGroup{})
+		s.nodes, s.classes = stored(t, map[string]*plain{}), stored(t, map[string]*storageClass{})
+		if !c.noNode {
+			s.nodes = stored(t, map[string]*plain{"n1": {ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"kubernetes.io/hostname": "n1"}}}})
+		}
+		if c.class != nil {
+			s.classes = stored(t, map[string]*storageClass{"local": c.class})
+		}
+		v := volumeOf("data", "n1", "uid", "")
+		v.Spec.StorageClassName, v.Spec.Mode = "local", c.mode
+		_, err := s.request(v)
+		if got := text(err); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestInspectOnly: while the operator of MetalK8s acts on the same Volumes, nothing is written, and the log says why.
+func TestInspectOnly(t *testing.T) {
+	s := &seen{operators: stored(t, map[string]*plain{})}
+	if why := s.inspectOnly(); why != "" {
+		t.Error(why)
+	}
+	s.operators = stored(t, map[string]*plain{"kube-system/" + metalK8sOperator: {}})
+	const want = "the storage operator of MetalK8s runs in this cluster and acts on the same Volumes: remove it first"
+	if why := s.inspectOnly(); why != want {
+		t.Errorf("%q, want %q", why, want)
+	}
+}
