@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -177,7 +178,8 @@ func (r *relocation) obstacle(d *displaced) string {
 // contradicted says what of the live cluster does not go with a pool that was on its host
 // until now, or "".
 func (r *relocation) contradicted(d *displaced) string {
-	live := r.live.pools[d.Hostname]
+	from := r.livesOn(d)
+	live := r.live.pools[from]
 	switch {
 	case !r.live.knows:
 		return "the inventory does not tell of everything that shows where it lives; take it anew with poolwright inventory, with the kinds CStorPoolCluster, CStorPoolInstance and BlockDeviceClaim"
@@ -187,11 +189,20 @@ func (r *relocation) contradicted(d *displaced) string {
 		return "the live CStorPoolCluster does not have it on host " + d.Hostname + " with the same disks; apply what is rendered, or restore rendered/ from Git, so that both are the same"
 	}
 	for _, i := range r.live.all {
-		if i.Pool.Shares(d.Pool) && i.Hostname != d.Hostname && i.Hostname != d.to {
+		if i.Pool.Shares(d.Pool) && i.Hostname != from && i.RunsOn != from && i.Hostname != d.to {
 			return fmt.Sprintf("CStorPoolInstance %s has its disks on host %s; look at what runs there", i.Name, i.Hostname)
 		}
 	}
 	return ""
+}
+
+// livesOn is the host from which a pool goes: where it is rendered, or, where a move to that was never
+// applied, where it lives.
+func (r *relocation) livesOn(d *displaced) string {
+	if r.live.pools[d.Hostname] == nil {
+		return cmp.Or(r.live.elsewhere(d.Pool), d.Hostname)
+	}
+	return d.Hostname
 }
 
 // occupied says what of this cluster has the new host of a pool already, or "".
