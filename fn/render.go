@@ -62,21 +62,27 @@ const MaxSpec = 1 << 20
 func (f *Function) Render(p Package) Result { return f.prepare(p).render() }
 
 // Vet checks the documents of a package without rendering them. What is applied as it stands
-// becomes nothing else: of that all is said that there is to say.
+// becomes nothing else: of that all is said that there is to say, and of what a template gives to
+// such objects, too.
 func (f *Function) Vet(p Package) []finding.Finding {
 	pkg := f.prepare(p)
-	applied := func(o *krm.Object) bool { return f.kinds.IsApplied(o.GroupKind()) }
-	if finding.Failed(pkg.findings) || !slices.ContainsFunc(pkg.classified.specs, applied) {
+	checked := func(o *krm.Object) bool {
+		return f.kinds.IsApplied(o.GroupKind()) || o.Node.Get(strings.Split(ofTemplate, ".")...) != nil
+	}
+	if finding.Failed(pkg.findings) || !slices.ContainsFunc(pkg.classified.specs, checked) {
 		return finding.Sort(pkg.findings)
 	}
 	found := pkg.findings
 	for _, f := range pkg.render().Findings {
-		if pkg.kinds.IsApplied(f.Object.GroupKind()) && !slices.Contains(found, f) {
+		if (pkg.kinds.IsApplied(f.Object.GroupKind()) || strings.HasPrefix(f.Field, ofTemplate+".")) && !slices.Contains(found, f) {
 			found = append(found, f)
 		}
 	}
 	return finding.Sort(found)
 }
+
+// ofTemplate is the field of a spec that has what each of its objects gets.
+const ofTemplate = "spec.template"
 
 // prepared is a package whose documents are known to be well formed, unless
 // there are findings.

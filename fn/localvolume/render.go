@@ -96,7 +96,10 @@ func (r *rendering) check() {
 		}
 	}
 	for _, t := range r.templates {
-		if !t.Failed() {
+		switch {
+		case len(t.items) == 0:
+			t.checkSpecimen()
+		case !t.Failed():
 			t.collect()
 		}
 	}

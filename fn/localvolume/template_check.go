@@ -17,6 +17,20 @@ func (t *template) checkName(i *item) {
 	}
 }
 
+// checkSpecimen holds an object as the template would make it on some node against the limits of LVM, where it
+// makes none: what is wrong with it is wrong on every node.
+func (t *template) checkSpecimen() {
+	if t.cfg.wanted == nil {
+		return
+	}
+	i := &item{name: itemName(t.Object.Name, "node", 1)}
+	t.enter(i)
+	i.entry.checkNames()
+	for _, f := range i.entry.Findings {
+		t.Collect(t.Finding(f.Severity, f.Rule, fieldOf(f.Field), t.called(i)+": "+f.Message))
+	}
+}
+
 // collect takes over what the checks found of what is rendered, once for all objects of which
 // it is the same.
 func (t *template) collect() {
