@@ -17,6 +17,13 @@ type namedDrive struct {
 
 func (n *namedDisk) drive() *namedDrive { return &namedDrive{n, n.host().report()} }
 
+// checkCache refuses what a drive that is shown as it is has not.
+func (e *entry) checkCache() {
+	if e.isOf(raid) && e.volume.source.drive.level == "jbod" && e.volume.source.node.Get("cachePolicy") != nil {
+		e.Report(finding.Error, "cache-policy", "spec.raidDAS.cachePolicy", "is of virtual drives, and level: jbod makes none; remove it, or write level: raid0")
+	}
+}
+
 // checkShown judges a drive that has a block device already.
 func (n *namedDrive) checkShown() {
 	if reported := n.there.Entry; reported != nil && reported.RAID != nil {

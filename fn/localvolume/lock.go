@@ -57,13 +57,13 @@ func (l *lock) damage(name string) string {
 		return "has no source"
 	case g != nil:
 		written = g.name
-		if g.size.text != "" && g.size.bytes <= 0 {
+		if g.kind == sparseGroup && g.size.bytes <= 0 {
 			return "has the size " + strconv.Quote(g.size.text)
 		}
 	default:
 		written = v.name
-		if s := v.source.size; s.text != "" && s.bytes <= 0 {
-			return "has the size " + strconv.Quote(s.text)
+		if s := v.source; s.kind != raw && s.kind != raid && s.size.bytes <= 0 {
+			return "has the size " + strconv.Quote(s.size.text)
 		}
 	}
 	switch {

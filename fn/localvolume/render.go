@@ -84,6 +84,7 @@ func (r *rendering) check() {
 		if e.group != nil {
 			e.checkGroup()
 		} else {
+			e.checkCache()
 			e.checkClass()
 			e.checkClaimRef()
 		}
