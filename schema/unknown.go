@@ -96,19 +96,18 @@ func standIns(root *document.Node, meant []meaning) {
 	}
 }
 
-// standIn sets the field at path below n, with the objects on the way there.
+// standIn sets the first field that is missing on the way of a path below n: of an object that nobody
+// wrote nothing else is missed either.
 func standIn(n *document.Node, path []string) {
-	for _, key := range path[:len(path)-1] {
+	for _, key := range path {
 		if n.Kind() != document.Map {
 			return
 		}
 		if n.Field(key) == nil {
-			n.Set(key, document.Object())
+			n.Set(key, document.Node{Off: stoodIn})
+			return
 		}
 		n = n.Get(key)
-	}
-	if last := path[len(path)-1]; n.Kind() == document.Map && n.Field(last) == nil {
-		n.Set(last, document.Node{Off: stoodIn})
 	}
 }
 
