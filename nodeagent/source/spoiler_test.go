@@ -75,7 +75,7 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 	s := &spoiler{
 		t: t, folder: filepath.Join(t.TempDir(), "agent"), wrappers: filepath.Join(t.TempDir(), "bin"),
 		operations: operations, programs: programs, reset: reset, names: names, runs: map[string]int{},
-		patience: time.Second,
+		patience: 300 * time.Millisecond,
 	}
 	t.Cleanup(func() { reset(s.folder) })
 	s.live()
