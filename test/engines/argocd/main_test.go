@@ -33,6 +33,7 @@ func TestDrain(t *testing.T) { scenario.RunDrain(t, application("drain")) }
 // part says that Argo CD does with it.
 func TestDrainClientSide(t *testing.T) {
 	s := application("drain-client")
+	s.Brief = true
 	serverSide := s.New
 	s.New = func(t *testing.T, name string) scenario.Engine {
 		a := serverSide(t, name).(*Application)

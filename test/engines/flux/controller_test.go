@@ -16,7 +16,8 @@ import (
 	"github.com/poolwright/poolwright/test/tool"
 )
 
-// TestController has the real kustomize-controller do what TestLibrary does.
+// TestController puts the real kustomize-controller through everything that takes it no more than minutes: the
+// rest is for the library that it applies with.
 func TestController(t *testing.T) {
 	cluster, source := startController(t)
 	t.Run("folder", func(t *testing.T) { folder(t, cluster, source) })

@@ -25,10 +25,6 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-func TestLibrary(t *testing.T) { scenario.Run(t, library("library")) }
-
-func TestLibraryDiskPools(t *testing.T) { scenario.RunDiskPools(t, library("library-pools")) }
-
 func TestLibraryVolumes(t *testing.T) { scenario.RunVolumes(t, library("library-volumes")) }
 
 func TestLibraryDrain(t *testing.T) {
