@@ -119,14 +119,14 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		},
 		collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)),
 	}
-	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*poolCluster]edit{}, lost: &recovery{in}}
+	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*poolCluster]edit{}, lost: &recovery{in, map[string]string{}}}
 	c.local = &localDisks{stock: &stock{in}, left: map[string]*leftover{}}
 	c.cloud = &cloudDisks{localDisks: c.local, matched: map[string]string{}, sizes: newEnlargement(in)}
 	c.cloud.lacking = sync.OnceValue(c.cloud.lacksBound)
 	c.full, c.replace = &fullPools{c.local}, newReplacement(in)
 	c.local.replace = c.replace
 	c.nodes = &nodeChoice{
-		roster:       &roster{input: in, drains: nodesToDrain(spec.Object), released: c.released, going: map[string]string{}},
+		roster:       &roster{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, released: c.released, going: map[string]string{}},
 		cannotSupply: c.local.cannotSupply,
 	}
 	ready := func(of *poolCluster) {

@@ -19,7 +19,8 @@ const (
 // roster is the nodes that hold pools: those of earlier runs that stay, and those that come.
 type roster struct {
 	*input
-	drains     map[string]bool // nodes that a person wants to be drained
+	drains     map[string]bool   // nodes that a person wants to be drained
+	back       map[string]string // what was taken back, by node
 	members    []*member
 	released   map[krm.ID]bool   // claims and attachments that go with their nodes
 	going      map[string]string // hostname labels of nodes whose pools go in this run
@@ -262,6 +263,11 @@ func (r *roster) refresh(m *member) {
 
 func (r *roster) hold(m *member, field, why string) {
 	m.held = true
+	if lost := r.back[m.name]; lost != "" {
+		r.report(finding.Error, "pool-lost", field,
+			"%s, and the spec does not want it: the node %s; want it again, or, to have it removed, annotate the config with %s", lost, why, r.consent.annotation(m.name))
+		return
+	}
 	r.choose(system.NodeRef(m.name), m.name, "", place.Held, "it "+why)
 	r.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, r.consent.annotation(m.name))
 }

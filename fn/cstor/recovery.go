@@ -11,7 +11,10 @@ import (
 
 // recovery brings the lock together with what lives: what lives and the lock lacks is
 // taken back, and what is known not to live is chosen anew where it cannot be used.
-type recovery struct{ *input }
+type recovery struct {
+	*input
+	back map[string]string // what was taken back, by node, in words
+}
 
 func (r *recovery) run() {
 	r.dropUnapplied()
@@ -162,6 +165,7 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
 	case refused != "":
 		r.takeBack(p)
+		delete(r.back, node) // it is not lost
 		p.of.takenBack()
 		r.report(finding.Warning, "step-postponed", "", "the removal of the pool on node %s is rendered and not applied, and waits %s", node, waits)
 	case allowed:
@@ -183,6 +187,7 @@ func (r *recovery) allowed(node, host string) bool {
 
 // takeBack makes a live pool that of a node again.
 func (r *recovery) takeBack(p *nodePool) {
+	r.back[p.node] = "a pool lives on node " + p.node + " that the rendered CStorPoolCluster has lost"
 	r.lock.addNode(p.node)
 	r.lock.reasons[p.node] = reasonAdopted
 	r.lock.addPool(p)
