@@ -9,6 +9,7 @@ package drain
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -103,7 +104,9 @@ type Plan struct {
 // Plan says what comes next of every volume and every pool. Volumes that are on their way
 // come first, then those that lack replicas, then those of one pool after the other.
 func (s *State) Plan() Plan {
-	p := &planner{State: s, pools: map[string]*Pool{}, lost: map[string]bool{}, leaving: map[string]bool{}, given: map[string]int64{}, moves: map[string]*Move{}, clones: map[string][]string{}}
+	own := *s
+	own.Before = maps.Clone(s.Before)
+	p := &planner{State: &own, pools: map[string]*Pool{}, lost: map[string]bool{}, leaving: map[string]bool{}, given: map[string]int64{}, moves: map[string]*Move{}, clones: map[string][]string{}}
 	for i := range s.Pools {
 		p.pools[s.Pools[i].Name] = &s.Pools[i]
 	}
@@ -267,9 +270,17 @@ func (p *planner) stuck(v *Volume) string {
 // finish goes on with a volume that is on its way, wanted or not.
 func (p *planner) finish(v *Volume) {
 	asked, rendered := p.Before[v.Name]
-	if !rendered {
-		asked = v.Memory
+	if rendered {
+		if p.goOn(v, asked, true); p.moves[v.Name] != nil || v.Unknown != "" {
+			return
+		}
+		delete(p.Before, v.Name) // an older output has it, and what lives has gone on
 	}
+	p.goOn(v, v.Memory, false)
+}
+
+// goOn goes on with what was asked for of a volume, as it was rendered or as it lives.
+func (p *planner) goOn(v *Volume, asked Partial, rendered bool) {
 	taken, added := pool.Without(v.Pools, asked.Pools), pool.Without(asked.Pools, v.Pools)
 	switch count := max(len(asked.Pools), asked.Replicas); {
 	case v.Unknown != "":

@@ -46,6 +46,19 @@ func TestAskedOrder(t *testing.T) {
 	}
 }
 
+// What an older output asks for, and no edit of what lives is, gives way to what that remembers.
+func TestOlderPartial(t *testing.T) {
+	v := settled("v", "a", "b")
+	v.Owned, v.Memory = true, drain.Partial{Replicas: 1, Leaves: "a"}
+	s := drain.State{
+		Volumes: []drain.Volume{v}, Pools: []drain.Pool{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Limit: 4,
+		Leaving: []drain.Leaving{{Pool: "a"}}, Before: map[string]drain.Partial{"v": {Pools: []string{"a", "c"}}},
+	}
+	if plan := s.Plan(); len(plan.Moves) != 1 || plan.Moves[0].Stage != drain.Remove || !slices.Equal(plan.Moves[0].Pools, []string{"b"}) {
+		t.Errorf("%+v", plan.Moves)
+	}
+}
+
 // BenchmarkPlan drains a third of a thousand pools.
 func BenchmarkPlan(b *testing.B) {
 	const pools = 1000
