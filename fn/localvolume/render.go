@@ -86,6 +86,7 @@ func (r *rendering) check() {
 		} else {
 			e.checkCache()
 			e.checkClass()
+			e.checkMetadata()
 			e.checkClaimRef()
 		}
 	}
