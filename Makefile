@@ -13,15 +13,15 @@ FUZZTIME ?= 10s
 TEST_MODULES := test/engines/flux test/engines/kpt test/engines/argocd test/checks
 
 # Two run beside one another: more keep a machine from answering in time, and are no sooner done.
-in_modules = 'failed=0; for module in $(1); do (cd $$module && go test $(TEST) ./...) || failed=1; done; exit $$failed'
+in_modules = 'failed=0; for module in $(1); do (cd $$module && nice -n 5 go test $(TEST) ./...) || failed=1; done; exit $$failed'
 
 # Packages with tests on generated input. make test draws the same in every run, so that it
 # fails for a reason that is in the change; go test draws anew.
 GENERATED = $(addprefix github.com/poolwright/poolwright/,$(patsubst %/,%,$(sort $(dir $(shell grep -rl --include='*_test.go' pgregory.net/rapid cmd fn live nodeagent schema test)))))
 SEED     ?= 1
 
-# Packages that exclude one another, for the loop devices of the machine, and mostly wait: one after the
-# other, beside the others.
+# Packages that exclude one another, for the loop devices of the machine: one after the other, beside the
+# others, which let them go first. They run thousands of small programs, each of which would wait its turn.
 LOOPS := ./nodeagent/source ./nodeagent/controller
 
 # make lint vets. A busy machine may take long.
@@ -59,8 +59,8 @@ demo: build ## Explain an example, and render it, in a temporary folder
 .PHONY: test
 test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
 	test/parallel.sh \
-	  'go test $(TEST) $(TOLD) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) && \
-	   go test $(TEST) $(GENERATED) -rapid.seed=$(SEED)' \
+	  'nice -n 10 go test $(TEST) $(TOLD) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) && \
+	   nice -n 10 go test $(TEST) $(GENERATED) -rapid.seed=$(SEED)' \
 	  'exec go test $(TEST) -p 1 $(LOOPS)' \
 	  $(call in_modules,$(wordlist 1,2,$(TEST_MODULES))) \
 	  $(call in_modules,$(wordlist 3,9,$(TEST_MODULES)))

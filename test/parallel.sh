@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the command lines that are given beside one another: the engines mostly wait. The
-# first's output is shown as it comes, that of each other whole, in the order given.
+# Runs the command lines that are given beside one another. The first's output is shown as it
+# comes, that of each other whole, in the order given.
 # Exits 1 if any failed.
 set -u
 logs=$(mktemp -d)
