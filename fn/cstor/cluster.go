@@ -174,6 +174,7 @@ func (c *cluster) keep() {
 		return
 	}
 	for _, of := range c.lock.clusters {
+		c.moves.postpone(of)
 		of.steps.begin()
 		c.moves.follow(of)
 	}

@@ -255,7 +255,8 @@ func (r *roster) refresh(m *member) {
 	if m.node.UID != "" {
 		m.uid = m.node.UID
 	}
-	if m.before != nil && m.node.Hostname != "" && m.node.Hostname != m.hostname {
+	// Of a pool whose disks have the new label, too, it is said why it does not follow them.
+	if m.before != nil && m.node.Hostname != "" && m.node.Hostname != m.hostname && !r.disksOn(m.before, m.node.Hostname) {
 		r.report(finding.Warning, "hostname-changed", "",
 			"node %s now has the hostname label %q, and its pool selects %q; the pool is kept as it is, restore the label", m.name, m.node.Hostname, m.hostname)
 	}

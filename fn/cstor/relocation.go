@@ -229,9 +229,9 @@ func (r *relocation) occupied(d *displaced) string {
 }
 
 // disksOn reports whether all disks of a pool are on a host.
-func (r *relocation) disksOn(p *nodePool, host string) bool {
+func (in *input) disksOn(p *nodePool, host string) bool {
 	return !slices.ContainsFunc(p.Disks(), func(name string) bool {
-		device := r.facts.Device(r.namespace, name)
+		device := in.facts.Device(in.namespace, name)
 		return device == nil || device.Hostname != host
 	})
 }
