@@ -125,17 +125,25 @@ func (in *input) listedNode(s *settings) (string, *unmatched) {
 	return "", nil
 }
 
-// begun reports whether anything is rendered: then what there is goes on while an entry waits for its
-// node, since nodes are cordoned, and lost.
+// begun reports whether anything is rendered.
 func (l *lock) begun() bool { return l.rendered() || len(l.objects) > 0 }
+
+// waiting is how grave it is that an entry has no node: what is rendered goes on while it waits, since nodes
+// are cordoned, and lost.
+func (l *lock) waiting() finding.Severity {
+	if l.begun() {
+		return finding.Warning
+	}
+	return finding.Error
+}
 
 // tellUnmatched tells of entries without a node: they wait, unless nothing is begun. Where a node of
 // the plan has no entry any more one of them is meant to be about it, most likely.
 func (in *input) tellUnmatched(entries []unmatched) {
-	severity := finding.Error
+	severity := in.lock.waiting()
 	unlisted := func(name string) bool { return in.lock.listed[name] != "" && in.listed.of[name] == nil }
-	if in.lock.begun() && !slices.ContainsFunc(in.lock.nodes, unlisted) {
-		severity = finding.Warning
+	if slices.ContainsFunc(in.lock.nodes, unlisted) {
+		severity = finding.Error
 	}
 	for _, e := range entries {
 		in.report(severity, e.rule, e.place(), "%s", e.why)

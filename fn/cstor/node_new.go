@@ -51,11 +51,7 @@ func (c *nodeChoice) refuseListed(n *inventory.Node, reason string) {
 	case c.drains[n.Name], c.stillOn(n.Hostname) == reason:
 		c.report(finding.Warning, "listed-waits", s.place(), "node %s gets no pool yet: %s", n.Name, reason)
 	default:
-		severity := finding.Error
-		if c.lock.begun() {
-			severity = finding.Warning
-		}
-		c.report(severity, "listed-refused", s.place(), "node %s cannot carry a pool: %s; see to that, or remove the entry", n.Name, reason)
+		c.report(c.lock.waiting(), "listed-refused", s.place(), "node %s cannot carry a pool: %s; see to that, or remove the entry", n.Name, reason)
 	}
 }
 

@@ -178,7 +178,7 @@ func (r *relocation) obstacle(d *displaced) string {
 // contradicted says what of the live cluster does not go with a pool that was on its host
 // until now, or "".
 func (r *relocation) contradicted(d *displaced) string {
-	from := r.livesOn(d)
+	from := r.livesOn(d.nodePool)
 	live := r.live.pools[from]
 	switch {
 	case !r.live.knows:
@@ -198,11 +198,11 @@ func (r *relocation) contradicted(d *displaced) string {
 
 // livesOn is the host from which a pool goes: where it is rendered, or, where a move to that was never
 // applied, where it lives.
-func (r *relocation) livesOn(d *displaced) string {
-	if r.live.pools[d.Hostname] == nil {
-		return cmp.Or(r.live.elsewhere(d.Pool), d.Hostname)
+func (r *relocation) livesOn(p *nodePool) string {
+	if r.live.pools[p.Hostname] == nil {
+		return cmp.Or(r.live.elsewhere(p.Pool), p.Hostname)
 	}
-	return d.Hostname
+	return p.Hostname
 }
 
 // occupied says what of this cluster has the new host of a pool already, or "".

@@ -1,7 +1,6 @@
 package cstor
 
 import (
-	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -13,25 +12,30 @@ func (r *relocation) postpone(of *poolCluster) {
 	if !of.steps.told() || r.lock.adopted {
 		return
 	}
-	moves := admission.NewStep(of.current, r.rendered(of, noPool)).Moved
-	moving := map[*nodePool]string{} // to the host that it is on
-	for _, m := range moves {
-		moving[r.lock.host(m.To.Hostname)] = m.From.Hostname
+	pools := r.lock.poolsOf(of)
+	from := map[*nodePool]string{} // the host that a pool that moves is on
+	for _, p := range pools {
+		if host := r.livesOn(p); host != p.Hostname {
+			from[p] = host
+		}
+	}
+	if len(from) == 0 {
+		return
 	}
 	why := ""
-	for _, p := range r.lock.poolsOf(of) {
+	for _, p := range pools {
 		// Of what is apart from its disks follow says what becomes.
-		if why == "" && (moving[p] != "" || r.live.lives(p.Pool)) && len(r.displaced([]*nodePool{p})) == 0 {
+		if why == "" && (from[p] != "" || r.live.lives(p.Pool)) && len(r.displaced([]*nodePool{p})) == 0 {
 			why = r.ails(p, nil)
 		}
 	}
 	if why == "" {
 		return
 	}
-	for _, p := range r.lock.poolsOf(of) {
-		if from := moving[p]; from != "" {
-			r.report(finding.Warning, "step-postponed", "", "the move of the pool on node %s from host %s is rendered and not applied, and waits %s", p.node, from, refusedWhile(why))
-			r.lock.move(p, &inventory.Node{Name: p.node, Hostname: from})
+	for _, p := range pools {
+		if from[p] != "" {
+			r.report(finding.Warning, "step-postponed", "", "the move of the pool on node %s from host %s is rendered and not applied, and waits %s", p.node, from[p], refusedWhile(why))
+			r.lock.move(p, &inventory.Node{Name: p.node, Hostname: from[p]})
 			of.takenBack()
 		}
 	}

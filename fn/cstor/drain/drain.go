@@ -104,9 +104,7 @@ type Plan struct {
 // Plan says what comes next of every volume and every pool. Volumes that are on their way
 // come first, then those that lack replicas, then those of one pool after the other.
 func (s *State) Plan() Plan {
-	own := *s
-	own.Before = maps.Clone(s.Before)
-	p := &planner{State: &own, pools: map[string]*Pool{}, lost: map[string]bool{}, leaving: map[string]bool{}, given: map[string]int64{}, moves: map[string]*Move{}, clones: map[string][]string{}}
+	p := &planner{State: s, before: maps.Clone(s.Before), pools: map[string]*Pool{}, lost: map[string]bool{}, leaving: map[string]bool{}, given: map[string]int64{}, moves: map[string]*Move{}, clones: map[string][]string{}}
 	for i := range s.Pools {
 		p.pools[s.Pools[i].Name] = &s.Pools[i]
 	}
@@ -172,6 +170,7 @@ func (s *Standing) Waiting() (turn, held int, why string) {
 // planner is one plan in the making.
 type planner struct {
 	*State
+	before  map[string]Partial // Before, but for what an older output has
 	pools   map[string]*Pool
 	open    []*Pool              // those that take replicas
 	on      map[string][]*Volume // by pool
@@ -269,12 +268,12 @@ func (p *planner) stuck(v *Volume) string {
 
 // finish goes on with a volume that is on its way, wanted or not.
 func (p *planner) finish(v *Volume) {
-	asked, rendered := p.Before[v.Name]
+	asked, rendered := p.before[v.Name]
 	if rendered {
 		if p.goOn(v, asked, true); p.moves[v.Name] != nil || v.Unknown != "" {
 			return
 		}
-		delete(p.Before, v.Name) // an older output has it, and what lives has gone on
+		delete(p.before, v.Name) // what lives has gone on
 	}
 	p.goOn(v, v.Memory, false)
 }

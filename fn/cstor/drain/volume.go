@@ -90,7 +90,7 @@ func ByPool(volumes []Volume) map[string][]*Volume {
 // 0. What was asked for says so, or what the live object remembers; or else it has an owner,
 // and has the number that it was made with.
 func (p *planner) count(v *Volume) int {
-	switch asked := p.Before[v.Name]; {
+	switch asked := p.before[v.Name]; {
 	case asked.Leaves == "" && asked.Replicas > 0:
 		return asked.Replicas
 	case !v.Owned:
