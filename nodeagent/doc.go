@@ -2,6 +2,7 @@
 // may touch a disk. It carries out Volumes and VolumeGroups of its node, and reports the
 // node's disks as a NodeInventory. Its packages, from the machine up:
 //
+//	apart       processes that wait for devices, which can be left alone
 //	host        the machine: its root folder, and its programs, run in its namespaces
 //	device      its block devices, as the kernel and udev describe them
 //	probe, gpt  what is on a device; reads only, but for gpt, which writes partition tables
@@ -12,6 +13,7 @@
 //	source      what a Volume or VolumeGroup takes: sparse files, disks, partitions, LVM
 //	inventory   the content of a NodeInventory
 //	controller  the API server: watches, PersistentVolumes, statuses, events
+//	access      who may read the metrics
 //
 // What it may do to a disk is told in docs/node-agent.md.
 package nodeagent

@@ -21,8 +21,8 @@ func inspectCommand(f *flags) *cobra.Command {
 		Short: "Show the disks of this node, and why each may or may not be used",
 		Long: `Show the disks of this node, and why each may or may not be used.
 
-It reads only, and needs no cluster: -o yaml prints the NodeInventory that run would write,
-to be kept beside the specs of a package.`,
+It only reads, and needs no cluster. -o yaml prints the NodeInventory that run would write;
+keep it beside the specs of a package.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "" && output != "json" && output != "yaml" {
@@ -37,7 +37,7 @@ to be kept beside the specs of a package.`,
 			return printInventory(cmd.OutOrStdout(), f.node, inv, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml; a table where it is left out")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml (default a table)")
 	return cmd
 }
 

@@ -35,12 +35,17 @@ type clusterFlags struct {
 }
 
 func (c *clusterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.kubeconfig, "kubeconfig", "", "how to reach the API server; the pod's service account where it is left out")
-	cmd.Flags().StringVar(&c.cluster, "cluster", os.Getenv("CLUSTER_NAME"), "name of this cluster, from which its marks are made (CLUSTER_NAME): never change it, and give no other cluster the same")
+	cmd.Flags().StringVar(&c.kubeconfig, "kubeconfig", "", "the kubeconfig to use (default the service account of the pod)")
+	cmd.Flags().StringVar(&c.cluster, "cluster", os.Getenv("CLUSTER_NAME"), "name of this cluster, from which its marks on disks are derived (CLUSTER_NAME): never change it, and never use it for another cluster")
+	c.addState(cmd)
+}
+
+func (c *clusterFlags) addState(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.folder, "state", "/var/lib/poolwright", "folder of the journal and of sparse files")
 }
 
-func (c *clusterFlags) client() (dynamic.Interface, error) {
+// client is limited to a rate of requests a second.
+func (c *clusterFlags) client(rate int) (dynamic.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if c.kubeconfig != "" {
 		config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig)
@@ -48,8 +53,7 @@ func (c *clusterFlags) client() (dynamic.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A node with a hundred Volumes that starts anew would else write its statuses for minutes.
-	config.QPS, config.Burst = 20, 40
+	config.QPS, config.Burst = float32(rate), 2*rate
 	config.UserAgent = "poolwright-node-agent/" + version
 	return dynamic.NewForConfig(config)
 }
@@ -59,7 +63,8 @@ func (c *clusterFlags) controller(f *flags, log *slog.Logger) (*controller.Contr
 	if c.cluster == "" {
 		return nil, errors.New("--cluster (CLUSTER_NAME) is not set: without the cluster's name no data can be known again")
 	}
-	client, err := c.client()
+	// A node with a hundred Volumes that restarts would otherwise write its statuses for minutes.
+	client, err := c.client(20)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +77,7 @@ func (c *clusterFlags) controller(f *flags, log *slog.Logger) (*controller.Contr
 		Client: client, Node: f.node, Log: log, Metrics: metrics,
 		Engine: &source.Engine{
 			Host: f.host(), Cluster: mark.Cluster(c.cluster), Node: f.node, Folder: c.folder,
-			Runner: step.Runner{Journal: journal, At: controller.LogSteps(log, metrics)},
+			Runner: step.Runner{Journal: journal, At: controller.LogSteps(log), Ended: metrics.StepEnded},
 		},
 	}, nil
 }
@@ -81,9 +86,10 @@ func runCommand(f *flags) *cobra.Command {
 	var c clusterFlags
 	var dryRun bool
 	var listen string
+	var m metricsFlags
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Carry out the Volumes and VolumeGroups of this node, and keep its NodeInventory",
+		Short: "Carry out the Volumes and VolumeGroups of this node, and report its NodeInventory",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -104,7 +110,10 @@ func runCommand(f *flags) *cobra.Command {
 			if agent.Changed, err = f.host().Changes(ctx, log); err != nil {
 				return err
 			}
-			if err := serve(ctx, listen, agent.Metrics.Handler()); err != nil {
+			if err := serve(ctx, listen, agent.Metrics.Probes()); err != nil {
+				return err
+			}
+			if err := m.serve(ctx, f.node, &c, thenFree(agent.Metrics.Handler()), log); err != nil {
 				return err
 			}
 			log.Info("node agent started", "version", version, "dryRun", dryRun)
@@ -112,9 +121,18 @@ func runCommand(f *flags) *cobra.Command {
 		},
 	}
 	c.add(cmd)
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "log the steps that would be taken, and write to neither disks nor the API server")
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:9809", "address of /metrics, /healthz and /readyz; none where it is empty")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only log the steps; write neither to disks nor to the API server")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:9809", "address of /healthz and /readyz, without TLS; empty disables them")
+	m.add(cmd)
 	return cmd
+}
+
+// thenFree returns the memory of a scrape to the node.
+func thenFree(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+		debug.FreeOSMemory()
+	})
 }
 
 // small keeps resident what the agent needs and little more, also on a node with many processors, each

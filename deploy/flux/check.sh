@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
-# For the pipeline of every pull request that changes a package:
+# Run this in the pipeline of every pull request that changes a package:
 #
 #   check.sh PACKAGE
 #
-# It fails if rendered/ is not what the spec and the inventory say, and if what is in
-# it could destroy data. The change is held against $BASE, the branch that the pull
-# request goes to, and where a KUBECONFIG is at hand against the cluster, too (which
-# takes the right to a dry run of an apply).
+# It fails if rendered/ is out of date, and if the change could destroy data. It compares
+# the change with $BASE, the target branch of the pull request, and, if there is a
+# KUBECONFIG, also with the cluster (which needs permission for a dry run of an apply).
 set -euo pipefail
 package=${1:?check.sh PACKAGE}
 base=${BASE:-origin/main}
 
-# Without any spec this fails, too: what its deletion means is still to be told.
+# Without any spec this fails, too; the comparison below shows what its deletion means.
 checked=0
 poolwright render --check "$package" || checked=$?
 
@@ -30,7 +29,7 @@ fi
 poolwright plan "$package" --against "$old/$rendered" --fail-on destructive
 
 if [ -n "${KUBECONFIG:-}" ]; then
-  # A spec that was deleted is seen above. What else lives may be another package's.
+  # The comparison above shows deleted specs. Other running objects may be of another package.
   poolwright plan "$package" --against live --prune=false --fail-on destructive
 fi
 exit "$checked"

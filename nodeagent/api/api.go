@@ -31,10 +31,21 @@ const Finalizer = Group + "/volume-protection"
 // AdoptAnnotation names the mark of data that an object may take over.
 const AdoptAnnotation = "poolwright.io/adopt"
 
+// ForgetAnnotation names the disk, by serial number or WWN, of a Volume that is being deleted: it is dead,
+// or gone for good, and is not waited for.
+const ForgetAnnotation = "poolwright.io/forget-disk"
+
 // Modes of a Volume.
 const (
 	Filesystem = "Filesystem"
 	Block      = "Block"
+)
+
+// Policies of spec.wipe: how what is on the device of a Volume is erased.
+const (
+	WipeFull    = "full"    // with zeros; where it is left out
+	WipeDiscard = "discard" // discarded, where the device then reads as zeros
+	WipeNone    = "none"    // not at all: only what is kept
 )
 
 // Volume is a PersistentVolume to be made on a node.
@@ -50,6 +61,7 @@ type VolumeSpec struct {
 	NodeName         string `json:"nodeName"`
 	StorageClassName string `json:"storageClassName"`
 	Mode             string `json:"mode"` // Filesystem where it is left out
+	Wipe             string `json:"wipe,omitempty"`
 
 	Template Template `json:"template"`
 

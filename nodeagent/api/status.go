@@ -53,6 +53,15 @@ type VolumeStatus struct {
 	// Claim is namespace/name of the claim that has it, or "". It is always written: a policy
 	// refuses to delete what it is not told of.
 	Claim string `json:"claim"`
+	// Wipe is there from the first byte on that is erased.
+	Wipe *WipeStatus `json:"wipe,omitempty"`
+}
+
+// WipeStatus is how far the erase of a device has come.
+type WipeStatus struct {
+	Policy    string `json:"policy"` // as it is done
+	Bytes     int64  `json:"bytes"`  // of the device
+	BytesDone int64  `json:"bytesDone"`
 }
 
 // VolumeGroupStatus is what the agent says of a VolumeGroup.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/source"
 	"github.com/poolwright/poolwright/nodeagent/step"
 )
@@ -32,15 +33,17 @@ type Controller struct {
 	DryRun  bool // plans, and writes neither to disks nor to the API server
 	Log     *slog.Logger
 	Metrics *Metrics
-	// Changed is sent to when something of the node has changed.
-	Changed <-chan struct{}
+	// Changed is what the kernel says of the node.
+	Changed host.Changes
 	// Rest, if not nil, is called whenever nothing is left to be done.
 	Rest func()
 
 	writer
 	seen
 	queue     *queue
+	answered  chan struct{} // a device that was stuck
 	inventory inventoryWriter
+	mounts    mountTable
 	// synced says that the stores are there. Before, what they call knows one object alone;
 	// after, everything is added once.
 	synced atomic.Bool
@@ -53,30 +56,27 @@ func (c *Controller) Run(ctx context.Context) error {
 		return err
 	}
 	c.Metrics.ready.Store(true)
-	c.all()
+	c.Metrics.gauges.objects.Store(c)
+	c.everything()
 	go c.listen(ctx)
-	for {
-		key, err := c.queue.Next(ctx)
-		if err != nil {
-			return nil // it was ended
-		}
-		c.handle(ctx, key)
-		if !c.queue.Empty() {
-			continue
-		}
-		c.Engine.Forget()
-		if c.Rest != nil {
-			c.Rest()
-		}
-	}
+	return c.work(ctx)
 }
 
 // begin puts together what a Controller is made of.
 func (c *Controller) begin() {
 	c.queue = newQueue()
+	c.answered = make(chan struct{}, 1)
+	if pool := c.Engine.Host.Apart; pool != nil {
+		pool.Answered = func() {
+			select {
+			case c.answered <- struct{}{}:
+			default:
+			}
+		}
+	}
 	c.writer = writer{client: c.Client, node: c.Node, log: c.Log}
 	c.seen = seen{client: c.Client, node: c.Node, marks: c.Engine.Cluster}
-	c.inventory = inventoryWriter{client: c.Client, engine: c.Engine, node: c.Node, log: c.Log, metrics: c.Metrics, dryRun: c.DryRun, owner: c.owner}
+	c.inventory = inventoryWriter{client: c.Client, engine: c.Engine, node: c.Node, log: c.Log, metrics: c.Metrics, dryRun: c.DryRun, owners: c.owners}
 }
 
 func (c *Controller) watch(ctx context.Context) error {
@@ -161,24 +161,37 @@ func (c *Controller) all() {
 func (c *Controller) listen(ctx context.Context) {
 	resync := time.NewTimer(Resync)
 	defer resync.Stop()
-	var quiet <-chan time.Time
+	var quiet, mounted <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.Changed:
-			if quiet == nil {
-				quiet = time.After(time.Second)
-			}
+		case <-c.Changed.Devices:
+			quiet = soon(quiet)
+		case <-c.Changed.Mounts:
+			mounted = soon(mounted)
+		case <-c.answered:
+			quiet = soon(quiet)
+		case <-mounted:
+			mounted = nil
+			c.mounted()
 		case <-quiet:
 			quiet = nil
-			c.all()
+			c.everything()
 			resync.Reset(Resync)
 		case <-resync.C:
-			c.all()
+			c.everything()
 			resync.Reset(Resync)
 		}
 	}
+}
+
+// soon is in a second, or when it was to be.
+func soon(quiet <-chan time.Time) <-chan time.Time {
+	if quiet == nil {
+		quiet = time.After(time.Second)
+	}
+	return quiet
 }
 
 func (c *Controller) handle(ctx context.Context, key string) {
@@ -204,14 +217,13 @@ func (c *Controller) handle(ctx context.Context, key string) {
 }
 
 // LogSteps is what a runner calls at each point of a step.
-func LogSteps(log *slog.Logger, metrics *Metrics) func(step.Step, string) {
+func LogSteps(log *slog.Logger) func(step.Step, string) {
 	return func(s step.Step, point string) {
 		switch point {
 		case "begun":
 			log.Info("step begun", "object", s.Object, "step", s.Kind, "target", s.Target, "command", s.Command)
 		case "ended":
 			log.Info("step ended", "object", s.Object, "step", s.Kind)
-			metrics.stepEnded(s.Kind)
 		}
 	}
 }
@@ -249,7 +261,7 @@ func (c *Controller) Plans(ctx context.Context) ([]string, error) {
 		if v.Spec.NodeName != c.Node {
 			continue
 		}
-		request, refusal := c.request(v)
+		request, refusal := c.asked(ctx, v)
 		if refusal != nil {
 			say(api.KindVolume+"/"+v.Name, nil, refusal)
 			continue

@@ -31,7 +31,8 @@ import (
 type cluster struct {
 	dynamic.Interface
 	plane   *controlplane.ControlPlane
-	program string // nodeagent
+	program string            // nodeagent
+	marks   map[string]string // of Volumes, by name
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -93,17 +94,23 @@ metadata: {name: forced}
 provisioner: kubernetes.io/no-provisioner
 parameters: {fsType: ext4, mkfsOptions: '["-F"]'}
 `)
+	c.program = built(t)
+	return c
+}
+
+// built is the program of this source.
+func built(t *testing.T) string {
+	t.Helper()
 	program.once.Do(func() {
 		program.path = filepath.Join(program.dir, "nodeagent")
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program.path, "./cmd/nodeagent")
-		build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program.path, "./cmd/nodeagent")
+		build.Dir, build.Env = tool.Root(t), append(os.Environ(), "CGO_ENABLED=0")
 		program.out, program.err = build.CombinedOutput()
 	})
 	if program.err != nil {
 		t.Fatalf("%v\n%s", program.err, program.out)
 	}
-	c.program = program.path
-	return c
+	return program.path
 }
 
 func (c *cluster) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
@@ -244,8 +251,15 @@ type agent struct {
 // start starts the agent, by a command before it that becomes it, if one is given.
 func (c *cluster) start(t *testing.T, kubeconfig, folder string, before ...string) *agent {
 	t.Helper()
+	return c.startWith(t, kubeconfig, folder, nil, before...)
+}
+
+// startWith starts it with more flags.
+func (c *cluster) startWith(t *testing.T, kubeconfig, folder string, flags []string, before ...string) *agent {
+	t.Helper()
 	a := &agent{log: &bytes.Buffer{}}
 	line := append(slices.Clone(before), c.program, "run", "--kubeconfig", kubeconfig, "--node", "n1", "--cluster", "test", "--state", folder, "--listen", "")
+	line = append(line, flags...)
 	a.cmd = exec.Command(line[0], line[1:]...)
 	a.cmd.Env = append(os.Environ(), "GOMEMLIMIT=22MiB")
 	a.cmd.Stderr = a.log

@@ -32,23 +32,25 @@ func (c *Controller) endVolume(ctx context.Context, v *api.Volume) error {
 			return c.volumeStatus(ctx, v, terminating("VolumeGroup/%s is on its device: delete that first", g.Name), nil)
 		}
 	}
-	// Asked of the API server and not of the watch: what counts is what is now.
+	// Asked of the API server and not of the watch: what counts is what is now, and who has the data, whoever
+	// made the PersistentVolume.
 	pv, err := c.freshPV(ctx, v.Name)
 	if err != nil {
 		return err
 	}
-	if pv != nil && !ownedPV(pv, v) {
-		pv = nil
-	}
-	if claim := pv.claim(); claim != "" {
-		v.Status.Claim = claim
-		return c.volumeStatus(ctx, v, terminating("the claim %s has it: nothing is touched until it is deleted", claim), nil)
+	if claim, err := c.claimOf(ctx, v, pv); err != nil || claim != "" {
+		return errors.Join(err, c.claimed(ctx, v, claim))
 	}
 	v.Status.Claim = ""
 	if c.DryRun {
 		return c.volumeStatus(ctx, v, terminating("it would be ended"), nil)
 	}
-	if pv != nil && pv.DeletionTimestamp == nil {
+	ours := ofVolume(pv, v)
+	if ours && pv.DeletionTimestamp == nil && !slices.Contains(pv.Finalizers, api.Finalizer) {
+		// What it says of the data has to be there until that is done: this comes again with the change.
+		return errors.Join(c.addFinalizer(ctx, persistent, &pv.ObjectMeta), fmt.Errorf("PersistentVolume %s lacked the finalizer", pv.Name))
+	}
+	if ours && pv.DeletionTimestamp == nil {
 		// The precondition makes this fail if somebody has bound it meanwhile.
 		err := c.Client.Resource(persistent).Delete(ctx, pv.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &pv.UID, ResourceVersion: &pv.ResourceVersion},
@@ -60,10 +62,10 @@ func (c *Controller) endVolume(ctx context.Context, v *api.Volume) error {
 			return err
 		}
 		if claim := pv.claim(); claim != "" {
-			return c.volumeStatus(ctx, v, terminating("the claim %s has it: nothing is touched until it is deleted", claim), nil)
+			return c.claimed(ctx, v, claim)
 		}
 	}
-	if pv != nil {
+	if ours && pv != nil {
 		if others := slices.DeleteFunc(slices.Clone(pv.Finalizers), func(f string) bool { return f == api.Finalizer }); len(others) > 0 {
 			return c.volumeStatus(ctx, v, terminating("its PersistentVolume has other finalizers: %s", strings.Join(others, ", ")), nil)
 		}
@@ -75,7 +77,7 @@ func (c *Controller) endVolume(ctx context.Context, v *api.Volume) error {
 		}
 		return errors.Join(c.volumeStatus(ctx, v, is, nil), retryable(err))
 	}
-	if pv != nil {
+	if ours && pv != nil {
 		if err := c.dropFinalizer(ctx, persistent, &pv.ObjectMeta); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
@@ -83,38 +85,72 @@ func (c *Controller) endVolume(ctx context.Context, v *api.Volume) error {
 	return ignoreGone(c.dropFinalizer(ctx, volumes, &v.ObjectMeta))
 }
 
+// claimed says which claim keeps a Volume, and writes nothing else.
+func (c *Controller) claimed(ctx context.Context, v *api.Volume, claim string) error {
+	if claim == "" {
+		return nil
+	}
+	v.Status.Claim = claim
+	return c.volumeStatus(ctx, v, terminating("the claim %s has it: nothing is touched until it is deleted", claim), nil)
+}
+
 // endStorage removes what a Volume is made of, or keeps it. A Volume that never was whole has
-// nothing that anybody could want to keep.
+// nothing that anybody could want to keep. A journal that was lost does not say that nothing was begun.
 func (c *Controller) endStorage(ctx context.Context, v *api.Volume, pv *persistentVolume) error {
-	name := api.KindVolume + "/" + v.Name
-	entry, err := c.Engine.Runner.Journal.Read(name)
+	entry, err := c.Engine.Runner.Journal.Read(api.KindVolume + "/" + v.Name)
 	if err != nil {
 		return err
 	}
-	request, _ := c.request(v) // what is wrong with its class does not matter any more
+	request, err := c.request(ctx, v, entry.Made)
+	var refusal guard.Refusal
+	var told refused
+	if err != nil && !errors.As(err, &told) {
+		return err // what is wrong with its class does not matter any more, whose data it names does
+	}
+	left := v.Status.DeviceName
+	if pv != nil && pv.Spec.Local != nil {
+		left = pv.Spec.Local.Path
+	}
+	journaled := entry.Step != "" || entry.Made || entry.Released
+	if !journaled && pv == nil && left == "" {
+		begun, err := c.Engine.Marked(ctx, request)
+		if err != nil || !begun {
+			return err
+		}
+	}
 	switch {
-	case entry.Step == "" && !entry.Made:
-		return nil // nothing was ever begun
 	case entry.Released:
 		return nil
-	case entry.Made && !c.deletes(v, pv):
-		left := v.Status.DeviceName
-		if pv != nil && pv.Spec.Local != nil {
-			left = pv.Spec.Local.Path
-		}
-		return c.Engine.Release(ctx, request, left)
+	case (entry.Made || !journaled) && !c.deletes(v, pv):
+		err = c.Engine.Release(ctx, request, left)
+	case v.Spec.Wipe == api.WipeNone && (entry.Made || !journaled):
+		return refusedWipe()
+	default:
+		request.Wiping = c.wiping(ctx, v)
+		err = c.Engine.Remove(ctx, request)
 	}
-	return c.Engine.Remove(ctx, request)
+	if name, asked := v.Annotations[api.ForgetAnnotation]; asked && errors.As(err, &refusal) {
+		if why := c.Engine.Abandon(ctx, request, name, left); why != nil {
+			return why
+		}
+		c.Log.Warn("its disk is gone, and what is on it was not erased", "object", api.KindVolume+"/"+v.Name, "disk", name)
+		return nil
+	}
+	return err
 }
 
-// deletes reports whether the data is to go: as the PersistentVolume says, else as its class
-// says, else not.
-func (c *Controller) deletes(v *api.Volume, pv *persistentVolume) bool {
-	if pv != nil {
-		return pv.Spec.ReclaimPolicy == "Delete"
+// wiping reports the progress of erasing a Volume's device.
+func (c *Controller) wiping(ctx context.Context, v *api.Volume) func(guard.Wiping) {
+	return func(w guard.Wiping) {
+		v.Status.Wipe = &api.WipeStatus{Policy: w.Policy, Bytes: w.Size, BytesDone: w.Size - w.Left}
+		text := "its device is being erased"
+		if w.Note != "" {
+			text += ": " + w.Note
+		}
+		if err := c.volumeStatus(ctx, v, terminating("%s", text), nil); err != nil {
+			c.Log.Warn("how far the erase has come was not written", "object", api.KindVolume+"/"+v.Name, "error", err)
+		}
 	}
-	class := c.classes.Get(v.Spec.StorageClassName)
-	return class != nil && class.ReclaimPolicy == "Delete"
 }
 
 // group carries out one VolumeGroup.
@@ -180,8 +216,8 @@ func (c *Controller) endGroup(ctx context.Context, g *api.VolumeGroup, r source.
 	if c.DryRun {
 		return nil
 	}
-	entry, err := c.Engine.Runner.Journal.Read(api.KindVolumeGroup + "/" + g.Name)
-	if err == nil && (entry.Step != "" || entry.Made) {
+	begun, err := c.groupBegun(ctx, g, r)
+	if err == nil && begun {
 		err = c.Engine.RemoveGroup(ctx, r)
 	}
 	if err != nil {
@@ -196,6 +232,15 @@ func (c *Controller) endGroup(ctx context.Context, g *api.VolumeGroup, r source.
 		return errors.Join(c.groupStatus(ctx, g, is, nil), retryable(err))
 	}
 	return ignoreGone(c.dropFinalizer(ctx, groups, &g.ObjectMeta))
+}
+
+// groupBegun reports whether anything of a group may be there, also where its journal was lost.
+func (c *Controller) groupBegun(ctx context.Context, g *api.VolumeGroup, r source.GroupRequest) (bool, error) {
+	entry, err := c.Engine.Runner.Journal.Read(api.KindVolumeGroup + "/" + g.Name)
+	if err != nil || entry.Step != "" || entry.Made || g.Status.UUID != "" {
+		return err == nil, err
+	}
+	return c.Engine.MarkedGroup(ctx, r)
 }
 
 // groupStatus writes the status where it changes, and tells of it.

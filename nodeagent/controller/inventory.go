@@ -24,14 +24,14 @@ type inventoryWriter struct {
 	log     *slog.Logger
 	metrics *Metrics
 	dryRun  bool
-	owner   inventory.Owners
+	owners  func() inventory.Owners
 
 	last string
 }
 
 // write writes the NodeInventory where it differs from what was written.
 func (w *inventoryWriter) write(ctx context.Context) error {
-	f, err := w.engine.Facts()
+	f, _, err := w.engine.Facts(inventoryKey)
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (w *inventoryWriter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inv := inventory.Compose(ctx, f, w.owner, left)
-	w.metrics.disks(inv)
+	inv := inventory.Compose(ctx, f, w.owners(), left)
+	w.metrics.gauges.measured(inv)
 	data, err := json.Marshal(inv)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -120,18 +121,7 @@ func observe[T any](ctx context.Context, client dynamic.Interface, s selection, 
 	if s.namespace != "" {
 		resource = client.Resource(s.resource).Namespace(s.namespace)
 	}
-	choose := func(o *metav1.ListOptions) {
-		o.FieldSelector, o.LabelSelector = s.fields, s.labels
-	}
-	// An API server below 1.31, or a definition without selectableFields, has no such field:
-	// then all are watched, and those of other nodes are not looked at.
-	if s.fields != "" && s.resource.Group == api.Group {
-		options := metav1.ListOptions{Limit: 1}
-		choose(&options)
-		if _, err := resource.List(ctx, options); apierrors.IsBadRequest(err) {
-			choose = func(*metav1.ListOptions) {}
-		}
-	}
+	selected := &chosen{selection: s}
 	name := func(object any) {
 		if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = tombstone.Obj
@@ -143,12 +133,10 @@ func observe[T any](ctx context.Context, client dynamic.Interface, s selection, 
 	objects, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: &cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				choose(&o)
-				return resource.List(ctx, o)
+				return selected.list(ctx, resource, o)
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				choose(&o)
-				return resource.Watch(ctx, o)
+				return resource.Watch(ctx, selected.options(o))
 			},
 		},
 		ObjectType: &unstructured.Unstructured{},
@@ -159,6 +147,30 @@ func observe[T any](ctx context.Context, client dynamic.Interface, s selection, 
 	})
 	go informer.RunWithContext(ctx)
 	return &store[T]{cache: objects, synced: informer.HasSynced}
+}
+
+// chosen is how a kind is asked for. An API server below 1.31, or a definition without selectableFields, knows no
+// field of ours, which it says whenever it is asked, and not only at the start of the agent: then all are watched,
+// and those of other nodes are not looked at.
+type chosen struct {
+	selection
+	all atomic.Bool
+}
+
+func (c *chosen) options(o metav1.ListOptions) metav1.ListOptions {
+	o.LabelSelector = c.labels
+	if !c.all.Load() {
+		o.FieldSelector = c.fields
+	}
+	return o
+}
+
+func (c *chosen) list(ctx context.Context, resource dynamic.ResourceInterface, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	list, err := resource.List(ctx, c.options(o))
+	if apierrors.IsBadRequest(err) && c.fields != "" && c.resource.Group == api.Group && !c.all.Swap(true) {
+		return resource.List(ctx, c.options(o))
+	}
+	return list, err
 }
 
 // decode makes a small value of what came in.

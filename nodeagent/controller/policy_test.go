@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,13 @@ apiVersion: storage.metalk8s.scality.com/v1alpha1
 kind: VolumeGroup
 metadata: {name: fast}
 spec: {nodeName: n1, devices: [{serial: S1}]}
+`)
+	c.apply(t, `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: optional}
+provisioner: kubernetes.io/no-provisioner
+mountOptions: [noatime]
 `)
 	own, other := c.as(t, "n1"), c.as(t, "n2")
 	nobody := c.withoutPod(t)
@@ -92,6 +100,8 @@ spec:
 		t.Error("an agent has given a PersistentVolume to another node")
 	}
 
+	c.oneFieldOff(t, own, pv("other", "n1"))
+
 	// What the agent has taken and not told of is not deleted; what it has told of is.
 	if err := c.Resource(group).Delete(t.Context(), "fast", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("a VolumeGroup that no agent has taken: %v", err)
@@ -150,4 +160,64 @@ func (c *cluster) withoutPod(t *testing.T) dynamic.Interface {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// oneFieldOff holds that an agent cannot make a PersistentVolume in which one field alone is not as it has to be.
+func (c *cluster) oneFieldOff(t *testing.T, own dynamic.Interface, right *unstructured.Unstructured) {
+	t.Helper()
+	create := func(o *unstructured.Unstructured) error {
+		_, err := own.Resource(persistent).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{"All"}})
+		return err
+	}
+	expression := func(key, operator string, values ...any) map[string]any {
+		return map[string]any{"key": key, "operator": operator, "values": values}
+	}
+	affinity := func(terms ...any) map[string]any {
+		return map[string]any{"required": map[string]any{"nodeSelectorTerms": terms}}
+	}
+	term := func(expressions ...any) map[string]any { return map[string]any{"matchExpressions": expressions} }
+	const host = "kubernetes.io/hostname"
+	for _, off := range []struct {
+		path  string
+		value any
+		want  string
+	}{
+		{"spec.nodeAffinity", affinity(term(expression(host, "In", "n2"))), "nodeAffinity"},
+		{"spec.nodeAffinity", affinity(term(expression(host, "In", "n1", "n2"))), "nodeAffinity"},
+		{"spec.nodeAffinity", affinity(term(expression(host, "NotIn", "n1"))), "nodeAffinity"},
+		{"spec.nodeAffinity", affinity(term(expression("zone", "In", "n1"))), "nodeAffinity"},
+		{"spec.nodeAffinity", affinity(term(expression(host, "In", "n1")), term(expression(host, "In", "n2"))), "nodeAffinity"},
+		{"spec.local.path", "/etc", "spec.local.path"},
+		{"spec.local.path", "/dev/sda", "spec.local.path"},
+		{"spec.local.path", "/dev/disk", "spec.local.path"},
+		{"spec.local.path", "/var/lib/kubelet", "spec.local.path"},
+		{"spec.claimRef", map[string]any{"namespace": "kube-system", "name": "secret"}, "claimRef"},
+		{"spec.mountOptions", []any{"suid"}, "mountOptions"},
+		{"metadata.labels", map[string]any{"poolwright.io/node": "n2"}, "not labelled with this node"},
+	} {
+		wrong := right.DeepCopy()
+		if err := unstructured.SetNestedField(wrong.Object, off.value, strings.Split(off.path, ".")...); err != nil {
+			t.Fatal(err)
+		}
+		await(t, off.path+" may be anything", func() (bool, string) {
+			err := create(wrong)
+			return err != nil && strings.Contains(err.Error(), off.want), fmt.Sprint(off.value, err)
+		})
+	}
+	if err := create(right); err != nil {
+		t.Errorf("as it has to be: %v", err)
+	}
+	// The options of its class are right.
+	optional := right.DeepCopy()
+	if err := unstructured.SetNestedField(optional.Object, "optional", "spec", "storageClassName"); err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range [][]any{{"noatime"}, {"noatime", "suid"}} {
+		if err := unstructured.SetNestedField(optional.Object, options, "spec", "mountOptions"); err != nil {
+			t.Fatal(err)
+		}
+		if err := create(optional); (err == nil) != (len(options) == 1) {
+			t.Errorf("%v: %v", options, err)
+		}
+	}
 }

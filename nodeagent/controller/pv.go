@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,6 +100,51 @@ func ownedPV(pv *persistentVolume, v *api.Volume) bool {
 		}
 	}
 	return false
+}
+
+// ofVolume reports whether a PersistentVolume is to end with a Volume: of this one, or of one of its name before
+// it, whose data this one names.
+func ofVolume(pv *persistentVolume, v *api.Volume) bool {
+	if pv == nil {
+		return false
+	}
+	for _, owner := range pv.OwnerReferences {
+		if owner.Kind == api.KindVolume && owner.Name == v.Name {
+			return true
+		}
+	}
+	return len(pv.OwnerReferences) == 0 && pv.Labels[nodeLabel] == labelValue(v.Spec.NodeName) && slices.Contains(pv.Finalizers, api.Finalizer)
+}
+
+// claimOf is the claim that has the data of a Volume, or "": through the PersistentVolume of its name, whoever
+// made it, or through another one that leads to the same device.
+func (c *Controller) claimOf(ctx context.Context, v *api.Volume, pv *persistentVolume) (string, error) {
+	if claim := pv.claim(); claim != "" {
+		return claim, nil
+	}
+	names := []string{string(c.Engine.Cluster.Of(api.KindVolume, v.Name, c.Node)), string(v.UID), v.Annotations[api.AdoptAnnotation]}
+	if pv != nil && pv.Spec.Local != nil {
+		names = append(names, filepath.Base(pv.Spec.Local.Path))
+	}
+	options := metav1.ListOptions{Limit: 250}
+	for {
+		page, err := c.Client.Resource(persistent).List(ctx, options)
+		if err != nil {
+			return "", err
+		}
+		for i := range page.Items {
+			other, err := typedPV(&page.Items[i])
+			if err != nil {
+				return "", fmt.Errorf("PersistentVolume %s: %w", page.Items[i].GetName(), err)
+			}
+			if other.Spec.Local != nil && other.claim() != "" && slices.Contains(names, filepath.Base(other.Spec.Local.Path)) {
+				return other.claim(), nil
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return "", nil
+		}
+	}
 }
 
 func typedPV(u *unstructured.Unstructured) (*persistentVolume, error) {

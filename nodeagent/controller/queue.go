@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// queue hands out keys, each once however often it was added meanwhile. Unlike that of
-// client-go it has no ticker: an idle agent does not wake up.
+// queue hands out keys, each once however often it was added meanwhile, and to one worker at a time. Unlike that
+// of client-go it has no ticker: an idle agent does not wake up.
 type queue struct {
 	mu      sync.Mutex
 	waiting []string
 	there   map[string]bool
+	at      map[string]bool // what workers are at, and whether it was added meanwhile
 	wake    chan struct{}
 	retries map[string]*retry
 }
@@ -27,13 +28,21 @@ const (
 )
 
 func newQueue() *queue {
-	return &queue{there: map[string]bool{}, wake: make(chan struct{}, 1), retries: map[string]*retry{}}
+	return &queue{there: map[string]bool{}, at: map[string]bool{}, wake: make(chan struct{}, 1), retries: map[string]*retry{}}
 }
 
 // Add adds a key.
 func (q *queue) Add(key string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if _, is := q.at[key]; is {
+		q.at[key] = true
+		return
+	}
+	q.add(key)
+}
+
+func (q *queue) add(key string) {
 	if q.there[key] {
 		return
 	}
@@ -42,6 +51,17 @@ func (q *queue) Add(key string) {
 	select {
 	case q.wake <- struct{}{}:
 	default:
+	}
+}
+
+// Done says that the worker has finished with a key.
+func (q *queue) Done(key string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	again := q.at[key]
+	delete(q.at, key)
+	if again {
+		q.add(key)
 	}
 }
 
@@ -85,6 +105,7 @@ func (q *queue) Next(ctx context.Context) (string, error) {
 			key := q.waiting[0]
 			q.waiting = q.waiting[1:]
 			delete(q.there, key)
+			q.at[key] = false
 			q.mu.Unlock()
 			return key, nil
 		}

@@ -59,7 +59,7 @@ func TestOwner(t *testing.T) {
 		{"a group keeps its own", ofGroup, "VolumeGroup/g"},
 		{"nobody's", "uid-of-nobody", ""},
 	} {
-		if got := s.owner(c.text); got != c.want {
+		if got := s.owners()(c.text); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
@@ -77,8 +77,10 @@ func TestRequest(t *testing.T) {
 		class  *storageClass
 		mode   string
 		noNode bool
+		field  string // of the template
 		want   string
 	}{
+		{class: classOf(ours, "ext4", ""), field: "mountOptions", want: "spec.template.spec.mountOptions cannot be set: mountOptions belong into the StorageClass, and a claim names the volume that it wants in its own spec.volumeName"},
 		{class: classOf(ours, "ext4", ""), noNode: true, want: "the Node n1 is not there, or has no label kubernetes.io/hostname"},
 		{want: `spec.storageClassName: the StorageClass "local" is not in the cluster`},
 		{class: classOf("rancher.io/local-path", "ext4", ""), want: "spec.storageClassName: the StorageClass local has the provisioner rancher.io/local-path, and not kubernetes.io/no-provisioner"},
@@ -98,7 +100,10 @@ func TestRequest(t *testing.T) {
 		}
 		v := volumeOf("data", "n1", "uid", "")
 		v.Spec.StorageClassName, v.Spec.Mode = "local", c.mode
-		_, err := s.request(v)
+		if c.field != "" {
+			v.Spec.Template.Spec = map[string]any{c.field: []any{"noatime"}}
+		}
+		_, err := s.request(t.Context(), v, true)
 		if got := text(err); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}

@@ -46,9 +46,9 @@ func (c *Controller) volume(ctx context.Context, name string) error {
 	if err := c.addFinalizer(ctx, volumes, &v.ObjectMeta); err != nil {
 		return ignoreGone(err)
 	}
-	request, refusal := c.request(v)
+	request, refusal := c.asked(ctx, v)
 	if refusal != nil {
-		return c.volumeStatus(ctx, v, failed(refusal), nil)
+		return errors.Join(c.volumeStatus(ctx, v, failed(refusal), nil), retryable(refusal))
 	}
 	if v.Status.UUID == "" {
 		if err := c.firstStatus(ctx, v); err != nil {
@@ -72,6 +72,15 @@ func (c *Controller) volume(ctx context.Context, name string) error {
 	}
 	v.Status.Claim = pv.claim()
 	return c.volumeStatus(ctx, v, verdict{status: metav1.ConditionTrue, message: strings.Join(result.Notes, "; ")}, &result)
+}
+
+// asked is what a Volume asks for.
+func (c *Controller) asked(ctx context.Context, v *api.Volume) (source.Request, error) {
+	entry, err := c.Engine.Runner.Journal.Read(api.KindVolume + "/" + v.Name)
+	if err != nil {
+		return source.Request{}, err
+	}
+	return c.request(ctx, v, entry.Made)
 }
 
 // errPruned is why nothing is made beside MetalK8s' own definition of Volume: it knows fewer fields.
@@ -115,6 +124,10 @@ func failed(err error) verdict {
 // of each of which the agent is told.
 func retryable(err error) error {
 	var refusal guard.Refusal
+	var told refused
+	if errors.As(err, &told) {
+		return nil
+	}
 	if errors.As(err, &refusal) && refusal.Rule != guard.RuleUnsettled && refusal.Rule != guard.RuleLocked && refusal.Rule != guard.RuleClaimed {
 		return nil
 	}
@@ -159,7 +172,7 @@ func (c *Controller) volumeStatus(ctx context.Context, v *api.Volume, is verdict
 }
 
 func (c *Controller) dryRun(ctx context.Context, v *api.Volume) error {
-	request, refusal := c.request(v)
+	request, refusal := c.asked(ctx, v)
 	if refusal != nil {
 		return c.volumeStatus(ctx, v, failed(refusal), nil)
 	}

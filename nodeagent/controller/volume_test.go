@@ -232,14 +232,10 @@ spec: {storageClassName: delete, volumeName: gone, accessModes: [ReadWriteOnce],
 	// A restart finds everything as it is, writes nothing, and comes to rest.
 	a.stop()
 	kept := c.get(t, volume, "kept", "metadata", "resourceVersion")
-	before := c.requests(t)
 	token := c.token(t, "n1")
 	c.unchanged(t, func() {
 		a = c.start(t, token, folder)
-		await(t, "the agent that was restarted asks for nothing", func() (bool, string) {
-			return len(c.requestsSince(t, before)) > 0, ""
-		})
-		c.rest(t)
+		c.rest(t) // it may need no more than its watches
 	})
 	if got := c.get(t, volume, "kept", "metadata", "resourceVersion"); got != kept {
 		t.Error("the status of an unchanged Volume was written")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Kind is what a device is.
@@ -52,16 +54,31 @@ type Device struct {
 	UUID    string   // UUID that device mapper or md gives it
 	Backing *Backing // file of a loop device
 	Mounts  []string // of the device itself, sorted
+	// Roots are those of Mounts at which the root of its filesystem is. At others is what a tenant
+	// has in it, which may be a FIFO or a device node: such a path is never opened.
+	Roots   []string
 	Swap    bool
 	Settled bool // udev has finished with it, or there is no udev
 }
 
-// Backing is the file of a loop device. A path alone does not tell files apart.
+// Backing is the file of a loop device. A path alone does not identify a file: kubelet puts
+// loop devices over bind mounts of a device's node.
 type Backing struct {
 	Path   string // as the kernel says it; it ends in " (deleted)" for a file that is gone
 	Device uint64
 	Inode  uint64
+	// Node is the number of the block device whose node the file is, or 0 where it is no node.
+	Node   uint64
+	Known  bool // the kernel has said Device, Inode and Node
 	Offset int64
+}
+
+// Over reports whether the file is a node of the device.
+func (b *Backing) Over(d *Device) bool {
+	if b.Known {
+		return b.Node != 0 && b.Node == unix.Mkdev(d.Major, d.Minor)
+	}
+	return b.Path == d.Path || slices.Contains(d.Links, b.Path)
 }
 
 // String is the device for people.
@@ -70,6 +87,11 @@ func (d *Device) String() string {
 		return fmt.Sprintf("%s (serial %s)", d.Path, d.Serial)
 	}
 	return d.Path
+}
+
+// ID tells a device from every other that had its name in this boot, as far as the kernel numbers them.
+func (d *Device) ID() string {
+	return fmt.Sprintf("%s (%d:%d, diskseq %d)", d.Path, d.Major, d.Minor, d.Seq)
 }
 
 // Devices are all block devices of a machine, sorted by name.

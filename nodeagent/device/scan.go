@@ -15,11 +15,12 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/host"
 )
 
+const classBlock = "/sys/class/block"
+
 // Scan reads all block devices of a machine. An error means that nothing may be concluded.
 // A device that goes while it is read is left out.
 func Scan(h host.Host) (*Devices, error) {
-	const class = "/sys/class/block"
-	dir, err := os.ReadDir(h.Path(class))
+	dir, err := os.ReadDir(h.Path(classBlock))
 	if err != nil {
 		return nil, fmt.Errorf("block devices: %w", err)
 	}
@@ -29,7 +30,7 @@ func Scan(h host.Host) (*Devices, error) {
 	}
 	ds := &Devices{}
 	for _, entry := range dir {
-		d, err := scanOne(h, filepath.Join(class, entry.Name()), entry.Name())
+		d, err := scanOne(h, filepath.Join(classBlock, entry.Name()), entry.Name())
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			continue
@@ -60,6 +61,9 @@ func scanOne(h host.Host, path, name string) (*Device, error) {
 	numbers, err := os.ReadFile(h.Path(filepath.Join(path, "dev")))
 	if err != nil {
 		return nil, err
+	}
+	if len(numbers) == 0 {
+		return nil, os.ErrNotExist // it is going
 	}
 	real, err := filepath.EvalSymlinks(h.Path(path))
 	if err != nil {
@@ -97,7 +101,7 @@ func scanOne(h host.Host, path, name string) (*Device, error) {
 	}
 	d.Kind = kindOf(d, s)
 	if d.Kind == Loop {
-		d.Backing = backing(h, d.Path, s)
+		d.Backing = backing(h, d, s)
 	}
 	d.Transport = transport(real)
 	identify(d, s)
@@ -105,7 +109,7 @@ func scanOne(h host.Host, path, name string) (*Device, error) {
 	return d, nil
 }
 
-var otherNames = regexp.MustCompile(`^(ram|zram|sr|fd|nbd|rbd|drbd|zd|dasd|pmem|ublkb|nvme\d+c\d+n)\d*`)
+var otherNames = regexp.MustCompile(`^(ram|zram|sr|fd|nbd|rbd|drbd|zd|dasd|pmem|ublkb|nvme\d+c\d+n)\d*|^mmcblk\d+(boot|rpmb|gp)\d*$`)
 
 func kindOf(d *Device, s sysfs) Kind {
 	switch {

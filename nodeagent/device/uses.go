@@ -52,29 +52,33 @@ func ReadLink(h host.Host, link string) string {
 
 // readUses reads what is mounted and swapped on, in the view of process 1.
 func readUses(h host.Host, ds *Devices) error {
-	mounts, err := readMounts(h)
+	mounts, err := ReadMounts(h)
 	if err != nil {
 		return err
 	}
 	ds.System = map[string]string{}
 	for _, m := range mounts {
-		d := ds.Numbered(m.major, m.minor)
-		if d == nil && strings.HasPrefix(m.source, "/dev/") {
+		d := ds.Numbered(m.Major, m.Minor)
+		if d == nil && strings.HasPrefix(m.Source, "/dev/") {
 			// btrfs and others mount by a number of their own.
-			d = ds.resolve(h, m.source)
+			d = ds.resolve(h, m.Source)
 		}
 		if d == nil {
 			continue
 		}
-		if !slices.Contains(d.Mounts, m.point) {
-			d.Mounts = append(d.Mounts, m.point)
+		if !slices.Contains(d.Mounts, m.Point) {
+			d.Mounts = append(d.Mounts, m.Point)
 		}
-		if slices.Contains(systemMounts(), m.point) {
-			ds.markSystem(d, m.point+" is on it")
+		if m.Root == "/" && !slices.Contains(d.Roots, m.Point) {
+			d.Roots = append(d.Roots, m.Point)
+		}
+		if slices.Contains(systemMounts(), m.Point) {
+			ds.markSystem(d, m.Point+" is on it")
 		}
 	}
 	for _, d := range ds.All {
 		slices.Sort(d.Mounts)
+		slices.Sort(d.Roots)
 	}
 	swaps, err := os.ReadFile(h.Path("/proc/swaps"))
 	if err != nil && !os.IsNotExist(err) { // a kernel without swap has no such file
@@ -137,29 +141,6 @@ func byTag(value string) string {
 		return value
 	}
 	return "/dev/disk/by-" + strings.ToLower(key) + "/" + tag
-}
-
-type mount struct {
-	major, minor  uint32
-	point, source string
-}
-
-func readMounts(h host.Host) ([]mount, error) {
-	data, err := os.ReadFile(h.Path("/proc/1/mountinfo"))
-	if err != nil {
-		return nil, fmt.Errorf("mounts: %w", err)
-	}
-	var mounts []mount
-	for line := range strings.Lines(string(data)) {
-		before, after, found := strings.Cut(line, " - ")
-		fields, rest := strings.Fields(before), strings.Fields(after)
-		if !found || len(fields) < 5 || len(rest) < 2 {
-			return nil, fmt.Errorf("mounts: the line %q is not understood", strings.TrimSpace(line))
-		}
-		major, minor, _ := strings.Cut(fields[2], ":")
-		mounts = append(mounts, mount{number32(major), number32(minor), unescape(fields[4]), unescape(rest[1])})
-	}
-	return mounts, nil
 }
 
 // unescape undoes the kernel's octal escapes of spaces and the like.

@@ -1,38 +1,34 @@
 package facts
 
-import (
-	"sync"
+import "sync"
 
-	"github.com/poolwright/poolwright/nodeagent/lvm"
-)
-
-// Report is what LVM said last. Many objects are looked at one after the other, and each would
-// else have LVM read all disks. The zero value has nothing.
+// Report is what the node was when it was last looked at. Many objects are looked at one after the other, and each
+// would else have all devices, and LVM, be read. The zero value has nothing.
 type Report struct {
 	mu    sync.Mutex
-	state *lvm.State
-	turn  int // counts what was forgotten
+	facts *Facts
+	asked map[string]bool // who has seen it
 }
 
-// Forget drops it: LVM is asked anew.
+// Forget drops it: the node is looked at again.
 func (r *Report) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.state = nil
-	r.turn++
+	r.facts = nil
 }
 
-func (r *Report) last() (*lvm.State, int) {
+// Facts are those that are there, for whoever has not seen them yet, or else new ones. They are shared if they were
+// read for others: whoever comes a second time wants what is now.
+func (r *Report) Facts(asker string, read func() (*Facts, error)) (f *Facts, shared bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.state, r.turn
-}
-
-// keep keeps what was read in a turn, unless that is over.
-func (r *Report) keep(state *lvm.State, turn int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.turn == turn {
-		r.state = state
+	if r.facts != nil && !r.asked[asker] {
+		r.asked[asker] = true
+		return r.facts, true, nil
 	}
+	if f, err = read(); err != nil {
+		return nil, false, err
+	}
+	r.facts, r.asked = f, map[string]bool{asker: true}
+	return f, false, nil
 }

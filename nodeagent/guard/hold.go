@@ -27,6 +27,8 @@ type Claim struct {
 	Identity device.Identity
 	// Content says whether what is on it may be there, or refuses.
 	Content func(c probe.Content) error
+	// Lock, if not nil, is the object's, which whatever writes for a long time inherits.
+	Lock *os.File
 	// Shared is for a disk whose partitions are in use: it is not asked for whole.
 	Shared bool
 }
@@ -34,68 +36,85 @@ type Claim struct {
 // Hold is a device that was checked and is locked against udev and all who lock as it does.
 type Hold struct {
 	// File is the device, open to read and write.
-	File  *os.File
-	lock  *os.File
-	host  host.Host
-	claim Claim
+	File    *os.File
+	lock    *os.File
+	host    host.Host
+	claim   Claim
+	devices *device.Devices // as they were checked
 }
 
 // Acquire locks the disk, checks every rule on facts that are read under the lock, asks the
 // kernel for the device exclusively, and opens it. mkfs and LVM ask for it exclusively
 // themselves, so that claim cannot be kept while they run; the lock is, by their inheriting
-// it.
+// it. What takes away what is on a device takes an Erasure instead.
 func Acquire(ctx context.Context, h host.Host, claim Claim) (*Hold, error) {
-	devices, err := device.Scan(h)
+	hold, d, err := checked(ctx, h, claim)
 	if err != nil {
 		return nil, err
 	}
-	planned := claim.Device
-	now := devices.Named(planned.Name)
-	if now == nil {
-		return nil, Refuse(RuleNotFound, "%s is gone", planned.Path)
-	}
-	hold := &Hold{host: h, claim: claim}
-	if hold.lock, err = lock(ctx, h, devices.Whole(now)); err != nil {
-		return nil, err
-	}
-	if err := hold.check(ctx); err != nil {
+	if err := hold.open(d); err != nil {
 		return nil, errors.Join(err, hold.Close())
 	}
 	return hold, nil
 }
 
+// checked locks the disk and checks every rule under the lock. The device is that of the facts then.
+func checked(ctx context.Context, h host.Host, claim Claim) (*Hold, *device.Device, error) {
+	devices, err := device.Scan(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	planned := claim.Device
+	now := devices.Named(planned.Name)
+	if now == nil {
+		return nil, nil, Refuse(RuleNotFound, "%s is gone", planned.Path)
+	}
+	hold := &Hold{host: h, claim: claim}
+	if hold.lock, err = lock(ctx, h, devices.Whole(now)); err != nil {
+		return nil, nil, err
+	}
+	d, err := hold.check(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, hold.Close())
+	}
+	return hold, d, nil
+}
+
 // check is done under the lock.
-func (h *Hold) check(ctx context.Context) error {
+func (h *Hold) check(ctx context.Context) (*device.Device, error) {
 	f, err := facts.Read(h.host)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	h.devices = f.Devices
 	d := f.Devices.Named(h.claim.Device.Name)
 	if err := h.same(f.Devices, d); err != nil {
-		return err
+		return nil, err
 	}
 	refusals := append(Identified(f.Devices, d), Twin(f, f.Devices.Whole(d))...)
 	if !h.claim.Shared {
 		refusals = append(refusals, Uses(f, d)...)
 	}
 	if len(refusals) > 0 {
-		return refusals[0]
+		return nil, refusals[0]
 	}
 	kinds, err := probe.Wipefs(ctx, h.host.Tools, d.Path)
 	switch {
 	case errors.Is(err, host.ErrMissing):
-		return Refuse(RuleTool, "%v", err)
+		return nil, Refuse(RuleTool, "%v", err)
 	case err != nil:
-		return Refuse(RuleUnread, "%v", err)
+		return nil, Refuse(RuleUnread, "%v", err)
 	}
 	f.AddContent(d, kinds, nil)
 	content, err := f.Content(d)
 	if err != nil {
-		return Refuse(RuleUnread, "%s cannot be read: %v", d.Path, err)
+		return nil, Refuse(RuleUnread, "%s cannot be read: %v", d.Path, err)
 	}
-	if err := h.claim.Content(content); err != nil {
-		return err
-	}
+	return d, h.claim.Content(content)
+}
+
+// open tries whether the device can be had exclusively, and opens it as programs have to find it.
+func (h *Hold) open(d *device.Device) error {
 	if !h.claim.Shared {
 		alone, err := os.OpenFile(h.host.Path(d.Path), os.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -105,6 +124,7 @@ func (h *Hold) check(ctx context.Context) error {
 			return err
 		}
 	}
+	var err error
 	if h.File, err = os.OpenFile(h.host.Path(d.Path), os.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
 		return err
 	}
@@ -156,6 +176,11 @@ func (h *Hold) Close() error {
 		err = h.File.Close()
 	}
 	return errors.Join(err, h.lock.Close())
+}
+
+// Lock takes the lock of a disk alone, for a program that finds its devices itself, as LVM does.
+func Lock(ctx context.Context, h host.Host, disk *device.Device) (*os.File, error) {
+	return lock(ctx, h, disk)
 }
 
 // lock takes the lock by which udev is kept off a disk (systemd's BLOCK_DEVICE_LOCKING).

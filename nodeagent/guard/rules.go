@@ -40,6 +40,7 @@ const (
 	RuleRAID      Rule = "raid"       // the RAID controller or the drive is not as it has to be
 	RuleTool      Rule = "tool"       // a program is missing, or does not answer
 	RuleAdopt     Rule = "adopt"      // it is ours, and was given up: taking it over needs a word
+	RuleForget    Rule = "forget"     // a disk is to be given up that may still be there
 	RuleSource    Rule = "source"     // the agent does not carry out this source
 )
 
@@ -60,7 +61,7 @@ func Refuse(rule Rule, format string, args ...any) Refusal {
 // Reason is that of the condition Ready for the rule.
 func (r Refusal) Reason() api.Reason {
 	switch r.Rule {
-	case RuleNotFound, RuleUnsettled, RuleLocked, RuleReadOnly, RuleGroup, RuleRAID:
+	case RuleNotFound, RuleUnsettled, RuleLocked, RuleReadOnly, RuleGroup, RuleRAID, RuleForget:
 		return api.ReasonUnavailable
 	case RuleIdentity, RuleTwin:
 		return api.ReasonIdentity
@@ -102,6 +103,14 @@ func Uses(f *facts.Facts, d *device.Device) []Refusal {
 			refuse(RuleExported, "%s is under %s", one.Path, over)
 		}
 	}
+	for _, name := range f.Devices.Below(d) {
+		// What is over its disk is over a partition as well.
+		if under := f.Devices.Named(name); under != d {
+			for _, over := range exports(f, under) {
+				refuse(RuleExported, "%s, which %s is on, is under %s", under.Path, d.Path, over)
+			}
+		}
+	}
 	return out
 }
 
@@ -124,7 +133,7 @@ func exports(f *facts.Facts, d *device.Device) []string {
 	paths := append([]string{d.Path}, d.Links...)
 	var over []string
 	for _, o := range f.Devices.All {
-		if o.Backing != nil && slices.Contains(paths, o.Backing.Path) {
+		if o.Backing != nil && o.Backing.Over(d) {
 			over = append(over, o.Path)
 		}
 	}

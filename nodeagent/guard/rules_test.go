@@ -31,6 +31,7 @@ func TestRules(t *testing.T) {
 		"no identity":        {machine: fixture.Disk("sda", "8:0", "t10.QEMU", "") + none, want: guard.RuleIdentity, says: "/dev/sda has neither a WWN nor a serial number, so that it cannot be known again"},
 		"twin by WWN":        {machine: one + fixture.Disk("sdb", "8:16", "naa.5000C500A1B2C3D4", "S2") + none, want: guard.RuleTwin},
 		"twin by serial":     {machine: one + fixture.Disk("sdb", "8:16", "", "S1") + none, want: guard.RuleTwin},
+		"eMMC boot area":     {machine: one + fixture.Disk("mmcblk0boot0", "179:8", "naa.5000c500a1b2c3d4", "S1") + none},
 		"udev busy":          {machine: one + none + "-- run/udev/data/b8:16 --\n", want: guard.RuleUnsettled},
 		"udev done":          {machine: one + none + "-- run/udev/data/b8:0 --\n"},
 		"read-only":          {machine: strings.Replace(one, "/ro --\n0", "/ro --\n1", 1) + none, want: guard.RuleReadOnly, says: "/dev/sda is read-only"},

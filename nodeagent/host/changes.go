@@ -11,45 +11,73 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Changes sends when a block device comes, goes or changes, and when what is mounted, swapped
-// on or assembled by md does. It is quiet else: it waits for the kernel, and has no timer.
-// Messages that were lost count as a change.
-func (h Host) Changes(ctx context.Context, log *slog.Logger) (<-chan struct{}, error) {
-	changed := make(chan struct{}, 1)
-	tell := func() {
+// Changes are notifications of the kernel. One of each waits until it is received.
+type Changes struct {
+	// Devices notifies of added, removed and changed block devices, and of changes of swaps and md arrays. Lost
+	// messages count as a change.
+	Devices <-chan struct{}
+	// Mounts notifies of mounts and unmounts.
+	Mounts <-chan struct{}
+}
+
+// watched is a file of /proc. The kernel reports a change once per open file. It is not an os.File, because Go's runtime
+// polls that as well, and would consume the report.
+type watched struct {
+	path string
+	fd   int
+	tell func()
+}
+
+func (w *watched) open() (err error) {
+	w.fd, err = unix.Open(w.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return err
+}
+
+// signal returns a channel of one message, and a function that sends without blocking.
+func signal() (<-chan struct{}, func()) {
+	c := make(chan struct{}, 1)
+	return c, func() {
 		select {
-		case changed <- struct{}{}:
+		case c <- struct{}{}:
 		default:
 		}
 	}
+}
+
+// Changes waits for the kernel until ctx ends, and has no timer.
+func (h Host) Changes(ctx context.Context, log *slog.Logger) (Changes, error) {
+	devices, tell := signal()
+	mounts, mounted := signal()
 	socket, err := ueventSocket()
 	if err != nil {
-		return nil, err
+		return Changes{}, err
 	}
-	files := []*os.File{}
-	for _, path := range []string{"/proc/1/mountinfo", "/proc/swaps", "/proc/mdstat"} {
-		f, err := os.Open(h.Path(path))
-		if err != nil {
-			log.Info("no changes will be seen but by the resync", "file", path, "error", err)
+	var files []watched
+	for _, file := range []watched{
+		{path: "/proc/1/mountinfo", tell: mounted}, {path: "/proc/swaps", tell: tell}, {path: "/proc/mdstat", tell: tell},
+	} {
+		file.path = h.Path(file.path)
+		if err := file.open(); err != nil {
+			log.Info("no changes will be seen but by the resync", "file", file.path, "error", err)
 			continue
 		}
-		files = append(files, f)
+		files = append(files, file)
 	}
 	end, ender, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(err, unix.Close(socket))
+		return Changes{}, errors.Join(err, unix.Close(socket))
 	}
 	context.AfterFunc(ctx, func() { _ = ender.Close() }) // ends the poll
 	go func() {
 		poll(ctx, socket, end, files, tell)
-		// Closed here, and not by the garbage collector while the poll has their numbers.
+		// Closed here, and not by the garbage collector while the poll has its number.
 		_ = end.Close()
 		for _, f := range files {
-			_ = f.Close()
+			_ = unix.Close(f.fd)
 		}
 		_ = unix.Close(socket)
 	}()
-	return changed, nil
+	return Changes{devices, mounts}, nil
 }
 
 // ueventSocket listens to udev's own messages (group 2), which come when a device's links are
@@ -70,11 +98,11 @@ func ueventSocket() (int, error) {
 	return socket, nil
 }
 
-func poll(ctx context.Context, socket int, end *os.File, files []*os.File, tell func()) {
+func poll(ctx context.Context, socket int, end *os.File, files []watched, tell func()) {
 	// Files of /proc say POLLPRI when their content has changed.
 	fds := []unix.PollFd{{Fd: int32(socket), Events: unix.POLLIN}, {Fd: int32(end.Fd()), Events: unix.POLLIN}}
 	for _, f := range files {
-		fds = append(fds, unix.PollFd{Fd: int32(f.Fd()), Events: unix.POLLPRI})
+		fds = append(fds, unix.PollFd{Fd: int32(f.fd), Events: unix.POLLPRI})
 	}
 	buffer := make([]byte, 64<<10)
 	for {
@@ -84,19 +112,18 @@ func poll(ctx context.Context, socket int, end *os.File, files []*os.File, tell 
 		if ctx.Err() != nil || fds[1].Revents != 0 || fds[0].Revents != 0 && !readEvents(socket, buffer, tell) {
 			return
 		}
-		for i, f := range files {
+		for i := range files {
+			f := &files[i]
 			if fds[i+2].Revents == 0 {
 				continue
 			}
-			tell()
+			f.tell()
 			// mdstat says so for ever to whoever does not open it again.
-			again, err := os.Open(f.Name())
-			if err != nil {
-				fds[i+2].Fd = -1
-				continue
+			_ = unix.Close(f.fd)
+			if f.open() != nil {
+				f.fd = -1 // of which poll and close say nothing
 			}
-			_ = f.Close()
-			files[i], fds[i+2].Fd = again, int32(again.Fd())
+			fds[i+2].Fd = int32(f.fd)
 		}
 	}
 }

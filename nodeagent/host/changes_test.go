@@ -29,12 +29,37 @@ func TestChangesAtRest(t *testing.T) {
 	if err != nil || len(uevents) == 0 || os.WriteFile(uevents[0], []byte("change"), 0) != nil {
 		tool.Missing(t, "no block device may be told to have changed")
 	}
-	<-changed // the poll begins anew
+	<-changed.Devices // the poll begins anew
 	time.Sleep(50 * time.Millisecond)
 	before := processorTime(t)
 	time.Sleep(400 * time.Millisecond)
 	if used := processorTime(t) - before; used > 150*time.Millisecond {
 		t.Errorf("used the processor for %s of 400ms", used)
+	}
+}
+
+// A mount is reported on the channel for mounts.
+func TestChangesOfMounts(t *testing.T) {
+	h := New(t.TempDir()) // without the other files
+	if err := os.MkdirAll(h.Path("/proc/1"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/proc/self/mountinfo", h.Path("/proc/1/mountinfo")); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := h.Changes(t.Context(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		tool.Missing(t, err.Error())
+	}
+	folder := t.TempDir()
+	if err := unix.Mount("none", folder, "tmpfs", 0, ""); err != nil {
+		tool.Missing(t, "nothing can be mounted: "+err.Error())
+	}
+	t.Cleanup(func() { _ = unix.Unmount(folder, unix.MNT_DETACH) })
+	select {
+	case <-changed.Mounts:
+	case <-time.After(time.Minute):
+		t.Error("the mount was not reported")
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/poolwright/poolwright/nodeagent/apart"
 )
 
 // Host is the machine.
@@ -15,6 +17,8 @@ type Host struct {
 	Root string
 	// Tools are the machine's programs.
 	Tools *Tools
+	// Apart is where devices are read, or nil where this process reads them itself.
+	Apart *apart.Pool
 }
 
 // New is the machine whose root is in a folder. Programs are run in the namespaces of

@@ -24,6 +24,7 @@ var ErrDeadline = errors.New("has not ended in time")
 const (
 	readDeadline  = 30 * time.Second
 	writeDeadline = 5 * time.Minute
+	killed        = 2 * time.Second // for a program that was killed to end
 	maxOutput     = 32 << 20
 )
 
@@ -122,16 +123,10 @@ func (t *Tools) Run(ctx context.Context, c Command) (Result, error) {
 	select {
 	case <-ended:
 	case <-timer.C:
-		if !c.Writes {
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			<-ended
-		}
+		kill(c, cmd, ended)
 		return Result{}, fmt.Errorf("%s %w (process %d)", c.Name, ErrDeadline, cmd.Process.Pid)
 	case <-ctx.Done():
-		if !c.Writes {
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			<-ended
-		}
+		kill(c, cmd, ended)
 		return Result{}, ctx.Err()
 	}
 	result := Result{Stdout: out.bytes(), Stderr: errs.bytes(), Code: cmd.ProcessState.ExitCode()}
@@ -140,6 +135,19 @@ func (t *Tools) Run(ctx context.Context, c Command) (Result, error) {
 		return result, fmt.Errorf("%s: %w", c.Name, waited)
 	}
 	return result, nil
+}
+
+// kill ends a program that only reads. One that waits for a device which does not answer ends when that does:
+// it is left alone.
+func kill(c Command, cmd *exec.Cmd, ended <-chan struct{}) {
+	if c.Writes {
+		return
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	select {
+	case <-ended:
+	case <-time.After(killed):
+	}
 }
 
 // Output is what a program that only reads prints. A code that is not zero is an error

@@ -3,13 +3,16 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/poolwright/poolwright/nodeagent/apart"
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/facts"
@@ -24,15 +27,26 @@ import (
 // Owners says whose a mark is, a UUID or the name of a virtual drive, as Kind/name, or "".
 type Owners func(mark string) string
 
-// Complete asks wipefs of every disk that nobody uses, besides what was read already.
+// Complete asks wipefs of every disk that nobody uses, besides what was read already. One that does not
+// answer is not asked again.
 func Complete(ctx context.Context, f *facts.Facts) {
+	var asking sync.WaitGroup
+	slots := make(chan struct{}, 4)
 	for _, d := range f.Devices.Disks() {
 		if len(d.Holders)+len(d.Mounts) > 0 || d.Swap {
 			continue
 		}
-		kinds, err := probe.Wipefs(ctx, f.Host.Tools, d.Path)
-		f.AddContent(d, kinds, err)
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			if _, err := f.Content(d); errors.Is(err, apart.ErrStuck) {
+				return
+			}
+			kinds, err := probe.Wipefs(ctx, f.Host.Tools, d.Path)
+			f.AddContent(d, kinds, err)
+		})
 	}
+	asking.Wait()
 }
 
 // Compose makes the content of a NodeInventory: sorted, and without times.

@@ -27,7 +27,7 @@ type Group struct {
 	Size, Free int64 // bytes
 	ExtentSize int64 // bytes
 	Tags       []string
-	SystemID   string
+	SystemID   string // of another host; "" where it has none, or this one's
 	LockType   string
 	Exported   bool
 	Partial    bool
@@ -39,6 +39,7 @@ type Group struct {
 // PV is a physical volume.
 type PV struct {
 	UUID, Path string
+	Start      int64 // of its extents on the device, bytes
 	Size, Free int64 // bytes
 	Missing    bool
 	Duplicate  bool
@@ -58,11 +59,15 @@ type LV struct {
 
 // Read reads all that LVM has. The error wraps host.ErrMissing where LVM is not there. Any
 // error means that nothing may be concluded.
-func Read(ctx context.Context, tools *host.Tools) (State, error) {
-	args := []string{"fullreport", "--all", "--reportformat", "json", "--units", "b", "--nosuffix"}
+func Read(ctx context.Context, tools *host.Tools, hide Hidden) (State, error) {
+	config, err := hide.config(ctx, tools)
+	if err != nil {
+		return State{}, err
+	}
+	args := []string{"fullreport", "--config", config, "--all", "--reportformat", "json", "--units", "b", "--nosuffix"}
 	for _, report := range []struct{ name, fields string }{
 		{"vg", "vg_name,vg_uuid,vg_size,vg_free,vg_extent_size,vg_tags,vg_systemid,vg_lock_type,vg_exported,vg_partial"},
-		{"pv", "pv_uuid,pv_name,pv_size,pv_free,pv_missing,pv_duplicate,vg_uuid"},
+		{"pv", "pv_uuid,pv_name,pe_start,pv_size,pv_free,pv_missing,pv_duplicate,vg_uuid"},
 		{"lv", "lv_name,lv_uuid,lv_path,lv_size,lv_tags,lv_active,lv_device_open,origin,origin_uuid,vg_uuid"},
 	} {
 		args = append(args, "--configreport", report.name, "--options", report.fields)
@@ -75,7 +80,33 @@ func Read(ctx context.Context, tools *host.Tools) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("lvm fullreport: %w", err)
 	}
-	return assemble(rows)
+	state, err := assemble(rows)
+	if err == nil {
+		err = state.ownSystemID(ctx, tools)
+	}
+	return state, err
+}
+
+// ownSystemID takes this host's system ID off groups: they are its own. It is asked for only where a group has
+// one.
+func (s *State) ownSystemID(ctx context.Context, tools *host.Tools) error {
+	if !slices.ContainsFunc(s.Groups, func(g Group) bool { return g.SystemID != "" }) {
+		return nil
+	}
+	out, err := tools.Output(ctx, "lvm", "systemid")
+	if err != nil {
+		return fmt.Errorf("lvm systemid: %w", err)
+	}
+	_, own, found := strings.Cut(strings.TrimSpace(string(out)), "system ID:")
+	if own = strings.TrimSpace(own); !found || own == "" {
+		return nil // then none is its own
+	}
+	for i := range s.Groups {
+		if s.Groups[i].SystemID == own {
+			s.Groups[i].SystemID = ""
+		}
+	}
+	return nil
 }
 
 // decode reads the reports, one a group and one of what is in no group. LVM prints a report
@@ -116,7 +147,7 @@ func assemble(rows map[string][]map[string]string) (State, error) {
 	}
 	for _, row := range rows["pv"] {
 		pv := PV{
-			UUID: row["pv_uuid"], Path: row["pv_name"], Size: r.bytes(row, "pv_size"), Free: r.bytes(row, "pv_free"),
+			UUID: row["pv_uuid"], Path: row["pv_name"], Start: r.bytes(row, "pe_start"), Size: r.bytes(row, "pv_size"), Free: r.bytes(row, "pv_free"),
 			Missing: row["pv_missing"] != "", Duplicate: row["pv_duplicate"] != "",
 		}
 		at, found := index[row["vg_uuid"]]
@@ -212,6 +243,12 @@ func (g *Group) Find(name string) *LV {
 		}
 	}
 	return nil
+}
+
+// Outgrown reports whether a device of that many bytes has room for more extents than the physical volume on it
+// has. A copy of LVM's metadata at the end is no room.
+func (g *Group) Outgrown(pv PV, size int64) bool {
+	return pv.Start+pv.Size+2*max(g.ExtentSize, 1<<20) < size
 }
 
 // Whole is nil if nothing speaks against writing to the group, else it says what does.

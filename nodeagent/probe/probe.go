@@ -2,7 +2,8 @@
 //
 // That a device has no known signature does not make it empty: raw databases, plain
 // dm-crypt and volumes of mode Block have none. Empty is a device all of whose first and
-// last MiB are zero and on which neither this package nor wipefs finds anything.
+// last MiB are zero, on which neither this package nor wipefs finds anything, and which has no copy of a
+// superblock further in.
 package probe
 
 import (
@@ -65,6 +66,12 @@ func Read(device io.ReaderAt, size, sector int64) (Content, error) {
 		return Content{}, err
 	}
 	c := Content{Blank: zero(head) && zero(tail)}
+	if zero(head) {
+		// Somebody has zeroed the beginning: a filesystem has copies of its superblock further in.
+		if c.Kinds, err = backups(device, size); err != nil {
+			return Content{}, err
+		}
+	}
 	if c.Blank {
 		return c, nil
 	}
@@ -94,6 +101,7 @@ func Read(device io.ReaderAt, size, sector int64) (Content, error) {
 	case partitioned(head):
 		c.Kinds = append(c.Kinds, "mbr")
 	}
+	c.Kinds = append(c.Kinds, remnants(tail)...)
 	if len(c.Kinds) == 0 {
 		c.Kinds = []string{"data"}
 	}
@@ -102,14 +110,14 @@ func Read(device io.ReaderAt, size, sector int64) (Content, error) {
 	return c, nil
 }
 
-// ReadMark reads only what has a UUID of ours, where there is one: the filesystem and the
+// ReadMark reads only what has a UUID that the agent knows: the filesystem, the label of LVM and the
 // table. It says nothing of what else is on the device.
 func ReadMark(device io.ReaderAt, size, sector int64) (Content, error) {
 	head, err := read(device, 0, min(size, 4096))
 	if err != nil {
 		return Content{}, err
 	}
-	c := Content{Filesystem: filesystem(head)}
+	c := Content{Filesystem: filesystem(head), PV: physicalVolume(head)}
 	switch table, err := gpt.Read(device, size, sector); {
 	case err == nil:
 		c.Table = &table

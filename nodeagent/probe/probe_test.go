@@ -2,9 +2,11 @@ package probe_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/poolwright/poolwright/nodeagent/gpt"
@@ -48,11 +50,11 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		edges := append(bytes.Clone(content[:probe.Edge]), content[len(content)-probe.Edge:]...)
-		if zeros := bytes.Equal(edges, make([]byte, len(edges))); c.Empty() != zeros {
+		if zeros := bytes.Equal(edges, make([]byte, len(edges))); c.Blank != zeros || c.Empty() != (zeros && len(c.Kinds) == 0) {
 			t.Errorf("zero %v, empty %v: %v", zeros, c.Empty(), c.Kinds)
 		}
 		m, err := probe.ReadMark(bytes.NewReader(content), int64(len(content)), 512)
-		if err != nil || !reflect.DeepEqual(m, probe.Content{Filesystem: c.Filesystem, Table: c.Table}) {
+		if err != nil || !reflect.DeepEqual(m, probe.Content{Filesystem: c.Filesystem, Table: c.Table, PV: c.PV}) {
 			t.Errorf("the mark alone is %+v, %v; all is %+v", m, err, c)
 		}
 	})
@@ -81,5 +83,71 @@ func TestExt4(t *testing.T) {
 	c, err = probe.Read(bytes.NewReader(content), size, 512)
 	if err != nil || c.Filesystem == nil || c.Filesystem.Whole {
 		t.Errorf("with a damaged superblock: %+v, %v", c.Filesystem, err)
+	}
+}
+
+// TestCopies: a filesystem whose first MiB somebody has zeroed is content, whatever its size, and Copies has the
+// places.
+func TestCopies(t *testing.T) {
+	mkfs := tool.Need(t, "mkfs.ext4")
+	for _, args := range [][]string{{"-b", "1024"}, {"-b", "2048"}, {"-b", "4096"}, {"-t", "ext2"}} {
+		path := filepath.Join(t.TempDir(), "disk")
+		const size = 600 << 20
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, size)); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, err := tool.Run(t, "", nil, mkfs, append([]string{"-q", "-E", "lazy_itable_init=1"}, append(args, path)...)...); err != nil {
+			t.Fatalf("%v\n%s", err, stderr)
+		}
+		disk, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer disk.Close()
+		for _, at := range []int64{0, size - probe.Edge} {
+			if _, err := disk.WriteAt(make([]byte, probe.Edge), at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := probe.Read(disk, size, 512)
+		if err != nil || c.Empty() || !slices.Equal(c.Kinds, []string{"ext4"}) || !c.Blank {
+			t.Errorf("%v: %+v, %v", args, c, err)
+		}
+		for _, at := range probe.Copies(size) {
+			if _, err := disk.WriteAt(make([]byte, probe.CopySize), at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c, err := probe.Read(disk, size, 512); err != nil || !c.Empty() {
+			t.Errorf("%v, without its copies: %+v, %v", args, c, err)
+		}
+	}
+	for at, text := range map[int64]string{150 << 20: "XFSB", 64<<20 + 64: "_BHRfS_M"} {
+		content := make([]byte, 600<<20)
+		copy(content[at:], text)
+		if c, err := probe.Read(bytes.NewReader(content), int64(len(content)), 512); err != nil || c.Empty() {
+			t.Errorf("%s at %d: %+v, %v", text, at, c, err)
+		}
+	}
+}
+
+// TestRemnants: what is left of a partition table or an array at the end of a disk has its name, where it is damaged
+// and where it is not in its place.
+func TestRemnants(t *testing.T) {
+	for _, test := range []struct {
+		before int64 // the end
+		text   string
+		want   string
+	}{
+		{512, "EFI PART", "gpt"}, {4096, "EFI PART", "gpt"}, {512 << 10, "EFI PART", "gpt"},
+		{8192, "\xfc\x4e\x2b\xa9\x01\x00\x00\x00", "md"}, {64 << 10, "\xa9\x2b\x4e\xfc\x00\x00\x00\x00", "md"},
+		{300 << 10, "\xfc\x4e\x2b\xa9\x00\x00\x00\x00", "md"}, {300 << 10, "\xfc\x4e\x2b\xa9\x07\x00\x00\x00", "data"},
+	} {
+		content := make([]byte, 8<<20)
+		copy(content[len(content)-int(test.before):], test.text)
+		c, err := probe.Read(bytes.NewReader(content), int64(len(content)), 512)
+		if err != nil || !slices.Equal(c.Kinds, []string{test.want}) {
+			t.Errorf("%q, %d bytes before the end: %v, %v", test.text, test.before, c.Kinds, err)
+		}
 	}
 }

@@ -5,12 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/device"
+	"github.com/poolwright/poolwright/nodeagent/step"
 )
 
 // lostByBoot are the kinds of steps that a boot undoes, or does itself: it takes loop devices off
@@ -36,9 +39,14 @@ func TestBootFirst(t *testing.T) {
 	for _, serial := range []string{"SCSI0001", "NVME0001", "VBLK0001"} {
 		machineDisk(t, serial)
 	}
-	if points := boot(t, stateFolder(t, "first")); len(points) == 0 {
+	folder := stateFolder(t, "first")
+	if points := boot(t, folder); len(points) == 0 {
 		t.Error("nothing was done")
 	}
+	machineDisk(t, "SCSI0002")
+	s := story{t, folder}
+	s.tell(operation{Group: group("wide", "SCSI0002")}, "")
+	s.tell(operation{Apply: logical("data", "wide", "20Mi", api.Filesystem), FS: "ext4"}, "")
 }
 
 // TestBootSecond runs after a boot with the disks attached in another order, and on a node
@@ -62,6 +70,46 @@ func TestBootSecond(t *testing.T) {
 	}
 	if attached != 2 {
 		t.Errorf("%d files were attached, want 2", attached)
+	}
+	grown(t, folder, "wide", machineDisk(t, "SCSI0002"))
+}
+
+// grown holds that a group on a disk that has become larger gets the room, while its volumes are in use, and once.
+func grown(t *testing.T, folder, name string, disk *device.Device) {
+	t.Helper()
+	s := story{t, folder}
+	size := func() int64 {
+		n, err := strconv.ParseInt(strings.TrimSpace(s.says("lvm", "vgs", "--noheadings", "--nosuffix", "--units", "b", "-o", "vg_size", name)), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if had := size(); had > disk.Size-64<<20 {
+		t.Fatalf("the group has %d bytes already, of %d", had, disk.Size)
+	}
+	s.says("lvm", "lvchange", "-ay", name+"/data")
+	s.says("mount", "/dev/"+name+"/data", "/mnt")
+	defer s.says("umount", "/mnt")
+	r := run{Folder: folder, Root: "/", Operations: []operation{{Group: group(name, disk.Serial)}}, KillAt: -1}
+	for _, want := range []int{1, 0} {
+		s.forget()
+		points, _, err := start(t, r)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, strings.Join(points, "\n"))
+		}
+		ended := 0
+		for _, point := range points {
+			if strings.HasSuffix(point, " grow-physical-volume ended") {
+				ended++
+			}
+		}
+		if ended != want || len(points) != want*len(step.Points()) {
+			t.Errorf("%d growths, want %d: %v", ended, want, points)
+		}
+	}
+	if has := size(); has < disk.Size-16<<20 {
+		t.Errorf("the group has %d bytes of %d", has, disk.Size)
 	}
 }
 

@@ -64,6 +64,18 @@ func (j *job) acquire(claim guard.Claim) func(context.Context) (io.Closer, error
 	}
 }
 
+// erase is the Prepare of a step that takes away what is on a device.
+func (j *job) erase(claim guard.Claim) func(context.Context) (io.Closer, error) {
+	claim.Lock = j.lock
+	return func(ctx context.Context) (io.Closer, error) {
+		e, err := guard.Erase(ctx, j.Host, claim)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
+}
+
 var errNotHeld = errors.New("nothing is held")
 
 // onHold makes a Do of what writes to a held device. The device is compared again after it.
@@ -77,6 +89,20 @@ func onHold(write func(ctx context.Context, hold *guard.Hold) error) func(contex
 			return err
 		}
 		return hold.Same()
+	}
+}
+
+// onErasure makes the same of what takes away what is on a device.
+func onErasure(write func(ctx context.Context, e *guard.Erasure) error) func(context.Context, io.Closer) error {
+	return func(ctx context.Context, held io.Closer) error {
+		e, ok := held.(*guard.Erasure)
+		if !ok {
+			return errNotHeld
+		}
+		if err := write(ctx, e); err != nil {
+			return err
+		}
+		return e.Same()
 	}
 }
 
@@ -145,13 +171,13 @@ func (j *job) clearHalfDone(d *device.Device, uuids []string, fresh bool) step.S
 		s.Before = "the guard; the logical volume is new and ours by its tags"
 	}
 	s.After, s.Destroys = "both are zero", true
-	s.Prepare = j.acquire(guard.Claim{Device: d, Identity: identityOf(j.facts.Devices, d), Content: func(c probe.Content) error {
+	s.Prepare = j.erase(guard.Claim{Device: d, Identity: identityOf(j.facts.Devices, d), Content: func(c probe.Content) error {
 		if fresh || halfDoneContent(c, uuids) {
 			return nil
 		}
 		return guard.Refuse(guard.RuleContent, "%s has %s on it", d.Path, strings.Join(c.Kinds, ", "))
 	}})
-	s.Do = onHold(func(ctx context.Context, hold *guard.Hold) error { return zeroEdges(ctx, hold.File, d.Size) })
+	s.Do = onErasure(func(ctx context.Context, e *guard.Erasure) error { return e.ZeroEdges(ctx) })
 	s.Check = j.blank(d)
 	return s
 }

@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/poolwright/poolwright/nodeagent/apart"
 	"github.com/poolwright/poolwright/nodeagent/api"
+	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/facts"
 	"github.com/poolwright/poolwright/nodeagent/guard"
 	"github.com/poolwright/poolwright/nodeagent/host"
@@ -37,6 +39,8 @@ type operation struct {
 	Ungroup *api.VolumeGroup `json:",omitempty"`
 	Ref     *api.Volume      `json:",omitempty"` // whose device the group takes
 	FS      string           `json:",omitempty"`
+	// KillWiping ends the process once a part of the device is erased.
+	KillWiping bool `json:",omitempty"`
 	// Mounted says that a pod has the volume while Apply is done.
 	Mounted bool `json:",omitempty"`
 }
@@ -52,9 +56,19 @@ type run struct {
 	OneStep bool
 }
 
-const workerEnv = "POOLWRIGHT_TEST_WORKER"
+const (
+	workerEnv = "POOLWRIGHT_TEST_WORKER"
+	apartEnv  = "POOLWRIGHT_TEST_APART" // a process of the pool
+)
 
 func TestMain(m *testing.M) {
+	if os.Getenv(apartEnv) != "" {
+		if err := workApart(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if file := os.Getenv(workerEnv); file != "" {
 		if err := work(file); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -66,6 +80,14 @@ func TestMain(m *testing.M) {
 		os.Exit(storcli.Main(os.Args[0], os.Args[1:], os.Stdout))
 	}
 	os.Exit(fixture.LoopTests(m))
+}
+
+// workApart is what nodeagent does as a process of its pool.
+func workApart(args []string) error {
+	if args[0] == "wipe" {
+		return guard.ServeWipe(args[1])
+	}
+	return apart.Serve(os.Stdin, os.Stdout, slices.Concat(device.Jobs(), facts.Jobs())...)
 }
 
 // work does the operations that the folder's progress file says are left.
@@ -131,7 +153,13 @@ func (o operation) do(e *source.Engine) error {
 func (o operation) once(e *source.Engine) (source.Result, error) {
 	ctx, h := context.Background(), e.Host
 	request := func(v *api.Volume) source.Request {
-		return source.Request{Volume: v, Filesystem: source.Filesystem{Type: o.FS}}
+		return source.Request{Volume: v, Filesystem: source.Filesystem{Type: o.FS}, Wiping: func(w guard.Wiping) {
+			fmt.Println("WIPING", w.Left)
+			if o.KillWiping && w.Left < w.Size {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {}
+			}
+		}}
 	}
 	switch {
 	case o.Apply != nil && o.Mounted:
@@ -244,7 +272,9 @@ func start(t *testing.T, r run) (points []string, killed bool, err error) {
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
 	for line := range strings.Lines(out.String()) {
-		points = append(points, strings.TrimSpace(line))
+		if strings.HasPrefix(line, "POINT ") {
+			points = append(points, strings.TrimSpace(line))
+		}
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -71,8 +71,7 @@ func emptyDisks(t *testing.T, disks ...*device.Device) func(string) {
 		script := `! mountpoint -q /mnt || umount /mnt; for vg in $(lvm vgs --noheadings -o vg_name --select 'vg_name!=bait'); do lvm vgremove -ff -y $vg; done`
 		for _, d := range disks {
 			script += fmt.Sprintf("; for p in %[1]s?*; do [ -b $p ] && blockdev --flushbufs $p; done; "+
-				"dd if=/dev/zero of=%[1]s bs=1M count=4 conv=fsync; dd if=/dev/zero of=%[1]s bs=1M count=4 seek=%[2]d conv=fsync; "+
-				"blockdev --rereadpt %[1]s", d.Path, d.Size>>20-4)
+				"blkdiscard -z %[1]s; blockdev --rereadpt %[1]s", d.Path)
 		}
 		out, err := exec.Command("sh", "-c", script+"; udevadm settle").CombinedOutput()
 		if err != nil {

@@ -5,18 +5,21 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
 	"github.com/poolwright/poolwright/nodeagent/facts"
+	"github.com/poolwright/poolwright/nodeagent/guard"
 	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/mark"
 	"github.com/poolwright/poolwright/nodeagent/step"
 )
 
-// maxSteps is far above what any object takes; more would be a loop.
-const maxSteps = 64
+// maxSteps is far above what any object takes, with a plan before and after each lock; more would be a loop.
+const maxSteps = 128
 
 // Engine makes and removes what objects are made of, one object at a time.
 type Engine struct {
@@ -27,19 +30,16 @@ type Engine struct {
 	Runner  step.Runner
 
 	report facts.Report
+	locks  locks
 }
 
-// Facts is what the node is now, but for LVM: it is what LVM said since the last Forget.
-func (e *Engine) Facts() (*facts.Facts, error) {
-	f, err := facts.Read(e.Host)
-	if err != nil {
-		return nil, err
-	}
-	f.Share(&e.report)
-	return f, nil
+// Facts returns the facts read since the last Forget, once for each asker; after that it reads the node again. The
+// second result reports whether the facts were read for another asker.
+func (e *Engine) Facts(asker string) (*facts.Facts, bool, error) {
+	return e.report.Facts(asker, func() (*facts.Facts, error) { return facts.Read(e.Host) })
 }
 
-// Forget drops what LVM has said. Whoever has looked at all objects calls it, and whoever hears of a
+// Forget drops what the node was. Whoever has looked at all objects calls it, and whoever hears of a
 // change of the node.
 func (e *Engine) Forget() { e.report.Forget() }
 
@@ -56,8 +56,12 @@ type Request struct {
 	// Group is the VolumeGroup of spec.lvmLogicalVolume.vgName on this node, or nil where
 	// the group is only on the node.
 	Group *api.VolumeGroup
+	// GroupRef is the Volume whose device that group takes, or nil.
+	GroupRef *api.Volume
 	// Bare says that a VolumeGroup takes the device (volumeRef), so that nothing is put on it.
 	Bare bool
+	// Wiping, if not nil, is told how far the erase of the device has come.
+	Wiping func(guard.Wiping)
 	// Peers are the names of the node's other Volumes of source partition.
 	Peers []string
 }
@@ -100,6 +104,7 @@ func (e *Engine) Plan(ctx context.Context, r Request) (Result, error) {
 // Remove removes what a Volume is made of, behind the same guard. Nothing is removed that
 // does not carry its mark.
 func (e *Engine) Remove(ctx context.Context, r Request) error {
+	e.Forget() // what was read for others could say that nothing is left
 	name := object(api.KindVolume, r.Volume.Name)
 	if _, err := e.loop(ctx, name, func(j *job) (Result, error) {
 		v, err := j.volume(r)
@@ -116,6 +121,7 @@ func (e *Engine) Remove(ctx context.Context, r Request) error {
 
 // Release keeps the data of a Volume whose object goes, and notes that it was given up.
 func (e *Engine) Release(ctx context.Context, r Request, path string) error {
+	e.Forget()
 	name := object(api.KindVolume, r.Volume.Name)
 	if _, err := e.loop(ctx, name, func(j *job) (Result, error) {
 		v, err := j.volume(r)
@@ -132,7 +138,7 @@ func (e *Engine) Release(ctx context.Context, r Request, path string) error {
 		return err
 	}
 	entry.UUID = e.Cluster.Of(api.KindVolume, r.Volume.Name, e.Node)
-	entry.Released, entry.Path = true, path
+	entry.Released, entry.Path, entry.Wipe = true, path, nil
 	return e.Runner.Journal.Write(entry)
 }
 
@@ -143,6 +149,9 @@ func (e *Engine) loop(ctx context.Context, name string, plan func(*job) (Result,
 		return Result{}, err
 	}
 	defer func() { _ = lock.Close() }() // it was opened to be locked, and nothing is written to it
+	var alone []string
+	give := func() {}
+	defer func() { give() }()
 	for range maxSteps {
 		j, err := e.begin(name)
 		if err != nil {
@@ -152,12 +161,22 @@ func (e *Engine) loop(ctx context.Context, name string, plan func(*job) (Result,
 		result, err := plan(j)
 		idle := err == nil && len(result.Steps) == 0
 		switch {
-		case !idle && j.facts.Shared():
-			// What was read for others tells at most that nothing is to be done.
+		case !idle && j.shared && !lasting(err):
+			// What was read for others tells at most that nothing is to be done, or can be.
 			e.Forget()
 			continue
 		case idle || err != nil:
 			return result, err
+		}
+		if next := result.Steps[0].Alone; !slices.Equal(next, alone) {
+			// Planned again on what those have left who had it before.
+			give()
+			if give, err = e.locks.take(ctx, next); err != nil {
+				give = func() {}
+				return result, err
+			}
+			alone = next
+			continue
 		}
 		err = e.Runner.Run(ctx, result.Steps[0])
 		e.Forget()
@@ -166,4 +185,10 @@ func (e *Engine) loop(ctx context.Context, name string, plan func(*job) (Result,
 		}
 	}
 	return Result{}, fmt.Errorf("%s: %d steps, and no end", name, maxSteps)
+}
+
+// lasting reports whether an error is a refusal that does not pass by itself.
+func lasting(err error) bool {
+	var refusal guard.Refusal
+	return errors.As(err, &refusal) && !slices.Contains([]guard.Rule{guard.RuleUnsettled, guard.RuleLocked, guard.RuleClaimed}, refusal.Rule)
 }

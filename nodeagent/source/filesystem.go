@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"io"
 	"slices"
 	"strings"
 
@@ -25,7 +24,10 @@ type filesystem struct {
 
 func (f filesystem) plan() ([]step.Step, error) {
 	d := f.device
-	c, err := f.facts.Content(d)
+	c, err := f.facts.Mark(d)
+	if fs := c.Filesystem; err == nil && (f.fresh || fs == nil || !slices.Contains(f.uuids, fs.UUID) || !fs.Whole && !f.entry.Made) {
+		c, err = f.facts.Content(d) // what is not ours and whole may be anything
+	}
 	if err != nil {
 		return nil, guard.Refuse(guard.RuleUnread, "%s cannot be read: %v", d.Path, err)
 	}
@@ -84,27 +86,39 @@ func (f filesystem) grow(fs *probe.Filesystem) []step.Step {
 	}
 	s := f.step("grow-filesystem", fs.UUID, d)
 	s.After = "the filesystem is as large as its device"
-	name, args := "resize2fs", []string{d.Path}
-	if fs.Type == "xfs" {
-		if len(d.Mounts) == 0 {
-			return nil // xfs_growfs wants it mounted; told by notes
-		}
-		name, args = "xfs_growfs", []string{d.Mounts[0]}
+	name, args, mounted := "resize2fs", []string{d.Path}, len(d.Mounts) > 0
+	switch {
+	case mounted && len(d.Roots) == 0:
+		return nil // a part of it is, and what that is, is a tenant's; told by notes
+	case fs.Type == "xfs" && !mounted:
+		return nil // xfs_growfs wants it mounted; told by notes
+	case fs.Type == "xfs":
+		name, args = "xfs_growfs", []string{d.Roots[0]}
+	case mounted:
+		name, args = "EXT4_IOC_RESIZE_FS", []string{d.Roots[0]}
 	}
 	s.Command = name + " " + strings.Join(args, " ")
-	s.Before = "our UUID on the device; ext4 that is not mounted is checked by e2fsck -f -p first"
-	// It may be mounted, so that nobody can have it alone: what counts is whose it is.
-	same := f.content(d, func(c probe.Content) bool { return c.Filesystem != nil && c.Filesystem.UUID == fs.UUID })
-	s.Prepare = func(ctx context.Context) (io.Closer, error) { return nil, same(ctx) }
-	s.Do = func(ctx context.Context, _ io.Closer) error {
-		if fs.Type != "xfs" && len(d.Mounts) == 0 {
-			// Codes below 4 say that what was wrong is mended.
-			if err := f.program(ctx, "e2fsck", nil, "-f", "-p", d.Path); err != nil && !strings.Contains(err.Error(), "exit 1:") {
-				return err
-			}
+	s.Before = "the guard; our UUID on the device; ext4 that is not mounted is checked by e2fsck -f -p first"
+	// One that is mounted nobody can have alone: what counts is whose it is.
+	s.Prepare = f.acquire(guard.Claim{Device: d, Identity: identityOf(f.facts.Devices, d), Shared: mounted, Content: func(c probe.Content) error {
+		if c.Filesystem != nil && c.Filesystem.UUID == fs.UUID {
+			return nil
 		}
-		return f.program(ctx, name, nil, args...)
-	}
+		return guard.Refuse(guard.RuleContent, "%s has %v on it, and not our mark", d.Path, c.Kinds)
+	}})
+	s.Do = onHold(func(ctx context.Context, hold *guard.Hold) error {
+		switch {
+		case fs.Type == "xfs":
+			return f.program(ctx, name, hold.Files(), args...)
+		case mounted:
+			return f.growMounted(d, fs)
+		}
+		// The checked descriptor. Codes of e2fsck below 4 say that what was wrong is mended.
+		if err := f.program(ctx, "e2fsck", hold.Files(), "-f", "-p", "/proc/self/fd/3"); err != nil && !strings.Contains(err.Error(), "exit 1:") {
+			return err
+		}
+		return f.program(ctx, name, hold.Files(), "/proc/self/fd/3")
+	})
 	s.Check = f.content(d, func(c probe.Content) bool {
 		return c.Filesystem != nil && c.Filesystem.UUID == fs.UUID && f.filesystemSize(d, c.Filesystem) > size
 	})

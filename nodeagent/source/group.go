@@ -2,7 +2,9 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -50,6 +52,7 @@ func (e *Engine) PlanGroup(ctx context.Context, r GroupRequest) (GroupResult, er
 
 // RemoveGroup removes a group that has no logical volumes, whoever's they are.
 func (e *Engine) RemoveGroup(ctx context.Context, r GroupRequest) error {
+	e.Forget()
 	name := object(api.KindVolumeGroup, r.Group.Name)
 	if _, err := e.loop(ctx, name, func(j *job) (Result, error) {
 		steps, err := j.volumeGroup(r).remove(ctx)
@@ -76,7 +79,7 @@ func (v volumeGroup) plan(ctx context.Context) (GroupResult, error) {
 	if err != nil || len(steps) > 0 {
 		return GroupResult{Steps: steps}, err
 	}
-	g, err := v.ours(ctx)
+	g, err := v.ours(ctx, devices)
 	if err != nil {
 		return GroupResult{}, err
 	}
@@ -111,9 +114,11 @@ func (v volumeGroup) extend(g *lvm.Group, devices []*device.Device) []step.Step 
 			steps = append(steps, v.change("extend-group", g, []*device.Device{d}, func(now *lvm.Group) bool {
 				return now != nil && slices.ContainsFunc(now.PVs, func(pv lvm.PV) bool { return pv.Path == d.Path })
 			}, "vgextend", g.Name, d.Path))
-		// A file that was grown: LVM has its old size.
-		case d.Kind == device.Loop && g.PVs[at].Size+2*max(g.ExtentSize, 1<<20) < d.Size:
-			steps = append(steps, v.change("grow-physical-volume", g, nil, func(now *lvm.Group) bool { return now != nil && now.Size > g.Size }, "pvresize", d.Path))
+		case g.Outgrown(g.PVs[at], d.Size):
+			steps = append(steps, lvmCommand{
+				job: v.job, group: *g, grown: &g.PVs[at], args: []string{"pvresize", d.Path},
+				right: func(now *lvm.Group, _ *lvm.LV) bool { return now != nil && now.Size > g.Size },
+			}.step("grow-physical-volume", v.uuid))
 		}
 	}
 	return steps
@@ -190,26 +195,34 @@ func (v volumeGroup) disk(want api.GroupDevice) (*device.Device, error) {
 
 func (v volumeGroup) name() string { return v.request.Group.GroupName() }
 
-// ours finds the group with our mark; a group of its name without it is somebody else's.
-func (v volumeGroup) ours(ctx context.Context) (*lvm.Group, error) {
+// ours finds the group with our mark on nothing but declared devices: tags can be forged by a tenant of a
+// volume, or come with a disk. A group of its name without the mark is somebody else's.
+func (v volumeGroup) ours(ctx context.Context, devices []*device.Device) (*lvm.Group, error) {
+	if err := v.answering(devices); err != nil {
+		return nil, err
+	}
 	state, err := v.lvmState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var found *lvm.Group
+	var foreign error
 	for i := range state.Groups {
 		g := &state.Groups[i]
+		stray := v.stray(g, devices)
 		switch ours := mark.FromTags(g.Tags) == v.uuid; {
-		case ours && found != nil:
+		case ours && stray == "" && found != nil:
 			return nil, guard.Refuse(guard.RuleTwin, "two volume groups have our mark: %s and %s", found.UUID, g.UUID)
-		case ours:
+		case ours && stray == "":
 			found = g
+		case ours:
+			foreign = guard.Refuse(guard.RuleGroup, "the volume group %s (UUID %s) carries our mark, but %s is no declared device of this VolumeGroup", g.Name, g.UUID, stray)
 		case g.Name == v.name():
 			return nil, guard.Refuse(guard.RuleContent, "there is a volume group %s on this node that does not carry our mark (UUID %s)", g.Name, g.UUID)
 		}
 	}
 	if found == nil {
-		return nil, nil
+		return nil, foreign
 	}
 	if found.Name != v.name() {
 		return nil, guard.Refuse(guard.RuleGroup, "the group of this VolumeGroup is named %s on the node", found.Name)
@@ -218,6 +231,58 @@ func (v volumeGroup) ours(ctx context.Context) (*lvm.Group, error) {
 		return nil, guard.Refuse(guard.RuleGroup, "%v", err)
 	}
 	return found, nil
+}
+
+// stray is a physical volume of a group on none of the devices, or "". What is missing is judged elsewhere.
+func (j *job) stray(g *lvm.Group, devices []*device.Device) string {
+	for _, pv := range g.PVs {
+		if pv.Missing {
+			continue
+		}
+		if d := j.physical(pv); d == nil || !slices.ContainsFunc(devices, func(o *device.Device) bool { return o.Name == d.Name }) {
+			return pv.Path
+		}
+	}
+	return ""
+}
+
+// present are those of the declared devices that are there, for a group that is looked at by what is in it.
+func (v volumeGroup) present(ctx context.Context) ([]*device.Device, error) {
+	spec := v.request.Group.Spec
+	if spec.Sparse != nil {
+		loop, err := v.sparse([]string{v.uuid}).loop()
+		if err != nil || loop == nil {
+			return nil, ignoreMissing(err)
+		}
+		return []*device.Device{loop}, nil
+	}
+	if spec.VolumeRef != nil {
+		d, err := v.referred(ctx)
+		if err != nil {
+			return nil, ignoreMissing(err)
+		}
+		return []*device.Device{d}, nil
+	}
+	var devices []*device.Device
+	for _, want := range spec.Devices {
+		d, err := v.disk(want)
+		if err := ignoreMissing(err); err != nil {
+			return nil, err
+		}
+		if d != nil {
+			devices = append(devices, d)
+		}
+	}
+	return devices, nil
+}
+
+// ignoreMissing is nil for what is not on the node.
+func ignoreMissing(err error) error {
+	var refusal guard.Refusal
+	if errors.Is(err, os.ErrNotExist) || errors.As(err, &refusal) && refusal.Rule == guard.RuleNotFound {
+		return nil
+	}
+	return err
 }
 
 func (v volumeGroup) create(devices []*device.Device) (step.Step, error) {
@@ -292,34 +357,19 @@ func (v volumeGroup) remove(ctx context.Context) ([]step.Step, error) {
 			return steps, err
 		}
 	}
-	g, err := v.ours(ctx)
+	devices, err := v.present(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g, err := v.ours(ctx, devices)
 	if err != nil {
 		return nil, err
 	}
 	if g != nil {
-		if len(g.LVs) > 0 {
-			return nil, guard.Refuse(guard.RuleHeld, "the group %s has the logical volume %s", g.Name, g.LVs[0].Name)
-		}
-		s := v.change("remove-group", g, nil, func(now *lvm.Group) bool { return now == nil }, "vgremove", g.Name)
-		s.Destroys = true
-		s.Entry.PVs = nil
-		for _, pv := range g.PVs {
-			s.Entry.PVs = append(s.Entry.PVs, pv.UUID)
-		}
-		return []step.Step{s}, nil
+		return v.end(g)
 	}
-	for _, d := range v.facts.Devices.All {
-		if d.Size <= 0 || d.Kind == device.Other || d.Kind == device.Loop && d.Backing == nil {
-			continue
-		}
-		c, err := v.facts.Content(d)
-		if err != nil {
-			continue // no disk of ours: those were read a moment ago
-		}
-		left := slices.Equal(c.Kinds, []string{"data"}) && v.entry.CutOff(v.record(d), "clear-labels")
-		if c.PV != "" && slices.Contains(v.entry.PVs, c.PV) || left {
-			return []step.Step{v.clearLabel(d)}, nil
-		}
+	if steps, err := v.clearLabels(); err != nil || len(steps) > 0 {
+		return steps, err
 	}
 	if v.request.Group.Spec.Sparse != nil {
 		return file.remove()
@@ -327,19 +377,76 @@ func (v volumeGroup) remove(ctx context.Context) ([]step.Step, error) {
 	return nil, nil
 }
 
+// end plans the end of a group of which nothing is used. The journal gets the disk of each physical volume with
+// its UUID, because a copy of the disk has the same.
+func (v volumeGroup) end(g *lvm.Group) ([]step.Step, error) {
+	if len(g.LVs) > 0 {
+		return nil, guard.Refuse(guard.RuleHeld, "the group %s has the logical volume %s", g.Name, g.LVs[0].Name)
+	}
+	s := v.change("remove-group", g, nil, func(now *lvm.Group) bool { return now == nil }, "vgremove", g.Name)
+	s.Destroys = true
+	s.Entry.Labels = nil
+	for _, pv := range g.PVs {
+		d, err := v.labelled(pv.UUID)
+		if err != nil {
+			return nil, err
+		}
+		if at := v.physical(pv); d == nil || at == nil || at.Name != d.Name {
+			return nil, guard.Refuse(guard.RuleTwin, "LVM has the physical volume %s on %s, and that is not the device with its label", pv.UUID, pv.Path)
+		}
+		s.Entry.Labels = append(s.Entry.Labels, step.Label{PV: pv.UUID, Disk: v.record(d)})
+	}
+	return []step.Step{s}, nil
+}
+
+// labelled is the one device with the label of a physical volume, or nil. Two are a disk and its copy, of which
+// LVM may see but one: neither is touched.
+func (j *job) labelled(pv string) (*device.Device, error) {
+	switch found := j.facts.Labelled(pv); len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	default:
+		return nil, guard.Refuse(guard.RuleTwin, "%s and %s both have the physical volume %s: one is a copy", found[0].Path, found[1].Path, pv)
+	}
+}
+
+// clearLabels plans the next of the labels that a removed group left on its own disks, or nothing.
+func (v volumeGroup) clearLabels() ([]step.Step, error) {
+	for _, label := range v.entry.Labels {
+		d, err := v.labelled(label.PV)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil && v.record(d).Same(label.Disk) {
+			return []step.Step{v.clearLabel(d, label.PV)}, nil
+		}
+	}
+	for _, d := range v.facts.Devices.All {
+		if !v.entry.CutOff(v.record(d), "clear-labels") {
+			continue
+		}
+		if c, err := v.facts.Content(d); err == nil && slices.Equal(c.Kinds, []string{"data"}) {
+			return []step.Step{v.clearLabel(d, "")}, nil
+		}
+	}
+	return nil, nil
+}
+
 // clearLabel takes away what a removed group left on a disk.
-func (v volumeGroup) clearLabel(d *device.Device) step.Step {
+func (v volumeGroup) clearLabel(d *device.Device, pv string) step.Step {
 	s := v.step("clear-labels", v.uuid, d)
 	s.Command, s.Destroys = "BLKZEROOUT of the first and the last MiB", true
-	s.Before, s.After = "the guard; a physical volume of the removed group, in no group now", "both are zero"
-	s.Prepare = v.acquire(guard.Claim{Device: d, Identity: identityOf(v.facts.Devices, d), Content: func(c probe.Content) error {
-		if slices.Equal(c.Kinds, []string{"lvm"}) && slices.Contains(v.entry.PVs, c.PV) ||
+	s.Before, s.After = "the guard; a physical volume of the removed group, on the disk of the journal and in no group now", "both are zero"
+	s.Prepare = v.erase(guard.Claim{Device: d, Identity: identityOf(v.facts.Devices, d), Content: func(c probe.Content) error {
+		if c.PV == pv && pv != "" && c.Filesystem == nil ||
 			slices.Equal(c.Kinds, []string{"data"}) && v.entry.CutOff(v.record(d), "clear-labels") || c.Empty() {
 			return nil
 		}
 		return guard.Refuse(guard.RuleContent, "%s has %v on it", d.Path, c.Kinds)
 	}})
-	s.Do = onHold(func(ctx context.Context, hold *guard.Hold) error { return zeroEdges(ctx, hold.File, d.Size) })
+	s.Do = onErasure(func(ctx context.Context, e *guard.Erasure) error { return e.ZeroEdges(ctx) })
 	s.Check = v.blank(d)
 	return s
 }

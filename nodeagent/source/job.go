@@ -23,6 +23,7 @@ type job struct {
 	object string
 	entry  step.Entry
 	facts  *facts.Facts
+	shared bool // the facts were read for others
 	lock   *os.File
 }
 
@@ -31,11 +32,11 @@ func (e *Engine) begin(name string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := e.Facts()
+	f, shared, err := e.Facts(name)
 	if err != nil {
 		return nil, err
 	}
-	return &job{Engine: e, object: name, entry: entry, facts: f}, nil
+	return &job{Engine: e, object: name, entry: entry, facts: f, shared: shared}, nil
 }
 
 // record is the device in the journal.
@@ -45,9 +46,10 @@ func (j *job) record(d *device.Device) step.Disk {
 
 // step begins a step on a device, or on none.
 func (j *job) step(kind, uuid string, d *device.Device) step.Step {
-	entry := step.Entry{Object: j.object, UUID: uuid, Made: j.entry.Made, PVs: j.entry.PVs, Erased: j.entry.IsErased()}
-	s := step.Step{Object: j.object, Kind: kind}
+	entry := step.Entry{Object: j.object, UUID: uuid, Made: j.entry.Made, Labels: j.entry.Labels, Erased: j.entry.IsErased()}
+	s := step.Step{Object: j.object, Kind: kind, Alone: []string{"files"}}
 	if d != nil {
+		s.Alone = []string{j.facts.Devices.Whole(d).Name}
 		entry.Disk = j.record(d)
 		s.Target = target(j.facts.Devices, d)
 	}

@@ -68,6 +68,9 @@ func (v volume) group(ctx context.Context) (*lvm.Group, error) {
 	named := state.Named(name)
 	switch {
 	case len(named) == 0:
+		if err := v.answering(v.facts.Devices.All); err != nil {
+			return nil, err // it may be there
+		}
 		return nil, guard.Refuse(guard.RuleGroup, "there is no volume group %s on this node", name)
 	case len(named) > 1:
 		return nil, guard.Refuse(guard.RuleGroup, "two volume groups are named %s: %s and %s", name, named[0].UUID, named[1].UUID)
@@ -77,6 +80,13 @@ func (v volume) group(ctx context.Context) (*lvm.Group, error) {
 		if want := v.Cluster.Of(api.KindVolumeGroup, of.Name, v.Node); mark.FromTags(g.Tags) != want {
 			return nil, guard.Refuse(guard.RuleGroup, "the volume group %s on this node is not that of VolumeGroup/%s", name, of.Name)
 		}
+		devices, err := v.volumeGroup(GroupRequest{Group: of, Ref: v.request.GroupRef}).present(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if stray := v.stray(g, devices); stray != "" {
+			return nil, guard.Refuse(guard.RuleGroup, "the volume group %s on this node carries the mark of VolumeGroup/%s, but %s is no declared device of it", name, of.Name, stray)
+		}
 	}
 	if err := g.Whole(); err != nil {
 		return nil, guard.Refuse(guard.RuleGroup, "%v", err)
@@ -84,11 +94,14 @@ func (v volume) group(ctx context.Context) (*lvm.Group, error) {
 	return g, nil
 }
 
-// find finds the logical volume: by name, or by the UID that MetalK8s names it by.
+// find finds the logical volume: by its own mark, by one that it adopts, by name, or by the UID that MetalK8s
+// names it by.
 func (v volume) find(g *lvm.Group) *lvm.LV {
-	for i := range g.LVs {
-		if slices.Contains(v.uuids, mark.FromTags(g.LVs[i].Tags)) {
-			return &g.LVs[i]
+	for _, uuid := range v.uuids {
+		for i := range g.LVs {
+			if mark.FromTags(g.LVs[i].Tags) == uuid {
+				return &g.LVs[i]
+			}
 		}
 	}
 	if lv := g.Find(lvm.LVName(v.request.Volume.Name)); lv != nil {
@@ -172,7 +185,7 @@ func (l logical) fill(d *device.Device) (Result, error) {
 		result = formatted
 	} else if fresh {
 		// What a removed volume has left would show through.
-		result.Steps = []step.Step{l.overwrite("zero", d, "the logical volume is new and ours by its tags", anything)}
+		result.Steps = []step.Step{l.overwrite("zero", api.WipeFull, d, "the logical volume is new and ours by its tags", anything)}
 	}
 	var tags []string
 	for _, tag := range []string{mark.New, mark.Released} {
@@ -225,7 +238,7 @@ func (l logical) remove() ([]step.Step, error) {
 		if refusals := guard.Uses(l.facts, d); len(refusals) > 0 {
 			return nil, refusals[0]
 		}
-		return []step.Step{l.overwrite(step.Erase, d, "the logical volume is ours by its tag, and nobody uses it", anything)}, nil
+		return []step.Step{l.overwrite(step.Erase, l.wipe(), d, "the logical volume is ours by its tag, and nobody uses it", anything)}, nil
 	case l.lv.Active:
 		return []step.Step{l.activate(false)}, nil
 	}

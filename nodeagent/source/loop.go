@@ -26,6 +26,9 @@ func (f sparseFile) loop() (*device.Device, error) {
 	}
 	var found *device.Device
 	for _, d := range f.facts.Devices.All {
+		if b := d.Backing; b != nil && !b.Known && filepath.Base(b.Path) == filepath.Base(f.path) {
+			return nil, guard.Refuse(guard.RuleUnread, "%s is over %s, and does not answer", d.Path, b.Path)
+		}
 		if d.Backing == nil || d.Backing.Inode != stat.Ino || d.Backing.Device != stat.Dev {
 			continue
 		}
@@ -124,14 +127,15 @@ func (f sparseFile) resizeLoop(loop *device.Device) step.Step {
 func (f sparseFile) detach(loop *device.Device) step.Step {
 	s := f.step("detach-loop", f.uuid, nil)
 	s.Target, s.Command = loop.Path, "LOOP_CLR_FD"
-	s.Before, s.After = "nobody uses it", "no loop device is over the file"
-	s.Do = func(context.Context, io.Closer) error {
-		// Exclusively: LOOP_CLR_FD on a device in use would take it away after its last use.
-		file, err := os.OpenFile(f.Host.Path(loop.Path), os.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return guard.Refuse(guard.RuleClaimed, "%s: %v", loop.Path, err)
+	s.Before, s.After = "the guard", "no loop device is over the file"
+	// LOOP_CLR_FD on a device in use would take it away after its last use.
+	s.Prepare = f.erase(guard.Claim{Device: loop, Content: anything})
+	s.Do = func(_ context.Context, held io.Closer) error {
+		e, ok := held.(*guard.Erasure)
+		if !ok {
+			return errNotHeld
 		}
-		return errors.Join(unix.IoctlSetInt(int(file.Fd()), unix.LOOP_CLR_FD, 0), file.Close())
+		return e.Detach()
 	}
 	s.Check = func(ctx context.Context) error {
 		// Whoever reads it just now, such as udev, keeps it until he has done so.

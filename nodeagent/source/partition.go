@@ -184,7 +184,7 @@ func (p partitioned) remove() ([]step.Step, error) {
 		if refusals := guard.Uses(p.facts, part); len(refusals) > 0 {
 			return nil, refusals[0]
 		}
-		return []step.Step{p.overwrite(step.Erase, part, "the partition is ours by its GUID", anything)}, nil
+		return []step.Step{p.overwrite(step.Erase, p.wipe(), part, "the partition is ours by its GUID", anything)}, nil
 	}
 	want := p.table
 	want.Partitions = slices.Clone(p.table.Partitions)

@@ -143,6 +143,7 @@ func (r raidDrive) asJBOD() (*device.Device, []step.Step, error) {
 		return nil, nil, err
 	}
 	s := r.step("make-jbod", r.uuids[0], nil)
+	s.Alone = r.alone()
 	s.Target, s.Command = r.target(), r.adapter.Name()+" set jbod"
 	s.Before, s.After = "the drive is the one declared, good, and in no configuration", "it is JBOD"
 	r.writes(&s, func(ctx context.Context, now raidDrive) error {
@@ -231,6 +232,7 @@ func (r raidDrive) writes(s *step.Step, do func(context.Context, raidDrive) erro
 
 func (r raidDrive) create() step.Step {
 	s := r.step("create-virtual-drive", r.uuids[0], nil)
+	s.Alone = r.alone()
 	s.Target, s.Command = r.target(), fmt.Sprintf("%s add vd of level 0, name %s, of that drive alone; it is not initialized", r.adapter.Name(), r.name)
 	s.Before, s.After = "the drive is the one declared, good, and in no configuration", "the virtual drive is there, with our name and that drive"
 	r.writes(&s, func(ctx context.Context, now raidDrive) error {
@@ -248,6 +250,7 @@ func (r raidDrive) create() step.Step {
 func (r raidDrive) setCache(v raid.Virtual) step.Step {
 	want := r.cache()
 	s := r.step("set-cache-policy", r.uuids[0], nil)
+	s.Alone = r.alone()
 	s.Target = fmt.Sprintf("virtual drive %d of controller %d (wwn %s)", v.ID, r.controller.Index, v.WWN)
 	s.Command = fmt.Sprintf("%s set rdcache, wrcache, iopolicy: %+v", r.adapter.Name(), want)
 	s.Before, s.After = "the virtual drive is ours by its name", "it has the policy"
@@ -308,14 +311,15 @@ func (r raidDrive) remove() ([]step.Step, error) {
 
 func (r raidDrive) delete(v raid.Virtual, d *device.Device) step.Step {
 	s := r.step("delete-virtual-drive", r.uuids[0], d)
+	s.Alone = append(s.Alone, r.alone()...)
 	s.Command, s.Destroys = fmt.Sprintf("%s delete of the virtual drive %s", r.adapter.Name(), r.name), true
 	r.writes(&s, nil, func(now raidDrive) bool {
 		return now.controller.Over(now.drive) == nil && now.controller.Named(now.name) == nil
 	})
 	s.Before, s.After = "the guard; the virtual drive is ours by its name, and has the WWN of the device", "the controller has it no more"
-	s.Prepare = r.acquire(guard.Claim{Device: d, Identity: identityOf(r.facts.Devices, d), Content: anything})
+	s.Prepare = r.erase(guard.Claim{Device: d, Identity: identityOf(r.facts.Devices, d), Content: anything})
 	s.Do = func(ctx context.Context, held io.Closer) error {
-		hold, ok := held.(*guard.Hold)
+		hold, ok := held.(*guard.Erasure)
 		if !ok {
 			return errNotHeld
 		}
@@ -330,4 +334,9 @@ func (r raidDrive) delete(v raid.Virtual, d *device.Device) step.Step {
 		return now.adapter.Delete(ctx, now.controller.Index, over.ID, now.run)
 	}
 	return s
+}
+
+// alone is the controller, whose programs are run one after the other.
+func (r raidDrive) alone() []string {
+	return []string{fmt.Sprintf("controller %d", r.controller.Index)}
 }

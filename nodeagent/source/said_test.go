@@ -23,6 +23,11 @@ func vgOf(uuid, tags, more string, lvs ...string) string {
 		`","vg_systemid":"","vg_lock_type":"","vg_exported":"` + more + `","vg_partial":""}], "pv": [], "lv": [` + strings.Join(lvs, ",") + `]}`
 }
 
+// onDisk is the same of a group on the second disk.
+func onDisk(group string) string {
+	return strings.Replace(group, `"pv": []`, `"pv": [{"pv_uuid":"P2","pv_name":"/dev/sdb","pe_start":"0","pv_size":"1000","pv_free":"400","pv_missing":"","pv_duplicate":"","vg_uuid":"G1"}]`, 1)
+}
+
 // lvOf is what lvm says of a logical volume logs of the group G1.
 func lvOf(tags string) string {
 	return `{"lv_name":"logs","lv_uuid":"L1","lv_path":"","lv_size":"200","lv_tags":"` + tags + `","lv_active":"","lv_device_open":"","origin":"","origin_uuid":"","vg_uuid":"G1"}`
@@ -81,6 +86,7 @@ func TestSaid(t *testing.T) {
 		{spec: slice, want: "rule group: there is no volume group fast on this node"},
 		{spec: slice, groups: []string{""}, want: "rule tool: LVM's state is not known: lvm fullreport: its answer has no report"},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, ""), vgOf("G0", "", "")}, want: "rule group: two volume groups are named fast: G0 and G1"},
+		{spec: slice, groups: []string{onDisk(vgOf("G1", ofGroup, ""))}, want: "rule group: the volume group fast on this node carries the mark of VolumeGroup/fast-n1, but /dev/sdb is no declared device of it"},
 		{spec: slice, groups: []string{vgOf("G1", "", "")}, want: "rule group: the volume group fast on this node is not that of VolumeGroup/fast-n1"},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, "exported")}, want: "rule group: the group fast is exported"},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, "")}, want: "rule space: the group fast has 400 bytes free, and 500 are needed"},
@@ -121,6 +127,7 @@ func TestGroupSaid(t *testing.T) {
 		{spec: on(api.GroupDevice{}), want: "rule identity: a device of the group has neither wwn, serial nor devicePath"},
 		{spec: api.VolumeGroupSpec{Name: "fast", VolumeRef: &api.VolumeRef{Name: "raw"}}, want: "rule not-found: there is no Volume raw on this node"},
 		{spec: on(disk), groups: []string{vgOf("G1", "", "")}, want: "rule content: there is a volume group fast on this node that does not carry our mark (UUID G1)"},
+		{spec: on(disk), groups: []string{onDisk(vgOf("G1", ours, ""))}, want: "rule group: the volume group fast (UUID G1) carries our mark, but /dev/sdb is no declared device of this VolumeGroup"},
 		{spec: on(disk), groups: []string{vgOf("G1", ours, ""), vgOf("G0", ours, "")}, want: "rule twin: two volume groups have our mark: G0 and G1"},
 		{spec: api.VolumeGroupSpec{Name: "slow", Devices: []api.GroupDevice{disk}}, groups: []string{vgOf("G1", ours, "")}, want: "rule group: the group of this VolumeGroup is named fast on the node"},
 		{spec: on(disk), groups: []string{vgOf("G1", ours, "exported")}, want: "rule group: the group fast is exported"},

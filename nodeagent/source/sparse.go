@@ -80,26 +80,37 @@ func (f sparseFile) room(more int64) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(folder, &fs); err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
-	}
-	free := int64(fs.Bavail) * fs.Bsize
-	files, err := os.ReadDir(folder)
+	free, err := f.SparseFree()
 	if err != nil {
 		return err
+	}
+	if more > free {
+		return guard.Refuse(guard.RuleSpace, "%s has room for %d bytes more, less what the sparse files there have not used yet and 1Gi; %d are needed", folder, max(0, free), more)
+	}
+	return nil
+}
+
+// SparseFree is the space for more sparse files in bytes: the free space of their file system, less what they have not used
+// yet, and a reserve. It is negative if they can run out of space.
+func (e *Engine) SparseFree() (int64, error) {
+	folder := filepath.Join(e.Folder, "sparse")
+	var fs unix.Statfs_t
+	if err := unix.Statfs(folder, &fs); err != nil {
+		return 0, fmt.Errorf("%s: %w", folder, err)
+	}
+	free := int64(fs.Bavail)*fs.Bsize - reserve
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return 0, err
 	}
 	for _, file := range files {
 		var stat unix.Stat_t
 		if err := unix.Lstat(filepath.Join(folder, file.Name()), &stat); err != nil {
-			return err
+			return 0, err
 		}
 		free -= max(0, stat.Size-stat.Blocks*512)
 	}
-	if more > free-reserve {
-		return guard.Refuse(guard.RuleSpace, "%s has room for %d bytes more, less what the sparse files there have not used yet and 1Gi; %d are needed", folder, max(0, free-reserve), more)
-	}
-	return nil
+	return free, nil
 }
 
 func (f sparseFile) create(size int64) step.Step {

@@ -17,6 +17,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/host"
 	"github.com/poolwright/poolwright/nodeagent/source"
 	"github.com/poolwright/poolwright/nodeagent/step"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // place is one run of a program in the life of an object: the operation, the point of a step that was
@@ -66,7 +67,7 @@ type spoiler struct {
 	patience time.Duration
 }
 
-// inject spoils each run of each program in each way. A run that was spoiled without effect is met again by
+// inject spoils each run of each program in the ways that it gets from ways. A run that was spoiled without effect is met again by
 // the agent that begins anew, and spoiled in the next way, until that agent gets past it; what is left then
 // is met in a further life of the objects, from nothing. After each operation the machine has
 // to be what it is without faults.
@@ -82,7 +83,7 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 	s.left = map[place][]string{}
 	count := map[string]int{}
 	for _, at := range s.places {
-		s.left[at] = slices.Sorted(maps.Keys(faultsOf(at.program)))
+		s.left[at] = ways(slices.Sorted(maps.Keys(faultsOf(at.program))), count[at.program])
 		count[at.program]++
 	}
 	for _, program := range programs {
@@ -108,6 +109,48 @@ func inject(t *testing.T, operations []operation, programs []string, reset func(
 		rest = s.rest()
 	}
 	t.Logf("%d faults of %d, in %d lives", all-s.rest(), all, lives)
+}
+
+// waysPerPlace is how many faults a run of a program meets where tool.All is not set.
+const waysPerPlace = 2
+
+// ways are the faults that the nth run of a program meets. Each fault costs some processes, so that make test
+// gives two to each run, the next two to the next run: every program meets every fault. make test-all gives
+// all of them to each, as the virtual machine does.
+func ways(all []string, n int) []string {
+	if tool.Whole() || os.Getenv(inMachine) != "" {
+		return all
+	}
+	var some []string
+	for i := range waysPerPlace {
+		some = append(some, all[(n*waysPerPlace+i)%len(all)])
+	}
+	return some
+}
+
+// TestWays: every fault is met in as many runs of a program as it takes for that, and no run meets one twice.
+func TestWays(t *testing.T) {
+	t.Setenv(tool.All, "")
+	t.Setenv(inMachine, "")
+	all := slices.Sorted(maps.Keys(faultsOf("storcli64")))
+	met := map[string]int{}
+	runs := (len(all) + waysPerPlace - 1) / waysPerPlace
+	for n := range runs {
+		some := ways(all, n)
+		if len(some) != waysPerPlace || some[0] == some[1] {
+			t.Errorf("run %d meets %v", n, some)
+		}
+		for _, way := range some {
+			met[way]++
+		}
+	}
+	if len(met) != len(all) {
+		t.Errorf("%d runs meet %d of %d faults: %v", runs, len(met), len(all), met)
+	}
+	t.Setenv(tool.All, "1")
+	if got := ways(all, 3); !slices.Equal(got, all) {
+		t.Errorf("in make test-all a run meets %v", got)
+	}
 }
 
 // rest is how many faults were not met.

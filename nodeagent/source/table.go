@@ -2,11 +2,11 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +28,10 @@ type diskTable struct {
 // disk or a sparse file. Its mark is the GUID of the disk and of the partition.
 func (t diskTable) whole() ([]step.Step, *device.Device, error) {
 	d, uuid := t.disk, t.uuid
-	c, err := t.facts.Content(d)
+	c, err := t.facts.Mark(d)
+	if err == nil && (c.Table == nil || c.Table.GUID != uuid) {
+		c, err = t.facts.Content(d) // what is not ours may be anything
+	}
 	if err != nil {
 		return nil, nil, guard.Refuse(guard.RuleUnread, "%s cannot be read: %v", d.Path, err)
 	}
@@ -168,7 +171,7 @@ func (t diskTable) kernel(kind, command string, op int32, p gpt.Partition, may f
 			return guard.Refuse(guard.RulePartition, "the table on %s has changed", t.disk.Path)
 		},
 	})
-	s.Do = onHold(func(_ context.Context, hold *guard.Hold) error { return partition(hold.File, op, p) })
+	s.Do = onHold(func(_ context.Context, hold *guard.Hold) error { return setPartition(hold.File, op, p) })
 	s.Check = func(ctx context.Context) error {
 		for deadline := time.Now().Add(settling); ; {
 			f, err := t.again()
@@ -196,32 +199,22 @@ func (t diskTable) clear(guid string) step.Step {
 	s := t.step("clear-table", t.uuid, disk)
 	s.Command, s.Destroys = "BLKZEROOUT of the first and the last MiB", true
 	s.Before, s.After = "the guard; the table is ours and has no partition", "both are zero"
-	s.Prepare = t.acquire(guard.Claim{Device: disk, Identity: identityOf(t.facts.Devices, disk), Content: func(c probe.Content) error {
+	s.Prepare = t.erase(guard.Claim{Device: disk, Identity: identityOf(t.facts.Devices, disk), Content: func(c probe.Content) error {
 		if c.Table != nil && c.Table.GUID == guid && len(c.Table.Partitions) == 0 {
 			return nil
 		}
 		return guard.Refuse(guard.RulePartition, "the table on %s has changed", disk.Path)
 	}})
-	s.Do = onHold(func(ctx context.Context, hold *guard.Hold) error { return zeroEdges(ctx, hold.File, disk.Size) })
+	s.Do = onErasure(func(ctx context.Context, e *guard.Erasure) error { return e.ZeroEdges(ctx) })
 	s.Check = t.blank(disk)
 	return s
 }
 
-// partition tells the kernel of one partition, without a look at the others.
-func partition(disk *os.File, op int32, p gpt.Partition) error {
-	part := unix.BlkpgPartition{Start: p.Start, Length: p.Size, Pno: int32(p.Number)}
-	arg := unix.BlkpgIoctlArg{Op: op, Datalen: int32(unsafe.Sizeof(part)), Data: (*byte)(unsafe.Pointer(&part))}
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, disk.Fd(), unix.BLKPG, uintptr(unsafe.Pointer(&arg)))
-	switch {
-	case errno == 0,
-		// udev was sooner; whether it is so is checked.
-		op == unix.BLKPG_DEL_PARTITION && errno == unix.ENXIO, op == unix.BLKPG_ADD_PARTITION && errno == unix.EBUSY:
+// setPartition tells the kernel of one partition. Whether udev was sooner, and it is so, is checked.
+func setPartition(disk *os.File, op int32, p gpt.Partition) error {
+	err := device.SetPartition(disk, op, p.Number, p.Start, p.Size)
+	if op == unix.BLKPG_DEL_PARTITION && errors.Is(err, unix.ENXIO) || op == unix.BLKPG_ADD_PARTITION && errors.Is(err, unix.EBUSY) {
 		return nil
 	}
-	return fmt.Errorf("partition %d: %w", p.Number, errno)
-}
-
-// dropPartition takes a partition from the kernel, whose table is gone.
-func dropPartition(hold *guard.Hold, p *device.Device) error {
-	return partition(hold.File, unix.BLKPG_DEL_PARTITION, gpt.Partition{Number: p.Number, Start: p.Start, Size: p.Size})
+	return err
 }

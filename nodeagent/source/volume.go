@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,10 +133,10 @@ func (v volume) formatted(d *device.Device, fresh bool) (Result, error) {
 		return Result{}, err
 	}
 	result := Result{Steps: steps, Device: d, Size: d.Size}
-	if c, err := v.facts.Content(d); err == nil && c.Filesystem != nil {
+	if c, err := v.facts.Mark(d); err == nil && c.Filesystem != nil {
 		result.Path = "/dev/disk/by-uuid/" + c.Filesystem.UUID
 		if size := v.filesystemSize(d, c.Filesystem); len(steps) == 0 && size+1<<20 <= d.Size {
-			result.Notes = append(result.Notes, "the XFS on it is grown once a pod has it mounted")
+			result.Notes = append(result.Notes, "the "+c.Filesystem.Type+" on it is grown once its root directory is mounted")
 			result.Size = size
 		}
 	}
@@ -160,9 +161,10 @@ func (v volume) later(uuid string) []step.Step {
 
 // finish notes that the Volume is whole, or is one again whose data was kept, and waits for its link.
 func (v volume) finish(ctx context.Context, result Result) (Result, error) {
-	if (!v.entry.Made || v.entry.Released) && v.lock != nil {
+	if (!v.entry.Made || v.entry.Released || v.entry.Wipe != nil) && v.lock != nil {
 		entry := v.entry
 		entry.Object, entry.UUID, entry.Made, entry.Released, entry.Path = v.object, result.Mark, true, false, ""
+		entry.Wipe = nil // what is written from now on was not erased by an earlier end
 		if result.Device != nil {
 			entry.Disk = v.record(result.Device)
 		}
@@ -248,29 +250,46 @@ func (v volume) eraseDisk(d *device.Device) ([]step.Step, error) {
 	if refusals := guard.Uses(v.facts, d); len(refusals) > 0 {
 		return nil, refusals[0]
 	}
-	return []step.Step{v.overwrite(step.Erase, d, "our mark is on the device", v.ownedBy(d, v.uuids))}, nil
+	return []step.Step{v.overwrite(step.Erase, v.wipe(), d, "our mark is on the device", v.ownedBy(d, v.uuids))}, nil
 }
 
-// overwrite writes zeros over all of a device, its first MiB last: a mark is there.
-func (v volume) overwrite(kind string, d *device.Device, whose string, may func(probe.Content) error) step.Step {
+// overwrite erases all of a device, its first MiB last: a mark is there. An erase of the same disk that was cut off
+// is continued.
+func (v volume) overwrite(kind, policy string, d *device.Device, whose string, may func(probe.Content) error) step.Step {
 	s := v.step(kind, v.uuids[0], d)
+	w := guard.Wiping{Policy: policy, Size: d.Size, Left: d.Size}
+	if was := v.entry.Wipe; was != nil && was.Policy == policy && v.entry.CutOff(s.Entry.Disk, kind) {
+		w.Left = min(was.Left, d.Size)
+	}
 	s.Command, s.Destroys = "BLKZEROOUT of the whole device, its first MiB last", true
+	switch policy {
+	case api.WipeDiscard:
+		s.Command = "FALLOC_FL_PUNCH_HOLE of the whole device, and BLKZEROOUT of the first and the last MiB; BLKZEROOUT of all where it cannot discard"
+	case api.WipeNone:
+		s.Command = "BLKZEROOUT of the first and the last MiB"
+	}
 	s.Before, s.After = "the guard; "+whose, "the first and the last MiB are zero"
-	s.Prepare = v.acquire(guard.Claim{Device: d, Identity: identityOf(v.facts.Devices, d), Content: may})
-	s.Do = onHold(func(ctx context.Context, hold *guard.Hold) error {
-		if err := zero(ctx, hold.File, 0, d.Size); err != nil {
-			return err
+	s.Prepare = v.erase(guard.Claim{Device: d, Identity: identityOf(v.facts.Devices, d), Content: may})
+	entry := s.Entry
+	entry.Step = kind
+	report := func(now guard.Wiping) {
+		entry.Wipe = &step.Wipe{Policy: policy, Left: now.Left}
+		_ = v.Runner.Journal.Write(entry) // without it, an erase that is cut off begins again
+		if v.request.Wiping != nil {
+			v.request.Wiping(now)
 		}
-		for _, p := range v.facts.Devices.Partitions(d) {
-			if err := dropPartition(hold, p); err != nil {
-				return err
-			}
-		}
-		return nil
+	}
+	s.Entry.Wipe = &step.Wipe{Policy: policy, Left: w.Left}
+	s.Do = onErasure(func(ctx context.Context, e *guard.Erasure) error {
+		report(w)
+		return e.Wipe(ctx, w, report)
 	})
 	s.Check = v.blank(d)
 	return s
 }
+
+// wipe is how the Volume is erased when it is removed.
+func (v volume) wipe() string { return cmp.Or(v.request.Volume.Spec.Wipe, api.WipeFull) }
 
 // anything is for a device that is ours by what is not on it: a tag, a partition's GUID.
 func anything(probe.Content) error { return nil }

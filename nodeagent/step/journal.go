@@ -36,14 +36,28 @@ type Entry struct {
 	// Erased says that what the object is made of was zeroed, for its removal: what remains is to
 	// take it away.
 	Erased bool `json:"erased,omitempty"`
-	// PVs are the physical volumes of a group that is being removed, by LVM's UUID.
-	PVs []string `json:"pvs,omitempty"`
+	// Wipe is how far a step that erases a device has come, should it be cut off.
+	Wipe *Wipe `json:"wipe,omitempty"`
+	// Labels are the physical volumes of a group that is being removed: a copy of a disk has the same UUID.
+	Labels []Label `json:"labels,omitempty"`
 	// Made says that the object was whole once: what is missing from then on is lost, and
 	// not to be made.
 	Made bool `json:"made,omitempty"`
 	// Released says that the object was deleted and that its data was kept, in Path.
 	Released bool   `json:"released,omitempty"`
 	Path     string `json:"path,omitempty"`
+}
+
+// Wipe is an erase from the end of a device to its beginning.
+type Wipe struct {
+	Policy string `json:"policy"` // as it was asked for
+	Left   int64  `json:"left"`   // bytes from the beginning that are not erased yet
+}
+
+// Label is that of an LVM physical volume, and the disk that it is on.
+type Label struct {
+	PV   string `json:"pv"` // LVM's UUID
+	Disk Disk   `json:"disk"`
 }
 
 // Disk is the disk that a step has written to.
@@ -114,22 +128,24 @@ func (j Journal) Read(object string) (Entry, error) {
 	return e, nil
 }
 
-// All are the entries of all objects, sorted by object.
+// All are the entries of all objects, sorted by object. With an error there are those that can be read.
 func (j Journal) All() ([]Entry, error) {
 	files, err := filepath.Glob(filepath.Join(j.Folder, "*.json"))
 	if err != nil {
 		return nil, err
 	}
 	var entries []Entry
+	var unread []error
 	for _, file := range files {
 		object := strings.Replace(strings.TrimSuffix(filepath.Base(file), ".json"), "_", "/", 1)
 		e, err := j.Read(object)
 		if err != nil {
-			return nil, err
+			unread = append(unread, err)
+			continue
 		}
 		entries = append(entries, e)
 	}
-	return entries, nil
+	return entries, errors.Join(unread...)
 }
 
 // Write replaces the entry. When it returns the entry is on the disk, or there is an error

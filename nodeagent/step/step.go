@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // Step is one change of the machine.
@@ -20,6 +21,8 @@ type Step struct {
 	// Destroys says that what is on the target is gone afterwards.
 	Destroys bool `json:"destroys,omitempty"`
 
+	// Alone names what no other object may change meanwhile: its disk, its group.
+	Alone []string `json:"-"`
 	// Entry is what the journal gets, but for Step and Done.
 	Entry Entry `json:"-"`
 	// Prepare checks, and holds what is to be written until it is closed. It may be nil.
@@ -40,6 +43,8 @@ type Runner struct {
 	Journal Journal
 	// At, if not nil, is called at every point.
 	At func(s Step, point string)
+	// Ended, if not nil, is called when a step that was begun has ended, in whichever way.
+	Ended func(s Step, took time.Duration, err error)
 }
 
 // Run carries out one step. It has succeeded if Do says so and its effect is there. If Do
@@ -69,6 +74,9 @@ func (r Runner) Run(ctx context.Context, s Step) (err error) {
 		return err
 	}
 	at("begun")
+	if begun := time.Now(); r.Ended != nil {
+		defer func() { r.Ended(s, time.Since(begun), err) }()
+	}
 	done := s.Do(ctx, held)
 	at("written")
 	if done != nil {

@@ -36,11 +36,11 @@ func programOf(fs string) program {
 		}
 	}
 	return program{
-		values: "bCdeEgGiIJlLmMNoOrtTUzf",
+		values: "bCdeEgGiIJlLmMNoOrRstTUz", // R is the old name of E
 		refused: map[string]string{
 			"U": whyUUID, "L": whyLabel, "F": whyForce, "f": whyForce, "n": whyDry, "S": whyDry, "d": whyOther, "l": whyOther, "M": whyLabel, "z": whyOther, "V": whyDry,
 		},
-		keys: map[string]string{"E offset": whySize, "J device": whyOther, "m uuid": whyUUID, "O journal_dev": whyDry},
+		keys: map[string]string{"E offset": whySize, "R offset": whySize, "J device": whyOther, "m uuid": whyUUID, "O journal_dev": whyDry},
 	}
 }
 

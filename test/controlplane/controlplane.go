@@ -110,7 +110,7 @@ func (c *ControlPlane) start(bin string) error {
 		"--client-ca-file="+ca.path("ca.crt"), "--cert-dir="+filepath.Join(c.Dir, "certs"),
 		"--service-account-key-file="+ca.path("sa.pub"), "--service-account-signing-key-file="+ca.path("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-cluster-ip-range=10.0.0.0/24",
-		"--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount",
+		"--authorization-mode=RBAC", "--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", // no kubelet makes a Node ready
 		"--enable-priority-and-fairness=false", "--profiling=false", "--allow-privileged=true",
 	); err != nil {
 		return err
@@ -198,6 +198,22 @@ func (c *ControlPlane) await(client *http.Client, url string) error {
 	}
 }
 
+// Do does a request, again if its answer was lost: on a busy machine a connection is reset, and that says
+// nothing about the object. What is asked has to come to the same if it was done already.
+func (c *ControlPlane) Do(request *http.Request) (*http.Response, error) {
+	for end := time.Now().Add(readyTimeout); ; time.Sleep(200 * time.Millisecond) {
+		response, err := c.Client.Do(request)
+		if err == nil || request.Context().Err() != nil || time.Now().After(end) {
+			return response, err
+		}
+		if request.GetBody != nil {
+			if request.Body, err = request.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
 // answers asks once. Whoever has taken the port may never answer.
 func answers(ctx context.Context, client *http.Client, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -228,7 +244,7 @@ func (a *authority) client(user string) (*http.Client, error) {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)
 	return &http.Client{
-		Timeout:   30 * time.Second,
+		Timeout:   readyTimeout,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: roots}},
 	}, nil
 }

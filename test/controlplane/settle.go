@@ -175,7 +175,7 @@ func (c *ControlPlane) ask(ctx context.Context, path string, question, answer an
 	}
 	request.Header.Set("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json")
 	request.Header.Set("Content-Type", "application/json")
-	response, err := c.Client.Do(request)
+	response, err := c.Do(request)
 	if err != nil {
 		return err
 	}

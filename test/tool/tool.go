@@ -3,6 +3,7 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,13 @@ const Require = "POOLWRIGHT_REQUIRE_TOOLS"
 
 // Required reports whether no test may be left out.
 func Required() bool { return os.Getenv(Require) != "" }
+
+// All is set where tests on generated faults go through all of them, as in make test-all: make test has
+// a part of them for each place, and all of them for each program.
+const All = "POOLWRIGHT_TEST_ALL"
+
+// Whole reports whether all generated faults are asked for.
+func Whole() bool { return os.Getenv(All) != "" }
 
 // Need returns the path of a program: the one that make put into bin, else the
 // one on the PATH. A machine without it leaves the test out and says so; where
@@ -94,11 +102,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Build builds poolwright from the repository root into dir, and returns its path.
+// Built is the variable with the folder of programs that make has built once for all tests.
+const Built = "POOLWRIGHT_TEST_BUILT"
+
+// Build puts poolwright into dir, and returns its path: what make has built, else what it builds itself, from
+// the repository root.
 func Build(root, dir string) (string, error) {
 	program, err := filepath.Abs(filepath.Join(dir, "poolwright"))
 	if err != nil {
 		return "", err
+	}
+	if built := os.Getenv(Built); built != "" {
+		return program, errors.Join(os.MkdirAll(dir, 0o777), os.Symlink(filepath.Join(built, "poolwright"), program))
 	}
 	cmd := exec.Command("go", "build", "-o", program, "./cmd/poolwright")
 	cmd.Dir = root

@@ -19,11 +19,12 @@ import (
 	"github.com/poolwright/poolwright/test/vm"
 )
 
-// machines are the tests of nodeagent/source that each of two machines runs, at the same time.
+// machines are the tests of nodeagent/source that each of some machines runs, at the same time.
 func machines() map[string]string {
 	runs := map[string]string{
 		"crashes": "TestAdoption|TestBaitsAreLeft|TestStory|TestCrashDisks",
 		"faults":  "TestFaultsDisks",
+		"kills":   "TestKillsLVM",
 	}
 	if os.Getenv("POOLWRIGHT_VM_ALL") != "" {
 		runs["crashes"] += "|TestBaitRAID"
@@ -38,7 +39,8 @@ var told = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*\n(?: {8,}.*\n)*`)
 // TestNodeAgent runs the tests of nodeagent/source on the disks of virtual machines. Beside
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
 // can be made here. Their checksums are the same afterwards. POOLWRIGHT_VM_ALL=1 adds
-// RAID controllers; POOLWRIGHT_VM_RUN names other tests, for one machine.
+// RAID controllers; POOLWRIGHT_VM_RUN names other tests, for one machine; POOLWRIGHT_TEST_KILLS says how often
+// TestKillsLVM kills the agent, instead of 8 times.
 func TestNodeAgent(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
@@ -83,7 +85,7 @@ func TestNodeAgent(t *testing.T) {
 				// The drive of a RAID controller, which is there while the controller shows it.
 				vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 64<<20),
 			}, own...)}
-			out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/var/lib"+
+			out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/var/lib POOLWRIGHT_TEST_KILLS="+os.Getenv("POOLWRIGHT_TEST_KILLS")+
 				"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
 			t.Log(out)
 			counted.Store(name, out)
@@ -116,7 +118,7 @@ func copies(t *testing.T, disks []vm.Disk) []vm.Disk {
 }
 
 // TestBoot makes volumes and sparse files, boots with the disks attached in another order and without a
-// journal, and finds all of them again.
+// journal, and finds all of them again. One disk has become larger meanwhile.
 func TestBoot(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
@@ -133,6 +135,14 @@ func TestBoot(t *testing.T) {
 		t.Log(out)
 		if code != 0 || !strings.Contains(out, "--- PASS: "+test) {
 			t.Fatalf("%s ended with %d", test, code)
+		}
+		for _, d := range disks {
+			if d.Serial != "SCSI0002" {
+				continue
+			}
+			if err := os.Truncate(d.File, 448<<20); err != nil {
+				t.Fatal(err)
+			}
 		}
 		slices.Reverse(disks)
 	}

@@ -75,7 +75,7 @@ func TestAPIServer(t *testing.T) {
 	plane := controlplane.ForTest(t)
 	root, dir := tool.Root(t), t.TempDir()
 	program := filepath.Join(dir, "nodeagent")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/nodeagent")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "./cmd/nodeagent")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
