@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disklock"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -23,12 +24,13 @@ const (
 // classified is a package, each object in its place.
 type classified struct {
 	facts    []*krm.Object
-	specs    []*krm.Object            // sorted by namespace and name
-	lock     map[string][]*krm.Object // owner -> what was rendered for it
-	owners   []string                 // the keys of lock, sorted
-	others   map[krm.ID]*krm.Object   // what people wrote themselves
-	config   *krm.Object              // a RenderConfig, or nil
-	partial  bool                     // a spec came as functionConfig; there may be more that are not seen here
+	specs    []*krm.Object              // sorted by namespace and name
+	lock     map[string][]*krm.Object   // owner -> what was rendered for it
+	owners   []string                   // the keys of lock, sorted
+	memories map[string]disklock.Memory // owner -> what its DiskLock knows of the disks of what is rendered
+	others   map[krm.ID]*krm.Object     // what people wrote themselves
+	config   *krm.Object                // a RenderConfig, or nil
+	partial  bool                       // a spec came as functionConfig; there may be more that are not seen here
 	findings []finding.Finding
 
 	kinds     *system.Kinds
@@ -41,6 +43,7 @@ type classified struct {
 func classify(p Package, kinds *system.Kinds, known []schema.Kind) *classified {
 	c := &classified{
 		lock:      map[string][]*krm.Object{},
+		memories:  map[string]disklock.Memory{},
 		others:    map[krm.ID]*krm.Object{},
 		kinds:     kinds,
 		known:     known,
@@ -182,6 +185,10 @@ func (c *classified) addLock(output []*krm.Object) {
 			c.owners = append(c.owners, owner)
 		}
 		c.lock[owner] = append(c.lock[owner], o)
+		if disklock.Is(o) {
+			lock := disklock.Read(o)
+			c.memories[owner] = lock.Memory()
+		}
 	}
 	slices.Sort(c.owners)
 }
@@ -243,11 +250,25 @@ func whereIs(o *krm.Object) string {
 	}
 }
 
-// ownersWithoutSpec lists whose output is there and whose spec is not.
+// ownersWithoutSpec lists whose output is there and whose spec is not, but for those of which
+// only disks are remembered.
 func (c *classified) ownersWithoutSpec() []string {
 	present := map[string]bool{}
 	for _, o := range c.specs {
 		present[o.OwnerKey()] = true
 	}
-	return slices.DeleteFunc(slices.Clone(c.owners), func(owner string) bool { return present[owner] })
+	return slices.DeleteFunc(slices.Clone(c.owners), func(owner string) bool { return present[owner] || c.remembered(owner) })
+}
+
+// spec is the spec of an owner, or nil.
+func (c *classified) spec(owner string) *krm.Object {
+	if i := slices.IndexFunc(c.specs, func(o *krm.Object) bool { return o.OwnerKey() == owner }); i >= 0 {
+		return c.specs[i]
+	}
+	return nil
+}
+
+// remembered reports whether of the output of an owner nothing is left but its DiskLock.
+func (c *classified) remembered(owner string) bool {
+	return !slices.ContainsFunc(c.lock[owner], func(o *krm.Object) bool { return !disklock.Is(o) })
 }

@@ -29,7 +29,7 @@ type registered struct {
 func New(schemas *schema.Schemas, systems ...system.System) *Function {
 	f := &Function{schemas: schemas, kinds: system.NewKinds(systems...), holders: map[krm.GroupKind][]system.Holder{}}
 	for _, s := range systems {
-		d := s.Declare()
+		d := system.Declared(s)
 		f.systems = append(f.systems, registered{s, d})
 		for _, kind := range d.Kinds {
 			if kind.Holds {

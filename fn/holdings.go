@@ -5,14 +5,19 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // holding is an object that holds disks, and which.
 type holding struct {
 	disk.Holder
 	disks []disk.Hold
+	// object, of what the lock holds, is what exists in the cluster once the lock is applied. It
+	// has no kind where nothing does.
+	object finding.Ref
 }
 
 // holdings lists who holds disks before anybody chooses: what was rendered before, what
@@ -20,8 +25,11 @@ type holding struct {
 func (f *Function) holdings(pkg *classified, facts *inventory.Facts) []holding {
 	var all []holding
 	add := func(h disk.Holder, o *krm.Object) {
-		if disks := f.holds(o); len(disks) > 0 {
-			all = append(all, holding{h, disks})
+		if disks := pkg.recall(h.Owner, o.ID(), f.holds(o)); len(disks) > 0 {
+			all = append(all, holding{Holder: h, disks: disks})
+			if h.Source == disk.Lock {
+				all[len(all)-1].object = f.occupant(h.Owner, o)
+			}
 		}
 	}
 	for _, owner := range pkg.owners {
@@ -56,6 +64,24 @@ func (f *Function) holds(o *krm.Object) []disk.Hold {
 		holds = append(holds, h.Holds(o)...)
 	}
 	return holds
+}
+
+// recall adds to what an object of a spec holds what the DiskLock of that remembers.
+func (c *classified) recall(owner string, holder krm.ID, holds []disk.Hold) []disk.Hold {
+	memory, found := c.memories[owner]
+	if !found {
+		return holds
+	}
+	holds = slices.Clone(holds)
+	for i := range holds {
+		holds[i] = memory.Recall(holder, holds[i])
+	}
+	return holds
+}
+
+// recalled lists the disks that an object of a spec holds, with what is remembered of them.
+func (pkg *prepared) recalled(owner string, o *krm.Object) []disk.Hold {
+	return pkg.recall(owner, o.ID(), pkg.function.holds(o))
 }
 
 // openLedger makes the account of disks with what is held, but for what was given up.
@@ -93,7 +119,7 @@ func gripOf(owner string, h disk.Hold) grip {
 
 // abandoned lists the disks that the lock of a spec holds, and that are in what is rendered
 // under no name any more. A spec without a lock has none to give up.
-func (f *Function) abandoned(ledger *disk.Ledger, holdings []holding, outputs []output, given map[grip]bool) map[grip]bool {
+func (pkg *prepared) abandoned(ledger *disk.Ledger, holdings []holding, outputs []output, given map[grip]bool) map[grip]bool {
 	locked := map[string][]holding{}
 	for _, h := range holdings {
 		if h.Source == disk.Lock {
@@ -101,14 +127,15 @@ func (f *Function) abandoned(ledger *disk.Ledger, holdings []holding, outputs []
 		}
 	}
 	more := map[grip]bool{}
-	for _, o := range outputs {
+	for i := range outputs {
+		o := &outputs[i]
 		owner := o.spec.Object.OwnerKey()
 		before := locked[owner]
 		if len(before) == 0 {
 			continue
 		}
-		kept := f.kept(ledger, o)
-		left := func(d *disk.Disk) bool { return !kept[d] }
+		o.kept = pkg.kept(ledger, owner, o.Objects)
+		left := func(d *disk.Disk) bool { return !o.kept[d] }
 		for _, h := range before {
 			for _, hold := range h.disks {
 				if !given[gripOf(owner, hold)] && slices.ContainsFunc(ledger.Named(hold), left) {
@@ -121,10 +148,10 @@ func (f *Function) abandoned(ledger *disk.Ledger, holdings []holding, outputs []
 }
 
 // kept lists the disks that are in what is rendered, under all of their names.
-func (f *Function) kept(ledger *disk.Ledger, o output) map[*disk.Disk]bool {
+func (pkg *prepared) kept(ledger *disk.Ledger, owner string, objects []gitops.Object) map[*disk.Disk]bool {
 	kept := map[*disk.Disk]bool{}
-	for _, rendered := range o.Objects {
-		for _, h := range f.holds(rendered.Object) {
+	for _, rendered := range objects {
+		for _, h := range pkg.recalled(owner, rendered.Object) {
 			for _, d := range ledger.Named(h) {
 				kept[d] = true
 				for _, other := range d.Others() {

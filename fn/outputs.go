@@ -18,29 +18,41 @@ type output struct {
 	system.Output
 	system *registered
 	spec   *system.Spec
+	kept   map[*disk.Disk]bool // of a spec with a lock: the disks that are in what is rendered
+}
+
+// chosen is what the systems made of the specs, and the account of disks afterwards.
+type chosen struct {
+	outputs  []output
+	leave    departures
+	disks    *disk.Ledger
+	handover *handover
+	failed   bool // nothing is written
 }
 
 // outputs has every system keep what is there, and then each choose in turn. A disk of the
 // lock that a spec turns out not to choose again is free for all: they start anew without
 // it, so that no later render finds it free first. So is one of a spec that leaves.
-func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) ([]output, departures) {
+func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) *chosen {
 	given := map[grip]bool{}
 	held, manifests := pkg.held(left, facts), pkg.manifests()
 	holdings := pkg.function.holdings(pkg.classified, facts)
+	handover := newHandover(pkg, facts, holdings)
 	for {
 		ledger := openLedger(facts, holdings, given)
+		handover.hold(ledger)
 		outputs, leave := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
 			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
 			DrainVolumes: pkg.policy.Drain.Volumes,
 		}, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
-			return outputs, leave // nothing is written
+			return &chosen{outputs, leave, ledger, handover, true}
 		}
-		more := pkg.function.abandoned(ledger, holdings, outputs, given)
-		leave.giveUp(holdings, given, more)
+		more := pkg.abandoned(ledger, holdings, outputs, given)
+		handover.giveUp(ledger, holdings, leave, given, more)
 		if len(more) == 0 {
-			return outputs, leave
+			return &chosen{outputs, leave, ledger, handover, false}
 		}
 		maps.Copy(given, more)
 	}
@@ -62,7 +74,7 @@ func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]o
 			follower.Follow(followed(outputs, left))
 		}
 		for j, out := range renderings[i].Choose() {
-			outputs = append(outputs, output{out, &systems[i], specs[j]})
+			outputs = append(outputs, output{Output: out, system: &systems[i], spec: specs[j]})
 		}
 	}
 	leave := departures{}
@@ -82,20 +94,6 @@ func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]o
 // which a system says itself whether that may go, too: what speaks against it, and what is to
 // be known of it.
 type departures map[string][]finding.Finding
-
-// giveUp adds the disks that the locks of specs hold that leave.
-func (d departures) giveUp(holdings []holding, given, more map[grip]bool) {
-	for _, h := range holdings {
-		if findings, leaves := d[h.Owner]; h.Source != disk.Lock || !leaves || finding.Failed(findings) {
-			continue
-		}
-		for _, hold := range h.disks {
-			if g := gripOf(h.Owner, hold); !given[g] {
-				more[g] = true
-			}
-		}
-	}
-}
 
 // followed are the specs that chose, and those that are left as they are.
 func followed(outputs []output, left []*system.Spec) []system.Followed {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/disklock"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -114,6 +115,10 @@ func (f *Function) assessRest(c *change.Change) {
 		judged[r.Field] = true
 	}
 	if judged[""] {
+		return
+	}
+	if c.Ref.GroupKind() == disklock.Kind() {
+		c.Judge(change.Safe, "", "only Poolwright reads it: it remembers disks until they are free")
 		return
 	}
 	if len(c.Fields) == 0 && c.Action != change.Modify {

@@ -42,6 +42,12 @@ func (f *Function) Process(rl *krm.ResourceList) []finding.Finding {
 			return findings
 		}
 	}
+	if findings := f.RefuseNested(rl.Items, ""); len(findings) > 0 {
+		return findings
+	}
+	if findings := refuseRenamed(p.Output); len(findings) > 0 {
+		return findings
+	}
 	result := f.Render(p)
 	if finding.Failed(result.Findings) {
 		return result.Findings

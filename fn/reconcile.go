@@ -75,7 +75,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 		_, found := r.wanted[o.ID()]
 		switch {
 		case found || lock(declared, o):
-		case out.Released[o.ID()] || !declared.Stateful(o):
+		case !destroys(declared, out, o):
 			gone = append(gone, o.Kind+" "+o.Name)
 		default:
 			kind, _ := declared.Kind(o.GroupKind())
@@ -88,6 +88,11 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 		f := spec.Finding(finding.Info, "removed", "", "no longer rendered, since nothing is lost with it or the loss is allowed: "+finding.Names(gone))
 		r.findings = append(r.findings, f)
 	}
+}
+
+// destroys reports whether data is lost where an object is no longer rendered, and nobody allows that.
+func destroys(declared *system.Declaration, out *system.Output, o *krm.Object) bool {
+	return declared.Stateful(o) && !out.Released[o.ID()]
 }
 
 // lock reports whether an object is part of Poolwright's own memory, and nothing else.

@@ -132,17 +132,20 @@ func (pkg *prepared) render() Result {
 	}
 	result.Facts = facts
 	selected, left := pkg.selected()
-	outputs, leave := pkg.outputs(facts, selected, left)
+	chosen := pkg.outputs(facts, selected, left)
 	objects := 0
-	for i := range outputs {
-		objects += len(outputs[i].Objects)
+	for i := range chosen.outputs {
+		objects += len(chosen.outputs[i].Objects)
 	}
 	r := newReconciler(pkg.classified, facts, objects)
 	for _, spec := range left {
 		r.keepAll(spec.Object, spec.Before)
 	}
-	for _, o := range outputs {
+	for _, o := range chosen.outputs {
 		spec, out := o.spec, &o.Output
+		if !chosen.failed && !out.Kept {
+			chosen.handover.add(chosen.disks, spec, out, o.kept)
+		}
 		result.Findings = append(result.Findings, out.Findings...)
 		result.Choices = append(result.Choices, out.Choices...)
 		result.Transitions = append(result.Transitions, out.Transitions...)
@@ -157,11 +160,12 @@ func (pkg *prepared) render() Result {
 		protect(spec, out, &o.system.Declaration, pkg.policy.Policy)
 		r.reconcile(spec, out, &o.system.Declaration)
 	}
-	result.Findings = append(result.Findings, pkg.remove(r)...)
-	for _, findings := range leave {
+	result.Findings = append(result.Findings, pkg.remove(r, chosen)...)
+	result.Findings = append(result.Findings, chosen.handover.depart(r, chosen)...)
+	for _, findings := range chosen.leave {
 		result.Findings = append(result.Findings, findings...)
 	}
-	r.checkOrphans(leave)
+	r.checkOrphans(chosen.leave)
 	r.encode(pkg.function.schemas)
 	result.Findings = finding.Sort(append(result.Findings, r.findings...))
 	if !finding.Failed(result.Findings) {
@@ -186,6 +190,7 @@ func (pkg *prepared) complete(o *krm.Object) *system.Spec {
 		Object:    o,
 		Completed: completed,
 		Before:    pkg.lock[o.OwnerKey()],
+		Memory:    pkg.memories[o.OwnerKey()],
 		Consent:   system.NewConsent(consent),
 	}
 }

@@ -19,8 +19,8 @@ func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, [
 	invalid, rest := pkg.invalid()
 	statuses := invalid
 	selected, left := pkg.selected()
-	outputs, leave := pkg.outputs(facts, valid(selected, invalid), left)
-	for _, o := range outputs {
+	chosen := pkg.outputs(facts, valid(selected, invalid), left)
+	for _, o := range chosen.outputs {
 		statuses = append(statuses, o.system.Status(facts, o.spec, o.Output))
 	}
 	for i := range f.systems {
@@ -29,7 +29,7 @@ func (f *Function) Status(p Package, facts *inventory.Facts) ([]health.Status, [
 			statuses = append(statuses, s.Status(facts, spec, system.Output{}))
 		}
 	}
-	statuses = append(statuses, pkg.leaving(facts, leave)...)
+	statuses = append(statuses, pkg.leaving(facts, chosen.leave)...)
 	health.Sort(statuses)
 	return statuses, finding.Sort(rest)
 }

@@ -61,11 +61,9 @@ func addHolders(t *health.Tree, facts *inventory.Facts, ledger *disk.Ledger) {
 	for _, h := range on.Holders() {
 		notes = append(notes, "held by "+h.Object.String())
 	}
-	if on.Device != nil {
-		for _, v := range facts.VolumesOn(on.Device) {
-			if v.Path != "" { // that of a cloud is shown where its claim is
-				notes = append(notes, "is PersistentVolume "+v.Name)
-			}
+	for _, v := range on.Volumes() {
+		if v.Path != "" { // that of a cloud is shown where its claim is
+			notes = append(notes, "is PersistentVolume "+v.Name)
 		}
 	}
 	if on.Entry != nil && !on.Entry.Usable && on.Entry.Reason != "" {

@@ -24,11 +24,11 @@ func (f *Function) Verify(p Package, facts *inventory.Facts) ([]conformance.Chec
 		checks = append(checks, *c)
 	}
 	selected, left := pkg.selected()
-	outputs, _ := pkg.outputs(facts, valid(selected, invalid), left)
+	chosen := pkg.outputs(facts, valid(selected, invalid), left)
 	for i := range f.systems {
 		s := &f.systems[i]
 		var specs []system.Followed
-		for _, o := range outputs {
+		for _, o := range chosen.outputs {
 			if o.system == s {
 				specs = append(specs, system.Followed{Spec: o.spec, Output: o.Output})
 			}

@@ -42,6 +42,7 @@ func TestKinds(t *testing.T) {
 		"rendered ceph.rook.io/v1 CephFilesystemSubVolumeGroup",
 		"rendered ceph.rook.io/v1 CephObjectStore",
 		"rendered apps/v1 Deployment",
+		"rendered poolwright.io/v1alpha1 DiskLock",
 		"rendered openebs.io/v1beta3 DiskPool",
 		"rendered csi.ceph.io/v1 Driver",
 		"rendered helm.toolkit.fluxcd.io/v2 HelmRelease",

@@ -14,16 +14,16 @@ import (
 
 const buildLong = `Build a kustomization with Poolwright's function built in, and print the manifests.
 
-It gives what "kustomize build --enable-alpha-plugins --enable-exec DIR" gives,
-without the flags, without a program or an image to find, and without the danger
-that kustomize leaves the function out. The function runs where the kustomization
-lists it, at any level; if none lists it, it runs at the end.
+The output is that of "kustomize build --enable-alpha-plugins --enable-exec DIR",
+but you need no flags, no program and no image, and kustomize cannot silently skip
+the function. The function runs where the kustomization lists it, at any level. If
+none lists it, it runs at the end.
 
-What lies in the folder rendered beside the kustomization that calls the function
-is the lock, as it is for render, also where it is not among the resources.
+As for render, the folder rendered beside the kustomization that calls the function
+is the lock, even if it is not among the resources.
 
-Functions of other people stay off, which is an error, unless --enable-exec
-allows them to be run as programs and containers.`
+Third-party functions are an error, unless --enable-exec allows them to run as
+programs and containers.`
 
 const buildExample = `  poolwright build overlays/prod | kubectl apply --dry-run=server -f -`
 
@@ -31,7 +31,7 @@ func newBuild(s program) *cobra.Command {
 	var enableExec bool
 	cmd := &cobra.Command{
 		Use:               "build [DIR]",
-		Short:             "Build a kustomization, with the function built in",
+		Short:             "Run kustomize build with the function built in",
 		Long:              buildLong,
 		Example:           buildExample,
 		Args:              atMost(1, "build takes one DIR"),
@@ -40,7 +40,7 @@ func newBuild(s program) *cobra.Command {
 			return runBuild(s, dirArg(args), enableExec)
 		},
 	}
-	cmd.Flags().BoolVar(&enableExec, "enable-exec", false, "run the functions of other people, too")
+	cmd.Flags().BoolVar(&enableExec, "enable-exec", false, "also run third-party functions")
 	return cmd
 }
 
@@ -48,7 +48,7 @@ func runBuild(s program, dir string, enableExec bool) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return usage("%s: no such folder", dir)
 	}
-	options := kustomize.Options{Process: s.function.Process, HasSpec: s.function.HasSpec, EnableExec: enableExec}
+	options := kustomize.Options{Process: s.function.Process, HasSpec: s.function.HasSpec, Packages: s.function.Packages, KeepNames: true, EnableExec: enableExec}
 	if enableExec {
 		program, err := os.Executable()
 		if err != nil {

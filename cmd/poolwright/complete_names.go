@@ -22,15 +22,15 @@ import (
 
 // packageAt reads a package for completion. What is not laid out like one is not
 // read: it may be somebody's home.
-func packageAt(dir string) folder.Package {
+func (p program) packageAt(dir string) folder.Package {
 	if dir == folder.Stdin || !isDir(filepath.Join(dir, inventory.Folder)) && !isDir(filepath.Join(dir, fn.RenderedFolder)) {
 		return folder.Package{}
 	}
-	p, _, err := folder.Read(folder.Input{Dir: dir})
+	read, _, err := p.read(folder.Input{Dir: dir})
 	if err != nil {
 		return folder.Package{}
 	}
-	return p
+	return read
 }
 
 // knownFacts are the facts that --from names, as far as files have them: for a
@@ -40,10 +40,10 @@ func (p program) knownFacts(from string) []*krm.Object {
 		return nil
 	}
 	if from == fromLive || from == fromInventory {
-		facts, _ := p.function.Facts(packageAt(".").Objects, false)
+		facts, _ := p.function.Facts(p.packageAt(".").Objects, false)
 		return facts
 	}
-	read, _, err := folder.Read(folder.Input{Dir: from})
+	read, _, err := p.read(folder.Input{Dir: from})
 	if err != nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func disksOf(facts []*krm.Object) []finding.Ref {
 
 // offerSubjects completes what explain has to say something about.
 func (p program) offerSubjects(begun, dir string) ([]string, cobra.ShellCompDirective) {
-	read := packageAt(dir)
+	read := p.packageAt(dir)
 	return offerRefs(begun, func(add func(finding.Ref)) {
 		for _, c := range p.function.Render(fn.Package{Objects: read.Objects, Output: read.Lock}).Choices {
 			add(c.Spec)
@@ -184,7 +184,7 @@ func (p program) verifyWords(_ *cobra.Command, args []string, begun string) ([]s
 
 // offerVerified completes what verify has to say something about, as far as files tell.
 func (p program) offerVerified(begun, dir string) ([]string, cobra.ShellCompDirective) {
-	read := packageAt(dir)
+	read := p.packageAt(dir)
 	checks, _ := p.function.Verify(fn.Package{Objects: read.Objects, Output: read.Lock}, nil)
 	return offerRefs(begun, func(add func(finding.Ref)) {
 		for i := range checks {

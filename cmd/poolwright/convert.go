@@ -21,34 +21,34 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const convertLong = `Make the short spec of what exists already, or was written by hand: the spec that
-renders exactly that. What can be converted is
+const convertLong = `Generate a spec from existing resources, or from manifests written by hand: the
+short spec that renders exactly these. The kinds that can be converted are
 
   %s
 
-It is read from a FILE, from the standard input (-), or from a folder: a package, of
-which the inventory tells what lives. What a spec renders already is left alone.
+They are read from a FILE, from stdin (-), or from a folder: a package, whose
+inventory shows what is running. Resources that a spec already renders are skipped.
 
-The spec goes to the standard output. It says only what is not the default, which a
-comment names. What it cannot say is an error, with file, line and column: the spec
-without it would change what is there.
+The spec goes to stdout. It contains only what differs from the defaults; a comment
+names the defaults. Anything that a spec cannot express is an error, with file, line
+and column, because a render would change it.
 
-With an inventory (in the package, in the folder of -o, or the one that --inventory
-names) the spec is rendered in memory, and all that would be otherwise than it is, is an
-error, too. -o DIR then writes a package, as init does, with the spec and what it
-renders: the pools and disks as they are, in their order, which every later render
-keeps. Nothing of that changes what lives; poolwright plan --against live shows it.
-If anything is an error, no package is written.`
+With an inventory, the spec is also rendered in memory, and every difference from
+what exists is an error, too. The inventory is that of the package, that in the
+folder of -o, or the one that --inventory names. -o DIR then writes a package, as
+init does, with the spec and its rendered output: the pools and disks as they are,
+in their order, which every later render keeps. This changes nothing that is running;
+poolwright plan --against live shows it. If there is any error, no package is written.`
 
-const convertExample = `  # What would the spec of these pools look like?
+const convertExample = `  # Print the spec of these pools
   kubectl get cspc -n openebs -o yaml | poolwright convert -
 
-  # From a cluster to a package
+  # Create a package from a cluster
   poolwright inventory -o storage/inventory
   poolwright convert storage -o storage
   poolwright plan storage --against live
 
-  # A manifest that was written by hand, of pools that may not live yet
+  # Convert a manifest written by hand; its pools may not exist yet
   poolwright inventory -o storage/inventory
   poolwright convert cspc.yaml -o storage`
 
@@ -63,7 +63,7 @@ func newConvert(s program) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "convert [FILE|DIR|-]",
-		Short:   "Make the spec of what exists already",
+		Short:   "Generate a spec from existing resources",
 		Long:    fmt.Sprintf(convertLong, strings.Join(kinds, "\n  ")),
 		Example: convertExample,
 		Args:    atMost(1, "convert takes one FILE or DIR"),
@@ -71,8 +71,8 @@ func newConvert(s program) *cobra.Command {
 			return runConvert(cmd.Context(), s, dirArg(args), f)
 		},
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", folder.Stdout, "the folder of the package to write, or - for the spec on the standard output")
-	cmd.Flags().StringVar(&f.inventory, "inventory", "", "the folder of a snapshot to try the spec on (default that of the package, or DIR/inventory of -o)")
+	cmd.Flags().StringVarP(&f.output, "output", "o", folder.Stdout, "the folder of the package to write, or - for the spec on stdout")
+	cmd.Flags().StringVar(&f.inventory, "inventory", "", "the folder of a snapshot to test the spec with (default that of the package, or DIR/inventory of -o)")
 	for _, flag := range []string{"output", "inventory"} {
 		// The only error is a flag that does not exist.
 		if err := cmd.MarkFlagDirname(flag); err != nil {
@@ -92,7 +92,7 @@ func runConvert(ctx context.Context, s program, from string, f convertFlags) err
 	if err != nil {
 		return err
 	}
-	facts, err := f.facts(from)
+	facts, err := f.facts(s, from)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ type convertFacts struct {
 }
 
 // facts reads the inventory: that of the package that is converted, or one that is named.
-func (f convertFlags) facts(from string) (convertFacts, error) {
+func (f convertFlags) facts(s program, from string) (convertFacts, error) {
 	named, among := f.inventory, false
 	own := filepath.Join(from, inventory.Folder)
 	if filepath.Base(from) == inventory.Folder {
@@ -144,7 +144,7 @@ func (f convertFlags) facts(from string) (convertFacts, error) {
 	if dir == folder.Stdout {
 		dir = os.DevNull // which has none
 	}
-	facts, err := readFacts(dir, named)
+	facts, err := readFacts(s, dir, named)
 	return convertFacts{facts, among}, err
 }
 

@@ -19,16 +19,16 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const explainLong = `Say why each node and each disk was chosen or refused, and what is awaited.
-Nothing is written. KIND/NAME or KIND/NAMESPACE/NAME limits the answer to one
-spec, block device or storage, or to a node and its disks.
+const explainLong = `Show why each node and each disk was chosen or refused, and what Poolwright waits for.
+Nothing is written. KIND/NAME or KIND/NAMESPACE/NAME limits the output to one spec,
+block device or storage, or to a node and its disks.
 
-What takes several renders comes first, step by step: what is done, what is under
-way and until when, what comes next, and why in this order.
+A change that takes several renders comes first, step by step: what is done, what is
+under way and until when, what comes next, and why in this order.
 
-Each spec ends with a count: how many nodes and disks were kept, chosen, held,
-awaited, are free or refused, and the refusals by reason. In a large cluster
---summary prints nothing else, and --chosen leaves out what is free or refused.`
+Each spec ends with counts: how many nodes and disks are kept, chosen, held, awaited,
+free or refused, and the refusals by reason. For a large cluster, --summary prints
+only the counts, and --chosen leaves out free and refused nodes and disks.`
 
 const explainExample = `  poolwright explain
   poolwright explain storage --summary
@@ -40,7 +40,7 @@ func newExplain(s program) *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:               "explain [DIR] [KIND/NAME]",
-		Short:             "Say why each node and disk was chosen or refused",
+		Short:             "Show why each node and disk was chosen or refused",
 		Long:              explainLong,
 		Example:           explainExample,
 		Args:              atMost(2, "explain takes one DIR and one KIND/NAME"),
@@ -57,7 +57,7 @@ func newExplain(s program) *cobra.Command {
 		},
 	}
 	addFormat(cmd, &f.format)
-	cmd.Flags().BoolVar(&f.chosen, "chosen", false, "leave out what is free or refused")
+	cmd.Flags().BoolVar(&f.chosen, "chosen", false, "leave out free and refused nodes and disks")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print only the counts")
 	return cmd
 }

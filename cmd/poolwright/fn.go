@@ -12,22 +12,22 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const fnLong = `The KRM function: read a ResourceList (config.kubernetes.io/v1) on the standard
-input, render the specs among its items, and write the ResourceList to the
-standard output. kustomize and kpt call it, as a program or as a container.
+const fnLong = `Run as KRM function: read a ResourceList (config.kubernetes.io/v1) from stdin, render
+the specs among its items, and write the ResourceList to stdout. kustomize and kpt call
+it, as a program or as a container.
 
-The functionConfig is optional. A RenderConfig (poolwright.io/v1alpha1) says
-which specs are rendered and for which GitOps engines they are protected; a spec
-may be given as functionConfig, too. Items that are not Poolwright's pass through
-as they are. Findings go to results and, for people, to the standard error; if
-one is an error, the items come back unchanged and the exit code is 1.
+The functionConfig is optional. A RenderConfig (poolwright.io/v1alpha1) says which
+specs are rendered and for which GitOps engines the output is protected. The
+functionConfig may also be a spec. Other items pass through unchanged. Findings go to
+results and, for people, to stderr. If one is an error, the items are returned
+unchanged and the exit code is 1.
 
-With kustomize both flags are needed. Without --enable-exec, kustomize skips the
-function without a word:
+kustomize needs both flags. Without --enable-exec, kustomize skips the function without
+a message:
 
-    kustomize build --enable-alpha-plugins --enable-exec DIR
+      kustomize build --enable-alpha-plugins --enable-exec DIR
 
-"poolwright build DIR" gives the same and needs neither.`
+"poolwright build DIR" prints the same and needs neither flag.`
 
 const fnExample = `  # kustomization.yaml
   transformers:
@@ -50,7 +50,7 @@ const fnExample = `  # kustomization.yaml
 func newFn(s program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "fn",
-		Short:   "The KRM function: ResourceList in, ResourceList out",
+		Short:   "Run as KRM function, for kustomize and kpt",
 		Long:    fnLong,
 		Example: fnExample,
 		Args:    atMost(0, "fn reads the standard input and takes none"),

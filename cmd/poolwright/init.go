@@ -18,26 +18,26 @@ import (
 	"github.com/poolwright/poolwright/schema"
 )
 
-const initLong = `Make a package for your cluster: a commented spec, and the wiring for kustomize,
+const initLong = `Create a package for your cluster: a commented spec, and the wiring for kustomize,
 kpt, Argo CD and Flux. SYSTEM is one of
 
   %s
 
-DIR is a new folder, an empty one, or one with nothing but an inventory in it, by
-default one with the name of the system. The wiring takes its names from DIR; what
-else is to be changed there is marked.
+DIR is a new folder, an empty one, or one that contains only an inventory. By default it
+has the name of the system. The wiring takes its names from DIR; everything else that
+you must change there is marked.
 
-What no flag says is read from the inventory, if there is one (DIR/inventory, or the
-folder that --inventory names, which is copied if poolwright inventory wrote it), and
-is asked for on a terminal. With an inventory the spec is tried out on it, and one
-that cannot be rendered is not written.
+What no flag sets is read from the inventory, if there is one, and is asked for on a
+terminal. The inventory is DIR/inventory, or the folder that --inventory names, which
+is copied if poolwright inventory wrote it. With an inventory, init test-renders the
+spec, and does not write a spec that cannot be rendered.
 
---nodes and --disks are selectors as kubectl reads them; a key such as
-spec.details.driveType means a field of the block device, and for volumetemplates one
-such as rotational what a NodeInventory says of a disk.
+--nodes and --disks are selectors in the syntax of kubectl. A key such as
+spec.details.driveType is a field of the block device. For volumetemplates, a key such
+as rotational is a field of a disk in the NodeInventory.
 
 --example copies the example of SYSTEM instead, with the snapshot of a cluster and
-what is rendered for it.`
+the output rendered for it.`
 
 const initExample = `  # Ask, or take the defaults
   poolwright init cstor-local mycluster
@@ -68,7 +68,7 @@ func newInit(s program) *cobra.Command {
 	systems := examples.Systems()
 	cmd := &cobra.Command{
 		Use:     "init SYSTEM [DIR]",
-		Short:   "Make a package for your cluster",
+		Short:   "Create a package for your cluster",
 		Long:    fmt.Sprintf(initLong, strings.Join(systems, "\n  ")),
 		Example: initExample,
 		Args:    atMost(2, "init takes a SYSTEM and one DIR"),
@@ -98,16 +98,16 @@ func newInit(s program) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.Name, "name", "", "the name of the spec (default prod)")
-	flags.StringVarP(&f.Namespace, "namespace", "n", "", "its namespace (default that of the block devices, or openebs)")
+	flags.StringVarP(&f.Namespace, "namespace", "n", "", "the namespace of the spec (default that of the block devices, or openebs)")
 	flags.IntVar(&f.Pools, "pools", 0, "how many pools, one a node (default 3, or as many as there are nodes)")
-	flags.StringVar(&f.nodes, "nodes", "", "the nodes that may carry a pool or a volume, by label (default all)")
-	flags.StringVar(&f.disks, "disks", "", "the block devices that may be taken, by label or field (default all, or of several types of drive the one with the most room)")
+	flags.StringVar(&f.nodes, "nodes", "", "the nodes that may get a pool or a volume, by label (default all)")
+	flags.StringVar(&f.disks, "disks", "", "the block devices that may be used, by label or field (default all, or the drive type with the most capacity)")
 	flags.StringVar(&f.RAID, "raid", "", "how the disks of a pool are combined (default mirror)")
-	flags.StringVar(&f.Capacity, "capacity", "", "the least that a disk must hold (default the smallest of the inventory, or 100Gi)")
+	flags.StringVar(&f.Capacity, "capacity", "", "the minimum capacity of a disk (default the smallest of the inventory, or 100Gi)")
 	flags.StringVar(&f.Driver, "driver", "", "the CSI driver that attaches cloud disks")
 	flags.StringVar(&f.StorageClass, "storage-class", "", "the StorageClass that cloud disks are claimed from")
 	flags.StringVar(&f.inventory, "inventory", "", "the folder of a snapshot to choose from (default DIR/inventory)")
-	flags.BoolVar(&f.example, "example", false, "copy the example, with its own cluster and output")
+	flags.BoolVar(&f.example, "example", false, "copy the example, with its own inventory and output")
 	for flag := range specFlags() {
 		if flag != "raid" {
 			complete(cmd, flag)
@@ -174,7 +174,7 @@ func (f *initFlags) run(ctx context.Context, s program, mayAsk bool) error {
 		}
 		return err
 	}
-	facts, err := readFacts(f.dir, f.inventory)
+	facts, err := readFacts(s, f.dir, f.inventory)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type initFacts struct {
 
 // readFacts reads the inventory that a package in dir begins with, if there is one: the
 // folder that --inventory names, or else that of dir.
-func readFacts(dir, named string) (initFacts, error) {
+func readFacts(s program, dir, named string) (initFacts, error) {
 	own := filepath.Join(dir, inventory.Folder)
 	from := cmp.Or(named, own)
 	_, err := os.Stat(own)
@@ -41,7 +41,7 @@ func readFacts(dir, named string) (initFacts, error) {
 	case err == nil && !same:
 		return initFacts{}, usage("--inventory %s: %s is there already; leave --inventory out, or remove the folder", from, own)
 	}
-	p, fs, err := folder.Read(folder.Input{Dir: from})
+	p, fs, err := s.read(folder.Input{Dir: from})
 	if err != nil {
 		return initFacts{}, err
 	}

@@ -25,31 +25,31 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const inventoryLong = `Snapshot a live cluster into a package: read what the renderer looks at, and
-write it to a folder, one file per kind, in the form that render reads.
+const inventoryLong = `Snapshot a running cluster into a package: read the objects that the renderer needs,
+and write them to a folder, one file per kind, in the form that render reads.
 
-Only the fields that are used are kept: no managed fields, no secrets, nothing
-that changes while the cluster does not; addresses lose their user and password.
-So two snapshots of an unchanged cluster are the same bytes, and a diff shows what
-happened. Of annotations, those of Poolwright and a few of the storage systems are
-kept, those that --keep-annotation names, and, on nodes and block devices, those
-that the specs of the package around the folder select by.
+Only the fields that are used are kept: no managed fields, no secrets, nothing that
+changes while the cluster does not. Addresses lose their user and password. So two
+snapshots of an unchanged cluster have the same bytes, and a diff shows what changed.
+Kept annotations are those of Poolwright, a few of the storage systems, and those that
+--keep-annotation names. On nodes and block devices, those that the specs of the package
+around the folder select by are kept, too.
 
-The folder is replaced as a whole, after everything was read; files in it that
-poolwright inventory did not write stay. A kind that the cluster has and of which
-there is no object gets a file with an empty list. It warns where objects of the
-snapshot before are gone with their kind. Reading is all that is done to the
-cluster; deploy/rbac has a role that allows no more.
+The folder is replaced completely, after everything was read. Files in it that
+poolwright inventory did not write stay. A kind that is installed in the cluster but has
+no objects gets a file with an empty list. A warning is printed if the snapshot has no
+objects of a kind that had some before. The cluster is only read; deploy/rbac has a role
+that allows no more.
 
--l selects nodes by their labels. The block devices and the NodeInventory of a
-node that is left out are left out with it; all other kinds are read whole.
+-l selects nodes by their labels. The block devices and the NodeInventory of other nodes
+are left out, too; all other kinds are read completely.
 
---from makes the same snapshot from dumps, and contacts no cluster: files that
-kubectl get -o yaml or json wrote, single objects, several documents, or another
-inventory, in any mixture. What the dumps have is taken to be all that there is of
-its kind, so take them of all namespaces (-A). Of a kind that is in none of them,
-nothing is known; that there is none, an empty list with the kind in its name says
-(kubectl get --raw). An object that is there twice must be the same both times.`
+--from makes the same snapshot from dumps, without contacting a cluster. It reads files
+that kubectl get -o yaml or json wrote, single objects, several documents, and other
+inventories, in any combination. The dumps are taken as the complete list of their
+kinds, so dump all namespaces (-A). A kind that is in no dump is unknown. For a kind
+that has no objects, dump an empty list that names the kind (kubectl get --raw). An
+object that appears twice must be the same both times.`
 
 const inventoryExample = `  # Write ./inventory from the current context of the kubeconfig
   poolwright inventory
@@ -57,17 +57,17 @@ const inventoryExample = `  # Write ./inventory from the current context of the 
   # Another cluster, another folder
   poolwright inventory --context prod -o clusters/prod/inventory
 
-  # One object a line
+  # One object per line
   poolwright inventory --format json
 
   # Only the storage nodes and their disks
   poolwright inventory -l node-role.kubernetes.io/storage
 
-  # Without access to the cluster: from what somebody sent
+  # Without access to the cluster: from dumps that somebody sent
   kubectl get nodes,pv,pvc,bd,bdc,cspc,cspi,cvr -A -o yaml > dump.yaml
   poolwright inventory --from dump.yaml
 
-  # Render what is there now, without any files
+  # Render the current state, without any files
   { cat cstor.yaml; echo ---; poolwright inventory -o -; } | poolwright render - -o -`
 
 // inventoryFlags are those of the verb inventory.
@@ -84,7 +84,7 @@ func newInventory(s program) *cobra.Command {
 	f := inventoryFlags{format: snapshot.YAML}
 	cmd := &cobra.Command{
 		Use:               "inventory",
-		Short:             "Snapshot a live cluster into a package",
+		Short:             "Snapshot a running cluster into a package",
 		Long:              inventoryLong,
 		Example:           inventoryExample,
 		Args:              atMost(0, "inventory takes none; name the folder with -o"),
@@ -96,13 +96,13 @@ func newInventory(s program) *cobra.Command {
 			return runInventory(cmd.Context(), s, f)
 		},
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", inventory.Folder, "the folder to write, or - for the standard output")
+	cmd.Flags().StringVarP(&f.output, "output", "o", inventory.Folder, "the folder to write, or - for stdout")
 	addOneOf(cmd, &f.format, "format", "", "write yaml, or json with one object a line", snapshot.YAML, snapshot.JSON)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "read only nodes with these labels, and what belongs to them")
-	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "keep this annotation of nodes and block devices, too; may be repeated")
-	cmd.Flags().StringArrayVar(&f.dumps, "from", nil, "read dumps instead of a cluster: a file, a folder, or - for the standard input; may be repeated")
+	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "also keep this annotation of nodes and block devices; may be repeated")
+	cmd.Flags().StringArrayVar(&f.dumps, "from", nil, "read dumps instead of a cluster: a file, a folder, or - for stdin; may be repeated")
 	addClusterFlags(cmd, &f.clusterFlags)
-	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "of namespaced kinds, look only into this namespace (default all)")
+	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "read namespaced kinds only from this namespace (default all)")
 	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(fromInventory)) })
 	// The only error is a flag that does not exist.
 	if err := cmd.MarkFlagDirname("output"); err != nil {

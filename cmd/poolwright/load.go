@@ -30,8 +30,14 @@ func (l loaded) pkg() fn.Package {
 func load(s program, dir, output string) (loaded, error) {
 	defer terminal.Progress(s.err, "reading "+dir)()
 	in := folder.Input{Dir: dir, Output: output, Stdin: s.in}
-	p, fs, err := folder.Read(in)
+	p, fs, err := s.read(in)
 	return loaded{Package: p, input: in, findings: fs}, err
+}
+
+// read reads a package or a snapshot. A folder with packages below it is neither.
+func (p program) read(in folder.Input) (folder.Package, []finding.Finding, error) {
+	in.Refuse = p.function.RefuseNested
+	return folder.Read(in)
 }
 
 // render renders what was read. If a part could not be read, the rest is only

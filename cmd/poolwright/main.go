@@ -60,7 +60,11 @@ func guard(w io.Writer, work func() int) (code int) {
 }
 
 func run(args []string, s streams) int {
-	root := newRoot(program{s, fn.New(schema.Load(), systems.All()...)})
+	return program{s, fn.New(schema.Load(), systems.All()...)}.run(args)
+}
+
+func (p program) run(args []string) int {
+	root := newRoot(p)
 	root.SetArgs(args)
 	verb, err := root.ExecuteC()
 	var bad *folder.UsageError
@@ -72,11 +76,11 @@ func run(args []string, s streams) int {
 	case errors.Is(err, errChanges):
 		return exitChange
 	case errors.As(err, &bad):
-		complain(s.err, err)
-		terminal.Printf(s.err, "See %q.\n", verb.CommandPath()+" --help")
+		complain(p.err, err)
+		terminal.Printf(p.err, "See %q.\n", verb.CommandPath()+" --help")
 		return exitUsage
 	}
-	complain(s.err, err)
+	complain(p.err, err)
 	return exitFailed
 }
 

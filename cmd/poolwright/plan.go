@@ -21,63 +21,62 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const planLong = `Show what a render would change, field by field, and what each change risks:
+const planLong = `Show what a render would change, field by field, and the risk of each change:
 
   safe         nobody notices
   disruptive   I/O pauses, a pool rebuilds or restarts, a disk is detached, or the
                cluster will refuse the change
   destructive  data can be lost
 
-Nothing is written. The package DIR is rendered in memory and compared with what
---against names:
+Nothing is written. The package DIR is rendered in memory and compared with --against:
 
-  rendered     the output folder as it lies (the default)
-  live         the cluster: each object is applied in a dry run by the API server, in
-               the name of the engine that applied it before, so that defaults, other
-               people's fields and the rules of the cluster are accounted for; what
-               is said of nodes and disks is of the cluster, not of the inventory
+  rendered     the output folder as it is (the default)
+  live         the cluster: the API server applies each object in a dry run, in the name
+               of the engine that applied it before. So defaults, fields of others and
+               the rules of the cluster are included. Nodes and disks are those of the
+               cluster, not of the inventory
   FOLDER       another output folder, or a package that has one: in a pull request,
-               that of the branch it goes to; if it is empty, or is called rendered
-               and is not there, nothing was rendered before, and all of this is new
+               that of the target branch. If it is empty, or is called rendered and does
+               not exist, nothing was rendered before, and every object is new
 
 %s
 
-A package does not know what else is rendered for a cluster: a spec that was deleted
-together with its output looks like one of another package. What lives of such specs
-is a warning, and an error if its removal would reach the risk of --fail-on. So say
-which it is: with --prune it is removed, for this package is all that Poolwright
-renders for the cluster; with --prune=false it is another package's. Then compare with
-a FOLDER, too, which sees what was deleted.
+A package does not know what else is rendered for a cluster. A spec that was deleted
+together with its output looks like a spec of another package. Running objects of such
+specs are a warning, and an error if their removal would reach the risk of --fail-on.
+So say which case it is. With --prune they count as removed: this package is all that
+Poolwright renders for the cluster. With --prune=false they belong to another package;
+then also compare with a FOLDER, which shows what was deleted.
 
-As json and yaml: against; risk, the greatest; summary, how many of each; changes,
-each with risk, action, object, gitOnly (not for the cluster), fields {path, action,
-old, new} and reasons {risk, field, reason}; findings, as vet has them. These and
-markdown are printed where there are errors, too.
+Fields of json and yaml: against; risk, the greatest; summary, the number of each risk;
+changes, each with risk, action, object, gitOnly (not for the cluster), fields {path,
+action, old, new} and reasons {risk, field, reason}; findings, as in vet. These formats
+and markdown are printed even if there are errors.
 
-Exit codes: 0 no change, 2 changes, 1 errors; bad usage is 2, with nothing on the
-standard output. With --fail-on a change of that risk is an error, and any other
-change is fine: 0, and 2 is bad usage alone.`
+Exit codes: 0 no change, 2 changes, 1 errors. Bad usage is 2, with nothing on stdout.
+With --fail-on, a change of that risk is an error (1), and any other change is 0; then 2
+means only bad usage.`
 
 const planRoles = `--against live needs two roles of deploy/rbac: poolwright-inventory, to read, and
 poolwright-plan, to get, list, patch and create the rendered kinds, as a dry run needs
-it although it stores nothing. Copies of your own manifests, Deployments and what has an
-engine apply things are only compared, as far as they may be read. All namespaces are looked at. %s`
+these permissions although it stores nothing. Copies of your own manifests, Deployments, and the objects
+that make an engine apply something are only compared, as far as they may be read. All namespaces are read. %s`
 
-const planExample = `  # What would the edit that I just made do?
+const planExample = `  # Show what your last edit would do
   poolwright plan
 
-  # In a pull request: a comment, also if this fails because data can be lost
+  # In a pull request: write a comment, also if this fails because data can be lost
   git worktree add ../base origin/main
   poolwright plan storage --against ../base/storage/rendered --fail-on destructive -o markdown > comment.md
 
-  # With a picture of the volumes to come, which the pipeline has put somewhere
+  # With a picture of the planned volumes, which the pipeline has uploaded
   poolwright preview storage -o svg > volumes.svg
   poolwright plan storage -o markdown --picture https://ci.example.com/42/volumes.svg > comment.md
 
-  # 200 nodes: only the counts
+  # For a large cluster: only the counts
   poolwright plan --summary
 
-  # What would the cluster make of it?
+  # Show what the cluster would accept
   poolwright plan storage --against live --context prod`
 
 // Values of --against that are no folder.
@@ -105,7 +104,7 @@ func newPlan(s program) *cobra.Command {
 	var prune bool
 	cmd := &cobra.Command{
 		Use:               "plan [DIR]",
-		Short:             "Show what would change, and what that risks",
+		Short:             "Show what would change, and the risk",
 		Long:              fmt.Sprintf(planLong, wrap(fmt.Sprintf(planRoles, strings.Join(s.function.Kinds().DryRuns(), " ")))),
 		Example:           planExample,
 		Args:              atMost(1, "plan takes one DIR"),
@@ -137,11 +136,11 @@ func newPlan(s program) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.against, "against", againstRendered, "what to compare with: rendered, live, or a folder")
 	addOneOf(cmd, &f.output, "output", "o", "print as json or yaml instead of as text, or as markdown for a comment", asJSON, asYAML, asMarkdown)
-	cmd.Flags().BoolVar(&f.summary, "summary", false, "print only how many objects change, by risk, and why the risky ones do")
-	addOneOf(cmd, &f.failOn, "fail-on", "", "exit with 1 if a change is as risky as this, else with 0", change.Disruptive, change.Destructive)
-	cmd.Flags().BoolVar(&prune, "prune", false, "with --against live: whether what lives of specs that are not in DIR counts as removed (default: not, with a warning)")
-	cmd.Flags().StringVar(&f.manager, "field-manager", "", "with --against live: apply in this name (default: who applied each object before)")
-	cmd.Flags().StringVar(&f.picture, "picture", "", "with -o markdown: the URL of a picture to show, as preview and tree draw it with -o svg")
+	cmd.Flags().BoolVar(&f.summary, "summary", false, "print only how many objects change, by risk, and why the risky ones change")
+	addOneOf(cmd, &f.failOn, "fail-on", "", "exit with 1 if a change has at least this risk, otherwise with 0", change.Disruptive, change.Destructive)
+	cmd.Flags().BoolVar(&prune, "prune", false, "with --against live: whether running objects of specs that are not in DIR count as removed (default: no, with a warning)")
+	cmd.Flags().StringVar(&f.manager, "field-manager", "", "with --against live: apply as this manager (default: the one that applied each object before)")
+	cmd.Flags().StringVar(&f.picture, "picture", "", "with -o markdown: the URL of a picture to show; preview and tree draw one with -o svg")
 	complete(cmd, "picture")
 	completeOrPath(cmd, "against", cobra.ShellCompDirectiveFilterDirs, againstRendered, againstLive)
 	complete(cmd, "field-manager")
@@ -264,6 +263,10 @@ func isDir(name string) bool {
 // that is no output folder would make all of this look new, and safe.
 func (p *plan) folder(dir string, wanted []*krm.Object) error {
 	old, findings := folder.ReadRendered(dir, dir)
+	if refused := p.function.RefuseNested(old, dir); len(refused) > 0 {
+		p.findings = append(p.findings, refused...)
+		return nil
+	}
 	p.findings = append(p.findings, findings...)
 	old = ours(old)
 	switch {

@@ -18,18 +18,18 @@ import (
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-const previewLong = `Show what the operators of cStor will make of claims: the chain from the
-PersistentVolumeClaim over the volume and its replicas to the target and its budget, and
-the pools before and after. Nothing is written, and no cluster is asked.
+const previewLong = `Preview the objects that the operators of cStor will create for claims: from the
+PersistentVolumeClaim to the volume, its replicas, the target and its budget, and the
+pools before and after. Nothing is written, and no cluster is contacted.
 
-Without KIND/NAME it is every claim of every CStorVolumeClass of the package in DIR; else
-those of one class, one PersistentVolumeClaim of the package or its inventory, or that of a
-CStorVolumeConfig. What only the cluster can know stands as <what it is>. Where the
-operator chooses pools at random, the candidates are listed.
+Without KIND/NAME, preview shows every claim of every CStorVolumeClass of the package in
+DIR. KIND/NAME limits it to one class, one PersistentVolumeClaim of the package or its
+inventory, or the claim of a CStorVolumeConfig. Values that only the cluster can know are
+shown as <what it is>. If the operator chooses pools at random, the candidates are listed.
 
-What the operators will not make is an error with their reason, and what they make all
-the same is shown. A picture has the pools by zone and node, with the replicas that
-they have, get and may get, their disks, and how full they are.`
+Anything the operators would reject is an error with their reason, and objects that they
+create anyway are still shown. A picture shows the pools by zone and node, with their
+disks and fill level, and the replicas that they have, get and may get.`
 
 const previewExample = `  poolwright preview
   poolwright preview storage CStorVolumeClass/db
@@ -42,7 +42,7 @@ func newPreview(s program) *cobra.Command {
 	var f format
 	cmd := &cobra.Command{
 		Use:               "preview [DIR] [KIND/NAME]",
-		Short:             "Show what the operators of cStor will make of claims",
+		Short:             "Preview the objects that the operators of cStor will create for claims",
 		Long:              previewLong,
 		Example:           previewExample,
 		Args:              atMost(2, "preview takes one DIR and one KIND/NAME"),

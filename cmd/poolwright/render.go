@@ -16,23 +16,22 @@ import (
 )
 
 const renderLong = `Render the specs of a package: read the folder DIR (by default the current one),
-choose nodes and disks, and write every manifest that the specs need.
+choose nodes and disks, and write all manifests for the specs.
 
-The output goes to DIR/rendered, or to the folder that -o names. What lies there
-already is the lock: what was chosen before is kept. The folder is replaced as a
-whole, so there is never half an output, and files in it that are not
+The output goes to DIR/rendered, or to the folder that -o names. An existing output
+folder is the lock: nodes and disks that were chosen before are kept. The folder is
+replaced completely, so there is never partial output. Files in it that are not
 Poolwright's stay. If any finding is an error, nothing is written.
 
-DIR may also be a single file, or - for a stream of documents on the standard
-input, which needs -o.`
+DIR may also be a single file, or - for a stream of documents on stdin, which needs -o.`
 
 const renderExample = `  # Write ./rendered
   poolwright render
 
-  # Print every manifest instead
+  # Print the manifests instead
   poolwright render storage -o -
 
-  # In a pipeline: write nothing, exit with 1 if the output is not up to date
+  # In a pipeline: write nothing, exit with 1 if the output is out of date
   poolwright render storage --check`
 
 func newRender(s program) *cobra.Command {
@@ -49,7 +48,7 @@ func newRender(s program) *cobra.Command {
 			return runRender(s, dirArg(args), output, check)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the output folder, or - for the standard output (default DIR/rendered)")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the output folder, or - for stdout (default DIR/rendered)")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and exit with 1 if anything would change")
 	return cmd
 }

@@ -9,22 +9,21 @@ import (
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 )
 
-const rootLong = `Poolwright turns a few lines of declared storage intent, kept in Git beside a
-snapshot of the cluster, into every manifest that a Kubernetes storage system
-needs. It never talks to a cluster to render, and it never touches a disk.
+const rootLong = `Poolwright generates all manifests for your Kubernetes storage from a short spec
+and a cluster snapshot, both kept in Git. To render, it never contacts a cluster,
+and it never touches a disk.
 
-Without a verb it is a KRM function: a ResourceList on the standard input is
-rendered to the standard output, as by "poolwright fn".
+Without a verb it is a KRM function: it renders a ResourceList from stdin to stdout,
+like "poolwright fn".
 
-Manifests and tables go to the standard output, everything else to the standard
-error. Exit codes: 0 fine, 1 findings of severity error or a failure, 2 bad usage,
-and of plan that there are changes.`
+Manifests and tables go to stdout, everything else to stderr. Exit codes: 0 success;
+1 findings of severity error, or a failure; 2 bad usage, or changes that plan found.`
 
-const rootExample = `  # A package to start from, with a snapshot of the cluster
+const rootExample = `  # Create a package, with a snapshot of the cluster
   poolwright inventory -o mycluster/inventory
   poolwright init cstor-local mycluster
 
-  # Say which nodes and disks would be chosen, and why; then render mycluster/rendered
+  # Show which nodes and disks would be chosen, and why; then write mycluster/rendered
   poolwright explain mycluster
   poolwright render mycluster
 
@@ -36,7 +35,7 @@ func newRoot(s program) *cobra.Command {
 	s.verbose = new(bool)
 	root := &cobra.Command{
 		Use:           "poolwright",
-		Short:         "Storage intent in Git, rendered into manifests",
+		Short:         "Render storage intent in Git into manifests",
 		Long:          rootLong,
 		Example:       rootExample,
 		SilenceErrors: true,
@@ -58,7 +57,7 @@ func newRoot(s program) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.PersistentFlags().BoolVarP(s.verbose, "verbose", "v", false, "print every finding, also where many are of one kind")
+	root.PersistentFlags().BoolVarP(s.verbose, "verbose", "v", false, "print every finding; do not group")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -12,13 +12,12 @@ import (
 	"github.com/poolwright/poolwright/schema"
 )
 
-const schemaLong = `Print what a kind of document may say: as CUE, the source of all others, as JSON
-Schema for editors, as OpenAPI, or as a CustomResourceDefinition. Without KIND,
-list the kinds.
+const schemaLong = `Print the schema of a kind: as CUE (the source of all others), as JSON Schema for
+editors, as OpenAPI, or as a CustomResourceDefinition. Without KIND, list the kinds.
 
-A CustomResourceDefinition has the rules between fields in CEL, so that an API
-server refuses what vet refuses. It carries the annotations that keep Argo CD,
-Flux and kpt from deleting it, and with it all objects of the kind.`
+The CustomResourceDefinition contains the rules between fields in CEL, so that an API
+server refuses what vet refuses. It carries the annotations that keep Argo CD, Flux and
+kpt from deleting it, and with it all objects of the kind.`
 
 const schemaExample = `  poolwright schema
   poolwright schema CStorClusterConfig
@@ -29,7 +28,7 @@ func newSchema(s program) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "schema [KIND]",
-		Short:   "Print what a kind of document may say",
+		Short:   "Print the schema of a kind",
 		Long:    schemaLong,
 		Example: schemaExample,
 		Args:    atMost(1, "schema takes one KIND"),

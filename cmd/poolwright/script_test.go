@@ -2,22 +2,45 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/test/worker"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// Inside the scripts, poolwright is this test binary.
+// Inside the scripts, poolwright is this test binary, at work already (test/worker).
 func TestMain(m *testing.M) {
+	if worker.Is() {
+		function := fn.New(schema.Load(), systems.All()...)
+		fmt.Fprintln(os.Stderr, worker.Serve(func(args []string, in, out, errs *os.File) int {
+			return guard(errs, func() int { return program{streams{in: in, out: out, err: errs}, function}.run(args) })
+		}))
+		os.Exit(1)
+	}
 	testscript.Main(m, map[string]func(){"poolwright": main})
 }
+
+// workers are those of all scripts, and the folder of their client.
+var workers = sync.OnceValues(func() (worker.Workers, error) {
+	program, err := exec.LookPath("poolwright")
+	if err != nil {
+		return worker.Workers{}, err
+	}
+	return worker.Start(program)
+})
 
 // TestScripts runs the behaviour tests: input, command, standard output and
 // standard error in one file each. A bug becomes a script.
@@ -73,14 +96,14 @@ func copyFixture(kind, name, dir string) error {
 // setup gives scripts the program nobody, which runs its arguments as a user to
 // whom permissions mean something, even where the tests run as root.
 func setup(env *testscript.Env) error {
+	w, err := workers()
+	if err != nil {
+		return err
+	}
 	script := "#!/bin/sh\nexec \"$@\"\n"
 	if os.Getuid() == 0 {
 		script = "#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"\n"
-		program, err := exec.LookPath("poolwright")
-		if err != nil {
-			return err
-		}
-		for _, dir := range []string{filepath.Dir(program), env.WorkDir} {
+		for _, dir := range []string{w.Folder, env.WorkDir} {
 			if err := letIn(dir); err != nil {
 				return err
 			}
@@ -90,6 +113,7 @@ func setup(env *testscript.Env) error {
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return err
 	}
+	w.Serve(env)
 	env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
 	env.Setenv("NO_COLOR", "")
 	examples, err := filepath.Abs("../../examples")

@@ -20,43 +20,43 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const statusLong = `Say in one line for each spec whether its storage is healthy:
+const statusLong = `Show in one line for each spec whether its storage is healthy:
 
-  OK           all that the spec asks for is there and well
-  PROGRESSING  on its way: it comes right by itself, or with the usual next step,
-               which the line then names: render, commit, apply
-  ERROR        something that a person must look at; it may still heal
+  OK           everything that the spec asks for exists and is healthy
+  PROGRESSING  not complete yet: this resolves itself, or with the usual next step,
+               which the line names: render, commit, apply
+  ERROR        a person must look at it; it may still recover
 
-with the reason, since when, and where. Of several errors the line tells the worst,
-an outage first, and how many more there are; -o json has them by node. The specs
-are those of the folder DIR (by default the current one), beside what was rendered
-for them. What exists is asked of the cluster, in all namespaces, or with --from
-read from the inventory of the package or from another snapshot.
+with the reason, since when, and where. If there are several errors, the line shows the
+worst, an outage first, and the number of the others; -o json lists them by node. The
+specs are those of the folder DIR (by default the current one), together with their
+rendered output. The observed state is read from the cluster, in all namespaces, or with
+--from from the inventory of the package or from another snapshot.
 
 %s
 
---watch goes on until it is interrupted, and then exits with 0. On a terminal it
-keeps the table up to date, with the last messages under it. Elsewhere it prints a
-line, with the time in front, whenever a status changes; as json, one object a line.
-An API server that goes away is waited for.
+--watch continues until it is interrupted, and then exits with 0. On a terminal it keeps
+the table up to date, with the last messages below. Otherwise it prints a line, which
+starts with the time, whenever a status changes; as json, one object per line. It waits
+for an API server that does not answer.
 
-Exit code 1 says that a status is ERROR.`
+Exit code 1 means that a status is ERROR.`
 
-const statusCluster = `With --cluster the specs, too, are those in the cluster, as custom resources
-(%s). --write then sets their status there, and that of what is rendered for
-them, where it was applied: phase, reason, and the conditions Ready, Reconciling and
-Stalled, as kstatus reads them. It writes only what differs.`
+const statusCluster = `With --cluster the specs are read from the cluster, too, as custom resources
+(%s). --write then sets their status there, and the status of their rendered objects that are
+applied: phase, reason, and the conditions Ready, Reconciling and
+Stalled, as kstatus reads them. It writes only differences.`
 
 const statusExample = `  # The package in the current folder, against the cluster of the kubeconfig
   poolwright status
 
-  # Those of one namespace
+  # The specs of one namespace, from the cluster
   poolwright status --cluster -n openebs
 
   # Without a cluster, from the inventory of the package
   poolwright status --from inventory
 
-  # Follow it
+  # Watch for changes
   poolwright status --watch
 
   # What deploy/status runs in the cluster
@@ -82,7 +82,7 @@ func newStatus(s program) *cobra.Command {
 	var f statusFlags
 	cmd := &cobra.Command{
 		Use:               "status [DIR]",
-		Short:             "Say in one line whether the storage of each spec is healthy",
+		Short:             "Show the health of the storage of each spec in one line",
 		Long:              fmt.Sprintf(statusLong, wrap(fmt.Sprintf(statusCluster, specNames(s.function.Kinds())))),
 		Example:           statusExample,
 		Args:              atMost(1, "status takes one DIR"),
@@ -106,19 +106,19 @@ func newStatus(s program) *cobra.Command {
 	addClusterFlags(cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only the specs of this namespace (default all)")
 	completeWith(cmd, "namespace", func(args []string) []string {
-		return namespacesOf(s.function.Kinds().Specs(packageAt(dirArg(args)).Objects))
+		return namespacesOf(s.function.Kinds().Specs(s.packageAt(dirArg(args)).Objects))
 	})
 	addFormat(cmd, &f.format)
 	addFrom(cmd, &f.from)
-	cmd.Flags().BoolVar(&f.cluster, "cluster", false, "take the specs from the cluster, too")
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on, and print what changes")
-	cmd.Flags().BoolVar(&f.write, "write", false, "set the status of the specs and of what is rendered for them (implies --cluster)")
+	cmd.Flags().BoolVar(&f.cluster, "cluster", false, "read the specs from the cluster, too")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "keep running, and print changes")
+	cmd.Flags().BoolVar(&f.write, "write", false, "set the status of the specs and of their rendered objects (implies --cluster)")
 	return cmd
 }
 
 // addFrom adds --from to a verb.
 func addFrom(cmd *cobra.Command, from *string) {
-	cmd.Flags().StringVar(from, "from", fromLive, "where the facts are: live, inventory (that of the package), or the path of a snapshot")
+	cmd.Flags().StringVar(from, "from", fromLive, "where to read the observed state: live, inventory (that of the package), or the path of a snapshot")
 	completeOrPath(cmd, "from", cobra.ShellCompDirectiveDefault, fromLive, fromInventory)
 }
 
@@ -248,7 +248,7 @@ func snapshotAt(s program, from string) ([]*krm.Object, error) {
 		return nil, nil
 	}
 	defer terminal.Progress(s.err, "reading "+from)()
-	p, fs, err := folder.Read(folder.Input{Dir: from, Stdin: s.in})
+	p, fs, err := s.read(folder.Input{Dir: from, Stdin: s.in})
 	if err != nil {
 		return nil, usage("--from %s: %v; write live, inventory, or the path of a snapshot", from, err)
 	}

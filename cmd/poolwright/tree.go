@@ -21,39 +21,39 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const treeLong = `Show what hangs on what, with the health of each part: from claims over volumes,
-replicas and pools down to disks.
+const treeLong = `Show dependencies, with the health of each part: from claims to volumes, replicas, pools
+and disks.
 
 %s
 
-Where nothing is applied yet, the inventory shows what is going to be instead, and with
---planned always: the zones, their nodes, and the disks on these, with the role that the
-specs of the current folder give them, or why they are free or refused.
+If nothing is applied yet, the tree shows the planned state from the inventory; with
+--planned it always does: the zones, their nodes and disks, with the role that the specs of
+the current folder give each disk, or why it is free or refused.
 
-What others name and is not there is shown as Missing: a node that is gone, too, with
-what was on it. All namespaces are looked at, for a volume and its claim are in
-different ones; -n only says which object of a name is meant.`
+An object that others refer to and that does not exist is shown as Missing, also a node,
+with the objects on it. All namespaces are read, because a volume and its claim are in
+different ones. -n only selects among objects of the same name.`
 
-const treeRoots = `Without an argument everything is shown, and counted at the end; --unhealthy leaves
-out what is OK. KIND/NAME or KIND/NAMESPACE/NAME starts at one object: %s.
+const treeRoots = `Without an argument everything is shown, with counts at the end; --unhealthy hides
+what is OK. KIND/NAME or KIND/NAMESPACE/NAME starts at one object: %s.
 A disk is named by its serial number, WWN, link or BlockDevice.
-From a disk, a pool or a node the tree also goes up, to every volume that would be hit
-if it failed, and says which would go on.`
+From a disk, a pool or a node the tree also goes up, to every volume that its failure would
+affect, and says which volumes would stay online.`
 
 const treeExample = `  poolwright tree
   poolwright tree pvc/default/data
 
-  # In a large cluster: only what is not well
+  # In a large cluster: only what is unhealthy
   poolwright tree --unhealthy
 
-  # Which volumes would this disk take down? And this node?
+  # Which volumes would fail with this disk, or with this node?
   poolwright tree bd/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
   poolwright tree node/worker-1
 
   # Without a cluster, from the inventory of the package in this folder
   poolwright tree --from inventory
 
-  # Where will the pools of this package go?
+  # Where will the pools of this package be?
   poolwright tree --planned
 
   # A picture: pools by zone and node, with replicas, disks, fill level and health
@@ -63,7 +63,7 @@ func newTree(s program) *cobra.Command {
 	var f treeFlags
 	cmd := &cobra.Command{
 		Use:     "tree [KIND/NAME]",
-		Short:   "Show what hangs on what, from claims to disks, with health",
+		Short:   "Show dependencies and health, from claims to disks",
 		Long:    fmt.Sprintf(treeLong, wrap(fmt.Sprintf(treeRoots, rootNames(s.function.Kinds())))),
 		Example: treeExample,
 		Args:    atMost(1, "tree takes one KIND/NAME"),
@@ -88,8 +88,8 @@ func newTree(s program) *cobra.Command {
 	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(f.from)) })
 	addPictureFormat(cmd, &f.format, "print as json or yaml instead of as text", asJSON, asYAML)
 	addFrom(cmd, &f.from)
-	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and what leads there")
-	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render puts the pools of the package in the current folder")
+	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and the path to it")
+	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render would put the pools of the package in the current folder")
 	return cmd
 }
 
@@ -179,7 +179,7 @@ func treeFacts(ctx context.Context, s program, f treeFlags) ([]*krm.Object, erro
 	switch f.from {
 	case fromInventory:
 		defer terminal.Progress(s.err, "reading the inventory")()
-		p, fs, err := folder.Read(folder.Input{Dir: "."})
+		p, fs, err := s.read(folder.Input{Dir: "."})
 		if err != nil {
 			return nil, err
 		}

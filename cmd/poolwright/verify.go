@@ -18,30 +18,30 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const verifyLong = `Hold what the operators made against what was rendered, and against what preview shows of
-volumes. A pipeline runs it after a sync, once status says that all is well or on its way.
+const verifyLong = `Compare what the operators created with what was rendered, and volumes with their
+preview. Run it in a pipeline after a sync, once status is OK or PROGRESSING.
 
-  cStor volumes   each claim and volume, object by object: what is missing, extra or left
-                  over; owners, labels and versions; two replicas on one pool, or one on a
-                  pool of another cluster; fewer healthy replicas than consistencyFactor; the
-                  target, the PodDisruptionBudget, and the CStorVolumePolicy
-  cStor clusters  from the CStorPoolCluster over its instances and disks to their claims
-  other specs     what was rendered for them, as status judges it
+    cStor volumes   each claim and volume, object by object: what is missing, extra or left
+                    over; owners, labels and versions; two replicas on one pool, or one on a
+                    pool of another cluster; fewer healthy replicas than consistencyFactor; the
+                    target, the PodDisruptionBudget, and the CStorVolumePolicy
+    cStor clusters  from the CStorPoolCluster to its instances, disks and their claims
+    other specs     what was rendered for them, with the rules of status
 
-Without KIND/NAME it is every spec of the package in DIR, and all volumes and pool clusters of
-cStor that there are; else a spec, or an object that one of these is about. What exists is
-asked of the cluster, in all namespaces, or with --from read from the inventory of the package
-or from another snapshot.
+Without KIND/NAME, verify checks every spec of the package in DIR, and all volumes and pool
+clusters of cStor. KIND/NAME limits it to one spec, or to one object that belongs to these. The
+observed state is read from the cluster, in all namespaces, or with --from from the inventory of
+the package or from another snapshot.
 
-Findings go to the standard error, a line each. What is not as it should be is an error. What
-is there and unwell, while enough is left, is a warning: a replica, a pool, a disk.
+Findings go to stderr, one per line. Any deviation is an error. A replica, pool or disk that
+exists but is unhealthy, while enough others are healthy, is a warning.
 
-Exit code 1 says that there is an error, or nothing to verify.`
+Exit code 1 means that there is an error, or nothing to verify.`
 
 const verifyExample = `  # After a sync: the package in the current folder, against the cluster of the kubeconfig
   poolwright verify
 
-  # One claim, for a program
+  # One claim, as JSON
   poolwright verify storage PersistentVolumeClaim/shop/pg-0 -o json
 
   # Without a cluster, from the inventory of the package
@@ -60,7 +60,7 @@ func newVerify(s program) *cobra.Command {
 	f := verifyFlags{format: asTable}
 	cmd := &cobra.Command{
 		Use:               "verify [DIR] [KIND/NAME]",
-		Short:             "Hold what the operators made against what was rendered",
+		Short:             "Compare what the operators created with what was rendered",
 		Long:              verifyLong,
 		Example:           verifyExample,
 		Args:              atMost(2, "verify takes one DIR and one KIND/NAME"),

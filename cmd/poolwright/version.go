@@ -25,6 +25,7 @@ func newVersion(s program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
+		Long:    "Print the version of Poolwright, and the Go version and platform it was built with.",
 		Example: "  poolwright version -o json",
 		Args:    atMost(0, "version takes none"),
 		RunE: func(*cobra.Command, []string) error {

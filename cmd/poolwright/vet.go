@@ -7,9 +7,9 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-const vetLong = `Check a package without rendering it: that every file can be read, that every
-spec is complete and says only what it may say, and that no two of them meet.
-Every mistake is reported in one run, with file, line and column.`
+const vetLong = `Validate a package without rendering it: every file can be read, every spec is complete
+and valid, and no two specs conflict. Every mistake is reported in one run, with file, line
+and column.`
 
 const vetExample = `  poolwright vet
   poolwright vet storage/cstor.yaml
@@ -19,7 +19,7 @@ func newVet(s program) *cobra.Command {
 	var f format
 	cmd := &cobra.Command{
 		Use:               "vet [DIR]",
-		Short:             "Check a package",
+		Short:             "Validate a package",
 		Long:              vetLong,
 		Example:           vetExample,
 		Args:              atMost(1, "vet takes one DIR"),

@@ -260,7 +260,7 @@ func (c *cloudDisks) verdict(m *member, v *cloudDisk, d *inventory.BlockDevice) 
 	want := c.want(m.of, nil)
 	want.Mine = c.mine
 	own := func(shown *inventory.Volume) bool { return shown.Name == v.pvName }
-	shown := slices.ContainsFunc(c.facts.VolumesOn(d), own)
+	shown := slices.ContainsFunc(c.disk(d.Name).Volumes(), own)
 	want.Volumes = func(*inventory.Volume) bool { return shown }
 	return c.ledger.Verdict(c.disk(d.Name), want)
 }

@@ -144,9 +144,10 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	}
 	in.lock = readLock(spec.Before, clusters, facts)
 	in.lock.forgetGivenUp(in)
+	in.consent = consent{n, spec.Consent, in.lock.begun(), in.lock}
+	in.checkSelectors()
 	in.readListing()
 	in.tellMeaning()
-	in.consent = consent{n, spec.Consent, in.lock.begun(), in.lock}
 	if in.failed() || in.lock.rendered() {
 		return c
 	}
@@ -251,12 +252,9 @@ func (c *cluster) check() {
 	checkUnchanged(c.input)
 	for _, s := range c.cfg.all() {
 		checkLimit(c.input, s)
-		if !s.external() {
-			checkFields(c.input, s.field("blockDeviceSelector"), s.selector)
-		}
-		if w := s.writeCache; w != nil && w.Local != nil {
-			checkFields(c.input, s.field("writeCache")+".local.blockDeviceSelector", w.Local.BlockDeviceSelector.SelectorTerms)
-		}
+	}
+	for _, of := range c.cfg.diskSelectors() {
+		checkFields(c.input, of.field, of.terms)
 	}
 }
 

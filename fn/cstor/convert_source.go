@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
@@ -54,7 +55,7 @@ func (c *conversion) source(n *d.Node, field string, disks []string) d.Field {
 // provisionerOf is the driver and the class of the volume that a block device is, nil where it is
 // none of a CSI driver.
 func (c *conversion) provisionerOf(device *inventory.BlockDevice) *provisioner {
-	for _, v := range c.facts.VolumesOn(device) {
+	for _, v := range disk.VolumesOn(c.facts, device) {
 		if v.Driver == "" {
 			continue
 		}

@@ -83,7 +83,7 @@ func nodeName(facts *inventory.Facts, hostname string) string {
 // replacement of the disk (version 3.6).
 func (e *existing) findAiling(of *poolCluster, skip func(*nodePool) bool) string {
 	for _, p := range e.lock.poolsOf(of) {
-		if !e.live.lives(p.Pool) || skip(p) {
+		if e.live.knownGone(p.Pool) || skip(p) {
 			continue
 		}
 		if why := e.ails(p, nil); why != "" {

@@ -22,6 +22,8 @@ type input struct {
 type desired struct {
 	cfg    config
 	listed listing // of the nodes of the plan
+
+	nothing map[string]bool // the fields of selectors that select nothing
 }
 
 // want is what every disk of a cluster must meet, of whatever size, to get its place

@@ -1,11 +1,13 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -23,7 +25,7 @@ func keepDevices(in *input, node string, r role, names []string) {
 		d, of := in.facts.Device(in.namespace, name), in.lock.pool(node)
 		doubt := ""
 		if d != nil {
-			doubt = in.ledger.Verdict(in.disk(name), in.keep(node)).Doubt()
+			doubt = in.doubt(node, name)
 		}
 		switch {
 		case d == nil:
@@ -41,6 +43,22 @@ func keepDevices(in *input, node string, r role, names []string) {
 			in.choose(in.deviceRef(name), node, r, place.Kept, "it is in its place already: "+describe(d))
 		}
 	}
+}
+
+// doubt says why a block device of a node should perhaps not be in its place, or "": what is on it may
+// belong to another object, or it is another disk than the one that was chosen. Partitions on a device that the
+// cluster has claimed are those that ZFS makes.
+func (in *input) doubt(node, name string) string {
+	on, want := in.disk(name), in.keep(node)
+	verdict := in.ledger.Verdict(on, want)
+	doubt := verdict.Doubt()
+	if claim := in.facts.ClaimOf(on.Device); claim == nil || claim.PoolCluster != want.PoolCluster {
+		doubt = cmp.Or(doubt, verdict.Of(disk.Partitioned))
+	}
+	if was := in.lock.sets[node].known[name]; doubt == "" && !on.Is(was) {
+		doubt = "it is another disk now, " + on.Known().String() + ", and was " + was.String()
+	}
+	return doubt
 }
 
 // warnOfInactive tells of a device that is not Active and stays, and how one of a pool is

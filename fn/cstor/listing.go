@@ -10,7 +10,9 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
@@ -114,7 +116,8 @@ func (in *input) listedNode(s *settings) (string, *unmatched) {
 		if to := in.followedTo(s, nil); to != "" {
 			return to, nil
 		}
-		return "", &unmatched{s, "listed-selector", "matches no node of the inventory, wanted one; compare it with the labels of the nodes, write node, or remove the entry"}
+		all := system.ObjectsOf(in.facts.Nodes, func(n *inventory.Node) *krm.Object { return n.Object })
+		return "", &unmatched{s, "listed-selector", selector.Nothing([]selector.Term{term}, all, "node") + "; write labels that one node has, write node, or remove the entry"}
 	}
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
@@ -186,13 +189,8 @@ func (e *existing) plannedAs(n *inventory.Node) string {
 }
 
 // allows reports whether a node may carry a pool: it is listed, or may be without that.
-func (d *desired) allows(n *inventory.Node, name string) bool {
-	return d.listed.of[name] != nil || d.listed.kept[name] == nil && d.selects(n)
-}
-
-// selects reports whether a node may carry a pool that is not listed.
-func (d *desired) selects(n *inventory.Node) bool {
-	return !d.cfg.Spec.OnlyListed && selector.MatchesAny(d.cfg.Spec.AllowedNodes.NodeSelectorTerms, n.Object)
+func (in *input) allows(n *inventory.Node, name string) bool {
+	return in.listed.of[name] != nil || in.listed.kept[name] == nil && in.selects(n, name)
 }
 
 // notAllowed says behind the name of a node why it may not carry a pool, and which field it is about.
@@ -213,7 +211,7 @@ func (in *input) keepUnlisted() {
 		if in.lock.listed[p.node] == "" || in.listed.of[p.node] != nil {
 			continue
 		}
-		if n := in.facts.Node(p.node); n != nil && in.selects(n) && in.fits(in.cfg.general, p) {
+		if n := in.facts.Node(p.node); n != nil && in.selects(n, p.node) && in.fits(in.cfg.general, p) {
 			continue
 		}
 		in.listed.kept[p.node] = in.asRendered(p)

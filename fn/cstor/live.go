@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -113,7 +114,7 @@ func (l *livePools) addVolumes(facts *inventory.Facts, n names, owner string) {
 		if d.Namespace != n.namespace {
 			continue
 		}
-		for _, v := range facts.VolumesOn(d) {
+		for _, v := range disk.VolumesOn(facts, d) {
 			if claim := ours[v.Name]; claim != "" {
 				claims[d.Name] = claim
 			}

@@ -45,7 +45,7 @@ type nodeChoice struct {
 
 // keep decides which nodes of earlier runs stay, and frees the disks of the others.
 func (c *nodeChoice) keep() {
-	if !c.KnowsNodes(c.facts) || !c.cfg.Spec.OnlyListed && !c.SelectsNodes(c.facts, c.cfg.Spec.AllowedNodes.NodeSelectorTerms, selectorField) {
+	if !c.KnowsNodes(c.facts) {
 		return
 	}
 	dropped := c.keepNodes()
@@ -53,6 +53,7 @@ func (c *nodeChoice) keep() {
 		return
 	}
 	c.holdLingering()
+	c.warnOfNodes()
 	candidates, refused := c.allowedNodes(dropped)
 	minimum, maximum := c.poolCounts(candidates)
 	if minimum == 0 && len(c.members) == 0 {
@@ -67,8 +68,8 @@ func (c *nodeChoice) keep() {
 	want := max(minimum-c.staying(), len(c.listedNew))
 	if want > len(candidates) {
 		severity := finding.Error
-		if c.short = c.lock.short || c.staying() < len(c.members); c.short {
-			severity = finding.Warning // pools went, or go: those that are left are looked after all the same
+		if c.short = c.lock.short || c.staying() < len(c.members); c.short || c.nothing[selectorField] {
+			severity = finding.Warning // pools went, or go, or no node is selected: those that are left are looked after all the same
 		}
 		c.report(severity, "too-few-nodes", "spec.minPoolCount",
 			"wants %s, but only %s may hold one: %s; lower minPoolCount, or allow more nodes",
@@ -79,6 +80,19 @@ func (c *nodeChoice) keep() {
 	}
 	c.candidates, c.missing, c.maximum = candidates, min(max(want, 0), len(candidates)), maximum
 	(&departures{c.roster, minimum, c.missing}).release()
+}
+
+// warnOfNodes warns of the nodes of members that do not run pods.
+func (c *nodeChoice) warnOfNodes() {
+	var holding []*inventory.Node
+	tolerations := map[*inventory.Node][]place.Toleration{}
+	for _, m := range c.members {
+		if m.node != nil {
+			holding = append(holding, m.node)
+			tolerations[m.node] = c.settings(m.name).tolerations
+		}
+	}
+	c.WarnOfNodes(holding, func(n *inventory.Node) string { return place.RefuseRun(n, tolerations[n]) })
 }
 
 // staying counts the members that do not go.

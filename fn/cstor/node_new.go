@@ -22,7 +22,7 @@ func (c *nodeChoice) allowedNodes(dropped map[string]bool) (allowed []*inventory
 		if member[n.Name] || dropped[n.Name] {
 			continue
 		}
-		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefusePods(n, c.settings(n.Name).tolerations))
+		reason := cmp.Or(place.RefuseHostname(n, c.facts), c.refuseHost(n, hosts[n.Hostname]), place.RefuseNew(n, c.settings(n.Name).tolerations))
 		switch {
 		case !c.allows(n, n.Name) && c.cfg.Spec.OnlyListed:
 			reason = "it is not in " + c.written(listedField) + ", which allows no other"

@@ -3,13 +3,10 @@ package cstor
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
-	"github.com/poolwright/poolwright/fn/selector"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
@@ -53,6 +50,7 @@ func (st *stock) offer(name, hostname string, node *inventory.Node) supply {
 	var s supply
 	wanted, of := st.want(st.lock.clusterOf(name), node), st.settings(name)
 	wanted.MinCapacity = of.minCapacity
+	selected := of.data()
 	for _, d := range st.facts.DevicesOn(hostname) {
 		if st.lock.pooled[d.Name] && d.Namespace == st.namespace {
 			continue
@@ -66,10 +64,10 @@ func (st *stock) offer(name, hostname string, node *inventory.Node) supply {
 		switch {
 		case of.external():
 			reason = "the data disks are cloud disks"
-		case !selector.MatchesAny(of.selector, d.Object):
+		case !st.selectsDisk(selected, name, d):
 			reason = "it is not selected by " + of.field("blockDeviceSelector")
 		}
-		isCache := of.cacheSelects(d) && onlySmall(verdict)
+		isCache := st.cacheSelects(name, d) && onlySmall(verdict)
 		if isCache {
 			s.fast = append(s.fast, d)
 		}
@@ -86,33 +84,6 @@ func (st *stock) offer(name, hostname string, node *inventory.Node) supply {
 // onlySmall reports whether nothing speaks against a disk but its size.
 func onlySmall(v disk.Verdict) bool {
 	return !slices.ContainsFunc(v, func(o disk.Objection) bool { return o.Rule != disk.TooSmall })
-}
-
-// checkFields refuses a term that excludes by a field of which nobody has heard: it would
-// select every device.
-func checkFields(in *input, field string, terms []selector.Term) {
-	known := inventory.DeviceFields()
-	for _, key := range selector.Excluded(terms) {
-		path := strings.Split(key, ".")
-		has := func(d *inventory.BlockDevice) bool { return d.Object.Node.Get(path...) != nil }
-		if path[0] != "metadata" && !slices.Contains(known, key) && !slices.ContainsFunc(in.facts.Devices, has) {
-			in.report(finding.Error, "unknown-field", field,
-				"excludes by matchFields %s, which is no field of a block device%s", key, schema.DidYouMean(key, known))
-		}
-	}
-}
-
-// cacheSelects reports whether the write cache asks for such a device.
-func (s *settings) cacheSelects(d *inventory.BlockDevice) bool {
-	switch w := s.writeCache; {
-	case w == nil:
-		return false
-	case w.Auto:
-		return d.Fast()
-	case w.Local != nil:
-		return selector.MatchesAny(w.Local.BlockDeviceSelector.SelectorTerms, d.Object)
-	}
-	return false
 }
 
 // picked is a whole choice of devices for a new pool.

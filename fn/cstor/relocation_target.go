@@ -35,7 +35,7 @@ func (c moveConsent) annotation(node string) string {
 // unwanted says why the new node of a pool may not carry it, or "".
 func (r *relocation) unwanted(d *displaced) string {
 	to := r.host(d.to)
-	if why := cmp.Or(place.RefuseHostname(to, r.facts), place.RefusePods(to, r.settings(to.Name).tolerations)); why != "" {
+	if why := cmp.Or(place.RefuseHostname(to, r.facts), place.RefuseNew(to, r.settings(to.Name).tolerations)); why != "" {
 		return "node " + to.Name + " can carry no pool: " + why
 	}
 	if !r.allows(to, to.Name) {

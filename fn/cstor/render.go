@@ -181,7 +181,7 @@ func (f *manifests) leaving(m *member) []string {
 func (f *manifests) device(m *member, r role, name string) d.Node {
 	id := f.lock.sets[m.name].known[name]
 	// What is said of it on another host may be said of another disk.
-	if now := f.disk(name); r != leaving && !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) {
+	if now := f.disk(name); r != leaving && !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) && now.Is(id) {
 		id = now.Identity
 	}
 	fields := make([]d.Field, 2, 6) // a large cluster has many

@@ -20,8 +20,8 @@ func (System) Declare() system.Declaration {
 		Name:    "cStor",
 		Kinds:   slices.Concat(deviceKinds(), poolKinds(), ownKinds(), renderedKinds()),
 		Domains: []string{"openebs.io", "mayadata.io"},
-		DryRun: "The admission webhook of cStor does claim a new disk even in a dry run: a CStorPoolCluster in which a disk " +
-			"replaces another is not tried, but compared as it lies, with a warning.",
+		DryRun: "The admission webhook of cStor claims a new disk even in a dry run. So a CStorPoolCluster in which a disk " +
+			"replaces another is only compared, without a dry run, with a warning.",
 		Facts: []krm.GroupKind{
 			{Kind: nodeKind}, {Kind: persistentVolumeKind}, {Kind: volumeClaimKind},
 			{Group: storageGroup, Kind: volumeAttachmentKind}, {Group: storageGroup, Kind: storageClassKind}, {Group: storageGroup, Kind: csiDriverKind},

@@ -23,13 +23,10 @@ type Disk struct {
 
 	class   *class
 	alone   class    // of a disk whose identity no other report has
+	sites   []*site  // where it is
+	stray   bool     // its node is not among those of the facts
 	holders []Holder // of this very report
-}
-
-// class is the reports that share an identity.
-type class struct {
-	disks []*Disk
-	more  []Identity // by which they are known beside their own
+	volumes []*inventory.Volume
 }
 
 // Name is the BlockDevice that the disk is known as, if it is known as one.
@@ -90,9 +87,10 @@ func (d *Disk) Known() Identity {
 	return id
 }
 
-// Inactive reports whether the node disk manager says that the disk is not there.
+// Inactive reports whether the disk is not there: nobody reports it, the node disk manager says so,
+// or its node is gone and has left its report behind.
 func (d *Disk) Inactive() bool {
-	return d.Missing() || d.Entry == nil && d.Device.State == "Inactive"
+	return d.Missing() || d.Device == nil && d.stray || d.Entry == nil && d.Device.State == "Inactive"
 }
 
 // called names the disk for a message about another.
@@ -189,36 +187,40 @@ func Rank(a, b *Disk) int {
 // Holders lists who holds the disk, under whatever name, in the order in which they were
 // added.
 func (d *Disk) Holders() []Holder {
-	if d.class == nil || len(d.class.disks) == 1 {
+	same := d.same()
+	if len(same) == 1 {
 		return d.holders
 	}
 	var all []Holder
-	for _, same := range d.class.disks {
-		all = append(all, same.holders...)
+	for _, o := range same {
+		all = append(all, o.holders...)
 	}
 	return all
 }
 
-// Others lists the other reports of the same identity, those of a disk that is missing
-// among them.
+// Others lists the other reports of the same disk, those of a disk that is missing among them.
 func (d *Disk) Others() []*Disk {
-	if d.class == nil || len(d.class.disks) == 1 {
+	same := d.same()
+	if len(same) == 1 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(d.class.disks), func(o *Disk) bool { return o == d })
+	return slices.DeleteFunc(slices.Clone(same), func(o *Disk) bool { return o == d })
 }
 
 // Twin is another report with the same identity, or nil: then neither can be trusted. A
-// disk that is back under another name has none: the old report is Inactive, and held by
-// nobody.
+// disk that is back under another name has none: the old report is Inactive, and nobody
+// holds it who does not hold the new one.
 func (d *Disk) Twin() *Disk {
-	if d.class == nil || len(d.class.disks) == 1 {
-		return nil
-	}
-	for _, o := range d.class.disks {
-		if o != d && !(o.Inactive() && len(o.holders) == 0) {
+	for _, o := range d.same() {
+		if o != d && !(o.Inactive() && o.heldWith(d)) {
 			return o
 		}
 	}
 	return nil
+}
+
+// heldWith reports whether all that holds a report holds another one, too: as what names a disk
+// by its identity does.
+func (d *Disk) heldWith(other *Disk) bool {
+	return !slices.ContainsFunc(d.holders, func(h Holder) bool { return !slices.Contains(other.holders, h) })
 }

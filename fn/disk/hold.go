@@ -21,6 +21,9 @@ type Holder struct {
 	Owner  string      // the owner key of the spec that it belongs to, or ""
 	Source Source
 	Role   string
+	// Assumed, of a holder that exists in the cluster, says that no inventory shows it: it was
+	// rendered, and nothing proves yet that it is gone.
+	Assumed bool
 }
 
 // Source is where an object that holds disks was found.
@@ -36,7 +39,10 @@ const (
 
 // String names the holder as messages do.
 func (h Holder) String() string {
-	if h.Source == Live {
+	switch {
+	case h.Assumed:
+		return h.Object.String() + " until the inventory shows that it is gone; run poolwright inventory"
+	case h.Source == Live:
 		return "the live " + h.Object.String()
 	}
 	return h.Object.String()

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Identity is what a disk is known by, wherever it is plugged in: its WWN, its serial
-// number, and its links below /dev/disk/by-id. What has none of them is known by its node
-// and path, with less trust.
+// Identity is what a report or an object says a disk is known by: its WWN, its serial number, and
+// its links below /dev/disk/by-id, which are its own wherever it is plugged in; and the node and
+// path where it is, which say less. How two identities compare is in evidence.go.
 type Identity struct {
 	WWN    string   // 0x and lower case hexadecimal digits, or ""
 	Serial string   // as the disk says it, without spaces around it, or ""
@@ -34,23 +34,22 @@ func WWN(text string) string {
 
 // wwnOf finds the WWN in the links of a disk.
 func wwnOf(links []string) string {
-	const byID = "/dev/disk/by-id/"
 	for _, link := range links {
-		name, found := strings.CutPrefix(link, byID)
-		switch {
-		case !found:
-		case strings.HasPrefix(name, "wwn-0x"), strings.HasPrefix(name, "nvme-eui."):
-			return WWN(name)
-		case strings.HasPrefix(name, "scsi-3"):
-			return WWN(strings.TrimPrefix(name, "scsi-3"))
+		if kind, value := readLink(link); kind == worldWide {
+			if wwn := link[max(0, len(link)-len(value)-2):]; wwn[2:] == value && strings.HasPrefix(wwn, "0x") {
+				return wwn // a part of the link needs no memory of its own
+			}
+			return "0x" + value
 		}
 	}
 	return ""
 }
 
-// wholeLinks are the links by which a whole disk is known wherever it is, sorted.
+// wholeLinks are the links that identify a whole disk wherever it is, sorted.
 func wholeLinks(links []string) []string {
-	names := func(link string) bool { return strings.Contains(link, "/by-id/") && wholeDisk(link) == link }
+	names := func(link string) bool {
+		return strings.HasPrefix(link, byID) && !ContentLink(link) && wholeDisk(link) == link
+	}
 	if slices.IsSorted(links) && !slices.ContainsFunc(links, func(link string) bool { return !names(link) }) {
 		return slices.Clip(links)
 	}
@@ -84,6 +83,11 @@ func wholeDisk(path string) string {
 		return bare
 	}
 	return path
+}
+
+// names reports whether two identities name a disk by the same things, wherever it is.
+func (id *Identity) names(other *Identity) bool {
+	return id.WWN == other.WWN && id.Serial == other.Serial && slices.Equal(id.Links, other.Links)
 }
 
 // Empty reports whether nothing tells the disk from others.

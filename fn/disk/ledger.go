@@ -10,29 +10,33 @@ import (
 
 // Ledger is the account of all disks.
 type Ledger struct {
-	facts    *inventory.Facts
-	reports  []Disk                  // of the BlockDevices, in the order of the facts
-	disks    []*Disk                 // as reported, BlockDevices first, by namespace and name
-	missed   map[inventory.Key]*Disk // by the BlockDevices that nobody reports
-	byWWN    map[string]*class
-	bySerial map[string]*class
-	byLink   map[string]*class
-	byPath   map[inventory.Key]*Disk // node and path, see At
+	facts   *inventory.Facts
+	reports []Disk                  // of the BlockDevices, in the order of the facts
+	disks   []*Disk                 // as reported, BlockDevices first, by namespace and name
+	missed  map[inventory.Key]*Disk // by the BlockDevices that nobody reports
+	absent  map[inventory.Key]*Disk // by the host and path at which nobody reports any
+	known   registry
+	sites   sites
+	byNode  map[string][]*Disk // see On
+	filters []filter           // of nodes that are not among the facts
+}
 
-	byNode       map[string][]*Disk             // see On
-	byVolumePath map[string][]*inventory.Volume // see volumesOn
+// filter is a hold on what a filter matches.
+type filter struct {
+	Hold
+	by Holder
 }
 
 // NewLedger opens the account with the disks that the facts report.
 func NewLedger(facts *inventory.Facts) *Ledger {
 	l := &Ledger{
-		facts:    facts,
-		reports:  make([]Disk, len(facts.Devices)),
-		disks:    make([]*Disk, 0, len(facts.Devices)),
-		missed:   map[inventory.Key]*Disk{},
-		byWWN:    make(map[string]*class, len(facts.Devices)),
-		bySerial: make(map[string]*class, len(facts.Devices)),
-		byLink:   make(map[string]*class, 2*len(facts.Devices)),
+		facts:   facts,
+		reports: make([]Disk, len(facts.Devices)),
+		disks:   make([]*Disk, 0, len(facts.Devices)),
+		missed:  map[inventory.Key]*Disk{},
+		absent:  map[inventory.Key]*Disk{},
+		known:   newRegistry(len(facts.Devices)),
+		sites:   sites{byHost: make(map[string]*site, len(facts.Nodes)), known: make(map[string]spot, len(facts.Nodes)), homeless: map[string][]*Disk{}, luns: map[string][]*Disk{}},
 	}
 	for i, device := range facts.Devices {
 		d := &l.reports[i]
@@ -44,6 +48,10 @@ func NewLedger(facts *inventory.Facts) *Ledger {
 			l.reportEntry(d)
 		}
 	}
+	for _, d := range l.disks {
+		l.settle(d)
+	}
+	l.enterVolumes()
 	return l
 }
 
@@ -63,91 +71,64 @@ func (l *Ledger) report(d *Disk) {
 	l.disks = append(l.disks, d)
 	d.class = &d.alone
 	d.alone.disks = l.disks[len(l.disks)-1 : len(l.disks) : len(l.disks)]
-	l.join(d, d.Identity)
+	l.known.join(d, &d.Identity)
 }
 
 // reportEntry is report for a disk of a NodeInventory, which may be a BlockDevice of the
 // same node seen a second time.
 func (l *Ledger) reportEntry(d *Disk) {
-	hostname := d.Node
-	if n := l.facts.Node(d.Node); n != nil {
-		hostname = n.Hostname
-	}
-	for _, c := range l.classes(d.Identity) {
-		for _, known := range c.disks {
-			if known.Device != nil && known.Entry == nil && known.Device.Hostname == hostname {
-				known.Entry = d.Entry
-				l.know(known, d.Identity)
-				return
-			}
-		}
+	if known := l.deviceOf(d); known != nil {
+		known.Entry = d.Entry
+		l.known.join(known, &d.Identity)
+		return
 	}
 	l.report(d)
 }
 
-// classes lists the accounts that an identity belongs to.
-func (l *Ledger) classes(id Identity) []*class {
-	var found []*class
-	add := func(c *class) {
-		if c != nil && !slices.Contains(found, c) {
-			found = append(found, c)
+// deviceOf is the BlockDevice that an entry of a NodeInventory reports once more, or nil: the one
+// of the same node that shares a WWN, serial number or link with it, or else has its path, and
+// that differs in nothing that is known of both. A clone shares its WWN with another disk.
+func (l *Ledger) deviceOf(d *Disk) *Disk {
+	var room [8]string
+	var candidates []*Disk
+	hosts := l.hosts(d.Node)
+	free := func(known *Disk) bool {
+		return known.Device != nil && known.Entry == nil && known.Device.Whole() && slices.ContainsFunc(l.hosts(known.Node), func(host string) bool { return slices.Contains(hosts, host) })
+	}
+	for _, c := range l.known.find(d.Identity.keys(room[:0])) {
+		for _, known := range c.disks {
+			if free(known) && !contradict(c.wwns, digitsOf(d.WWN)) && !known.evidence().differs(d.evidence()) {
+				candidates = append(candidates, known)
+			}
 		}
 	}
-	if id.WWN != "" {
-		add(l.byWWN[id.WWN])
+	if i := slices.IndexFunc(candidates, func(known *Disk) bool { return known.Path == d.Path }); i >= 0 {
+		return candidates[i]
 	}
-	if id.Serial != "" {
-		add(l.bySerial[id.Serial])
+	if len(candidates) > 0 {
+		return candidates[0]
 	}
-	for _, link := range id.Links {
-		add(l.byLink[link])
+	var known *Disk
+	for _, host := range hosts {
+		for _, device := range l.devicesAt(host) {
+			if device.Path != d.Path || !free(l.Of(device)) || l.Of(device).Inactive() || l.Of(device).evidence().differs(d.evidence()) {
+				continue
+			}
+			if known != nil {
+				return nil // which of the two it is cannot be said
+			}
+			known = l.Of(device)
+		}
 	}
-	return found
+	return known
 }
 
-// know adds to what a disk is known by.
-func (l *Ledger) know(d *Disk, id Identity) {
-	if id.WWN == d.WWN && id.Serial == d.Serial && slices.Equal(id.Links, d.Links) {
-		return // as most locks say of most disks
+// devicesAt lists the BlockDevices of a node, or of a host that is none.
+func (l *Ledger) devicesAt(node string) []*inventory.BlockDevice {
+	if n := l.facts.Node(node); n != nil {
+		return l.facts.DevicesOn(n.Hostname)
 	}
-	l.join(d, id)
-	d.class.more = append(d.class.more, id)
-}
-
-// join puts a disk into the class of an identity; what that connects becomes one.
-func (l *Ledger) join(d *Disk, id Identity) {
-	for _, c := range l.classes(id) {
-		if c == d.class {
-			continue
-		}
-		from, into := d.class, c
-		if len(from.disks) > len(into.disks) {
-			from, into = into, from
-		}
-		for _, known := range from.more {
-			l.index(known, into)
-		}
-		into.more = append(into.more, from.more...)
-		for _, moved := range from.disks {
-			moved.class = into
-			l.index(moved.Identity, into)
-		}
-		into.disks = append(into.disks, from.disks...)
-		slices.SortFunc(into.disks, func(a, b *Disk) int { return strings.Compare(a.called(), b.called()) })
-	}
-	l.index(id, d.class)
-}
-
-func (l *Ledger) index(id Identity, c *class) {
-	if id.WWN != "" {
-		l.byWWN[id.WWN] = c
-	}
-	if id.Serial != "" {
-		l.bySerial[id.Serial] = c
-	}
-	for _, link := range id.Links {
-		l.byLink[link] = c
-	}
+	return l.facts.DevicesOn(node)
 }
 
 // Of returns the disk that a BlockDevice of the facts is.
@@ -171,6 +152,7 @@ func (l *Ledger) miss(d *Disk) *Disk {
 	if d.name.Name != "" {
 		l.missed[d.name] = d
 	}
+	l.settle(d)
 	return d
 }
 
@@ -205,90 +187,131 @@ func (l *Ledger) NodeOf(d *Disk) string {
 	return ""
 }
 
-// Add records what an object holds.
+// Add records what an object holds. A path that the object names holds what is there now, too,
+// though only in so far as nobody else is to choose it: the disk that is meant may be elsewhere.
 func (l *Ledger) Add(h Holder, holds []Hold) {
 	for _, hold := range holds {
-		for _, d := range l.Named(hold) {
-			h.Role = hold.Role
+		h.Role = hold.Role
+		if hold.Matches != nil && l.spot(hold.Node).stray {
+			l.filters = append(l.filters, filter{hold, h})
+		}
+		meant := l.Named(hold)
+		for _, d := range meant {
 			d.hold(h)
+		}
+		if hold.Identity.Path == "" {
+			continue
+		}
+		for _, d := range l.at(hold.Identity.Node, hold.Identity.Path) {
+			if !slices.Contains(meant, d) {
+				for _, s := range d.sites {
+					s.name(hold.Identity.Path, h)
+				}
+			}
 		}
 	}
 }
 
-// Named lists the disks that a hold means, missing ones among them.
+// name records that an object names a path.
+func (s *site) name(path string, h Holder) {
+	if s.naming == nil {
+		s.naming = map[string][]Holder{}
+	}
+	s.naming[path] = append(s.naming[path], h)
+}
+
+// Named lists the disks that a hold means, missing ones among them: what has the identity, and
+// else what is at the path.
 func (l *Ledger) Named(hold Hold) []*Disk {
-	switch {
-	case hold.Matches != nil:
-		var found []*Disk
-		hosts := l.hosts(hold.Node)
-		for _, d := range l.disks {
-			if (hold.Node == "" || slices.Contains(hosts, d.Node)) && hold.Matches(d) {
-				found = append(found, d)
-			}
+	if hold.Matches != nil {
+		if found := l.matching(hold); len(found) > 0 || hold.Identity.Path == "" {
+			return found
 		}
-		return found
-	case hold.Device.Name != "":
-		d := l.Device(hold.Device.Namespace, hold.Device.Name)
-		if !hold.Identity.Empty() {
-			l.know(d, hold.Identity)
-			if d.Missing() && d.Empty() {
-				d.Identity = hold.Identity
-			}
-		}
-		return []*Disk{d}
+	}
+	if hold.Device.Name != "" {
+		return l.namedDevice(hold)
 	}
 	var found []*Disk
-	for _, c := range l.classes(hold.Identity) {
-		found = append(found, c.disks...)
-	}
-	if len(found) == 0 {
-		if d := l.At(hold.Identity.Node, hold.Identity.Path); d != nil {
-			return []*Disk{d}
+	var room [8]string
+	keys := hold.Identity.keys(room[:0])
+	for _, c := range l.known.find(keys) {
+		if c.canBe(&hold.Identity) {
+			found = append(found, c.disks...)
 		}
-		d := l.miss(&Disk{Identity: hold.Identity})
-		l.join(d, hold.Identity)
+	}
+	if len(found) > 0 {
+		l.known.learn(found[0].class.whole(), keys)
+		return found
+	}
+	for _, d := range l.at(hold.Identity.Node, hold.Identity.Path) {
+		if d.class.whole().canBe(&hold.Identity) {
+			found = append(found, d)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	key := inventory.Key{Namespace: hold.Identity.Node, Name: hold.Identity.Path}
+	if d := l.absent[key]; d != nil && hold.Identity.Empty() {
 		return []*Disk{d}
 	}
+	d := l.miss(&Disk{Identity: hold.Identity})
+	l.known.join(d, &hold.Identity)
+	if hold.Identity.Empty() {
+		l.absent[key] = d
+	}
+	return []*Disk{d}
+}
+
+// matching lists what a filter matches.
+func (l *Ledger) matching(hold Hold) []*Disk {
+	var found []*Disk
+	hosts := l.hosts(hold.Node)
+	for _, d := range l.disks {
+		if (hold.Node == "" || slices.ContainsFunc(d.sites, func(s *site) bool { return slices.Contains(hosts, s.host) })) && hold.Matches(d) {
+			found = append(found, d)
+		}
+	}
 	return found
+}
+
+// namedDevice is the BlockDevice of a hold, and what has the identity that is remembered of it where
+// that BlockDevice is another disk by now.
+func (l *Ledger) namedDevice(hold Hold) []*Disk {
+	d := l.Device(hold.Device.Namespace, hold.Device.Name)
+	found := []*Disk{d}
+	if hold.Identity.Empty() || hold.Identity.names(&d.Identity) || l.known.join(d, &hold.Identity) {
+		if d.Missing() && d.Empty() && !hold.Identity.Empty() {
+			d.Identity = hold.Identity
+		}
+		return found
+	}
+	var room [8]string
+	for _, c := range l.known.find(hold.Identity.keys(room[:0])) {
+		for _, other := range c.disks {
+			if !slices.Contains(found, other) {
+				found = append(found, other)
+			}
+		}
+	}
+	return found
+}
+
+// digitsOf are those of a WWN, none for "".
+func digitsOf(wwn string) []string {
+	if wwn == "" {
+		return nil
+	}
+	return []string{strings.TrimPrefix(wwn, "0x")}
 }
 
 // At finds the disk on which a path of a node, given by name or hostname label, lies
 // now, or nil.
 func (l *Ledger) At(node, path string) *Disk {
-	if path == "" {
-		return nil
+	if found := l.at(node, path); len(found) > 0 {
+		return found[0]
 	}
-	if l.byPath == nil {
-		l.byPath = map[inventory.Key]*Disk{}
-		for _, d := range l.disks {
-			paths := []string{d.Path}
-			if d.Device != nil {
-				paths = append(paths, d.Device.Links...)
-			}
-			for _, host := range l.hosts(d.Node) {
-				for _, p := range append(paths, d.Links...) {
-					l.byPath[inventory.Key{Namespace: host, Name: p}] = d
-				}
-			}
-		}
-	}
-	if d := l.byPath[inventory.Key{Namespace: node, Name: path}]; d != nil {
-		return d
-	}
-	return l.byPath[inventory.Key{Namespace: node, Name: wholeDisk(path)}]
-}
-
-// hosts are the names of the node that has a name or a hostname label.
-func (l *Ledger) hosts(node string) []string {
-	hosts := []string{node}
-	for _, n := range l.facts.Host(node) {
-		hosts = append(hosts, n.Name)
-	}
-	if n := l.facts.Node(node); n != nil && n.Hostname != "" {
-		hosts = append(hosts, n.Hostname)
-	}
-	slices.Sort(hosts)
-	return slices.Compact(hosts)
+	return nil
 }
 
 func (d *Disk) hold(h Holder) {
@@ -300,7 +323,11 @@ func (d *Disk) hold(h Holder) {
 // Take records that a spec has chosen a disk, unless somebody who is not it holds that
 // already: then that is returned.
 func (l *Ledger) Take(d *Disk, spec finding.Ref, owner string) *Holder {
-	for _, h := range d.Holders() {
+	holders := d.Holders()
+	for _, s := range l.suspects(d) {
+		holders = append(holders[:len(holders):len(holders)], s.Holders()...)
+	}
+	for _, h := range holders {
 		if h.Owner != owner {
 			return &h
 		}

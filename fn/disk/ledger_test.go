@@ -130,28 +130,33 @@ status: {state: ` + state + `, claimState: Unclaimed}`
 }
 
 func TestIdentity(t *testing.T) {
-	hold := func(name string) disk.Hold {
-		return disk.Hold{Device: inventory.Key{Namespace: "openebs", Name: name}}
+	device := func(name string) *disk.Hold {
+		return &disk.Hold{Device: inventory.Key{Namespace: "openebs", Name: name}}
 	}
+	link := &disk.Hold{Identity: disk.ByPath("a", "/dev/disk/by-id/wwn-0x5000c500a1")}
+	mine := func(disk.Holder) bool { return true }
 	tests := []struct {
 		name string
 		fact string
-		held string // the block device that somebody holds
+		held *disk.Hold // what somebody holds
+		mine func(disk.Holder) bool
 		want map[string]disk.Rule
 	}{
-		{"two active reports are both refused", moved("x", "Active"), "", map[string]disk.Rule{"a-1": disk.Ambiguous, "x": disk.Ambiguous}},
-		{"a disk that was moved", moved("x", "Inactive"), "", map[string]disk.Rule{"a-1": "", "x": disk.Ambiguous}},
-		{"a disk that was moved and whose old name is held", moved("x", "Inactive"), "x", map[string]disk.Rule{"a-1": disk.Held, "x": disk.Held}},
-		{"a disk that is held under its new name", moved("x", "Inactive"), "a-1", map[string]disk.Rule{"a-1": disk.Held, "x": disk.Held}},
+		{"two active reports are both refused", moved("x", "Active"), nil, nil, map[string]disk.Rule{"a-1": disk.Ambiguous, "x": disk.Ambiguous}},
+		{"a disk that was moved", moved("x", "Inactive"), nil, nil, map[string]disk.Rule{"a-1": "", "x": disk.Ambiguous}},
+		{"a disk that was moved and whose old name is held", moved("x", "Inactive"), device("x"), nil, map[string]disk.Rule{"a-1": disk.Held, "x": disk.Held}},
+		{"a disk that is held under its new name", moved("x", "Inactive"), device("a-1"), nil, map[string]disk.Rule{"a-1": disk.Held, "x": disk.Held}},
+		{"a disk that was moved, for who holds it under its old name", moved("x", "Inactive"), device("x"), mine, map[string]disk.Rule{"a-1": disk.Ambiguous, "x": disk.Ambiguous}},
+		{"a disk that was moved, for who holds it by its link", moved("x", "Inactive"), link, mine, map[string]disk.Rule{"a-1": "", "x": disk.Ambiguous}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			l := ledger(t, cluster, test.fact)
-			if test.held != "" {
-				l.Add(holder("p"), []disk.Hold{hold(test.held)})
+			if test.held != nil {
+				l.Add(holder("p"), []disk.Hold{*test.held})
 			}
 			for name, want := range test.want {
-				verdict, got := l.Verdict(l.Device("openebs", name), disk.Want{}), disk.Rule("")
+				verdict, got := l.Verdict(l.Device("openebs", name), disk.Want{Mine: test.mine}), disk.Rule("")
 				if len(verdict) > 0 {
 					got = verdict[0].Rule
 				}

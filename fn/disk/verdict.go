@@ -33,6 +33,7 @@ const (
 	Held             Rule = "held"
 	WrongNamespace   Rule = "wrong-namespace"
 	Ambiguous        Rule = "ambiguous" // another report has its identity
+	Uncertain        Rule = "uncertain" // another report may be of the same disk
 	Faulty           Rule = "faulty"    // what is said of it cannot be trusted
 	Part             Rule = "part"      // of another disk
 	Partitioned      Rule = "partitioned"
@@ -84,49 +85,57 @@ func (v Verdict) Doubt() string {
 
 // Occupied says what a new use of the disk could destroy, or "".
 func (v Verdict) Occupied() string {
-	return v.Of(PersistentVolume, Held, Ambiguous, ForeignData, Mounted, Claimed, Faulty, Part, Partitioned)
+	return v.Of(PersistentVolume, Held, Ambiguous, Uncertain, ForeignData, Mounted, Claimed, Faulty, Part, Partitioned)
 }
 
 // Verdict says whether a disk may be used. It is the only place that does.
 func (l *Ledger) Verdict(d *Disk, want Want) Verdict {
+	v := l.judge(d, &want)
+	l.judgeSuspects(d, &want, &v)
+	return v
+}
+
+func (v *Verdict) object(rule Rule, format string, args ...any) {
+	*v = append(*v, Objection{rule, fmt.Sprintf(format, args...)})
+}
+
+// judge is the verdict on what is known to be the disk.
+func (l *Ledger) judge(d *Disk, want *Want) Verdict {
 	var v Verdict
-	object := func(rule Rule, format string, args ...any) {
-		v = append(v, Objection{rule, fmt.Sprintf(format, args...)})
-	}
 	if d.Missing() {
-		object(NotActive, "it is missing from the inventory")
-		judgeHolders(d, want, object)
+		v.object(NotActive, "it is missing from the inventory")
+		judgeHolders(d, want, &v)
 		return v
 	}
 	if d.Device != nil {
-		l.judgeNode(d.Device, want, object)
+		l.judgeNode(d.Device, want, &v)
 	}
-	l.judgeVolumes(d, want, object)
-	judgeHolders(d, want, object)
+	judgeVolumes(d, want, &v)
+	judgeHolders(d, want, &v)
 	if d.Device != nil && want.Namespace != "" && d.Device.Namespace != want.Namespace {
-		object(WrongNamespace, "it is in namespace %s", d.Device.Namespace)
+		v.object(WrongNamespace, "it is in namespace %s", d.Device.Namespace)
 	}
 	if twin := d.Twin(); twin != nil && !want.marked(d) {
-		object(Ambiguous, "it has the same serial number or by-id link as %s", twin.called())
+		v.object(Ambiguous, "it has the same serial number or by-id link as %s", twin.called())
 	}
 	own := want.owns(d)
 	if d.Device != nil {
-		l.judgeDevice(d.Device, want, own, object)
+		l.judgeDevice(d.Device, want, own, &v)
 	}
 	if size := d.Size(); size <= 0 {
-		object(NoCapacity, "its capacity cannot be read")
+		v.object(NoCapacity, "its capacity cannot be read")
 	} else if size < want.MinCapacity {
 		have, wanted := quantity.Size(size), quantity.Size(want.MinCapacity)
 		if have == wanted {
 			have, wanted = fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d", want.MinCapacity)
 		}
-		object(TooSmall, "it is too small: %s, wanted %s", have, wanted)
+		v.object(TooSmall, "it is too small: %s, wanted %s", have, wanted)
 	}
 	if d.Device != nil {
-		l.judgeClaim(d.Device, want, object)
+		l.judgeClaim(d.Device, want, &v)
 	}
 	if d.Entry != nil && !own {
-		judgeEntry(d.Entry, l.ours(d.Device, want), object)
+		judgeEntry(d.Entry, l.ours(d.Device, want), &v)
 	}
 	return v
 }
@@ -151,22 +160,20 @@ func (w *Want) marked(d *Disk) bool {
 	return has(d) && !slices.ContainsFunc(d.Others(), has)
 }
 
-type objector func(rule Rule, format string, args ...any)
-
 // judgeNode holds the two statements that a BlockDevice makes of its node together.
-func (l *Ledger) judgeNode(b *inventory.BlockDevice, want Want, object objector) {
+func (l *Ledger) judgeNode(b *inventory.BlockDevice, want *Want, v *Verdict) {
 	n := want.Node
 	if n == nil || b.NodeName == "" || b.NodeName == n.Name || b.NodeName == n.Hostname {
 		return
 	}
-	object(WrongNode, "its hostname label says node %s and spec.nodeAttributes.nodeName says %s", n.Name, b.NodeName)
+	v.object(WrongNode, "its hostname label says node %s and spec.nodeAttributes.nodeName says %s", n.Name, b.NodeName)
 }
 
 // judgeHolders names the first holder that is not the asker.
-func judgeHolders(d *Disk, want Want, object objector) {
+func judgeHolders(d *Disk, want *Want, v *Verdict) {
 	for _, h := range d.Holders() {
 		if want.Mine == nil || !want.Mine(h) {
-			object(Held, "it is taken by %s", h)
+			v.object(Held, "it is taken by %s", h)
 			return
 		}
 	}
@@ -174,69 +181,42 @@ func judgeHolders(d *Disk, want Want, object objector) {
 
 // judgeVolumes looks for a PersistentVolume that the disk is: what is on it is
 // somebody's, or will be. Of several, the first is named.
-func (l *Ledger) judgeVolumes(d *Disk, want Want, object objector) {
-	for _, v := range l.volumesOn(d) {
+func judgeVolumes(d *Disk, want *Want, v *Verdict) {
+	for _, volume := range d.Volumes() {
 		switch {
-		case want.Volumes != nil && want.Volumes(v):
+		case want.Volumes != nil && want.Volumes(volume):
 			continue
-		case v.Claim.Name == "":
-			object(PersistentVolume, "it is PersistentVolume %s", v.Name)
+		case volume.Claim.Name == "":
+			v.object(PersistentVolume, "it is PersistentVolume %s", volume.Name)
 		default:
-			object(PersistentVolume, "it is PersistentVolume %s of claim %s/%s", v.Name, v.Claim.Namespace, v.Claim.Name)
+			v.object(PersistentVolume, "it is PersistentVolume %s of claim %s/%s", volume.Name, volume.Claim.Namespace, volume.Claim.Name)
 		}
 		return
 	}
 }
 
-// volumesOn lists the PersistentVolumes that a disk is. Of one that only a NodeInventory
-// reports, those are known that name its path.
-func (l *Ledger) volumesOn(d *Disk) []*inventory.Volume {
-	if d.Device != nil {
-		return l.facts.VolumesOn(d.Device)
-	}
-	if l.byVolumePath == nil {
-		l.byVolumePath = map[string][]*inventory.Volume{}
-		for _, v := range l.facts.Volumes() {
-			if v.Path != "" {
-				path := wholeDisk(v.Path)
-				l.byVolumePath[path] = append(l.byVolumePath[path], v)
-			}
-		}
-	}
-	var found []*inventory.Volume
-	for _, path := range append([]string{d.Path}, d.Links...) {
-		for _, v := range l.byVolumePath[path] {
-			on := func(host string) bool { return slices.Contains(l.hosts(d.Node), host) }
-			if !v.Pinned || strings.Contains(path, "/by-id/") || slices.ContainsFunc(v.Hosts, on) {
-				found = append(found, v)
-			}
-		}
-	}
-	return found
-}
-
 // judgeDevice asks what the node disk manager says of the disk.
-func (l *Ledger) judgeDevice(b *inventory.BlockDevice, want Want, own bool, object objector) {
+func (l *Ledger) judgeDevice(b *inventory.BlockDevice, want *Want, own bool, v *Verdict) {
 	if b.Fault != "" {
-		object(Faulty, "%s", b.Fault)
+		v.object(Faulty, "%s", b.Fault)
 	}
 	if !b.Whole() {
-		object(Part, "it is a part of %s", cmp.Or(b.Parent, "another disk"))
+		v.object(Part, "it is a part of %s", cmp.Or(b.Parent, "another disk"))
 	}
 	if b.Partitioned && !own {
-		object(Partitioned, "it has partitions")
+		v.object(Partitioned, "it has partitions")
 	}
 	if b.State != "Active" {
-		object(NotActive, "it is %s, not Active", cmp.Or(b.State, "in an unknown state"))
+		v.object(NotActive, "it is %s, not Active", cmp.Or(b.State, "in an unknown state"))
 	}
 	if b.Filesystem != "" && !own && !(b.Filesystem == zfs && l.ours(b, want)) {
-		object(ForeignData, "it has a filesystem: %s", b.Filesystem)
+		v.object(ForeignData, "it has a filesystem: %s", b.Filesystem)
 	}
 	if b.MountPoint != "" && !own {
-		object(Mounted, "it is mounted at %s", b.MountPoint)
+		v.object(Mounted, "it is mounted at %s", b.MountPoint)
 	}
 	if b.Tagged && !slices.Contains(want.AllowedTags, b.Tag) {
-		object(Tagged, "it is tagged %q", b.Tag)
+		v.object(Tagged, "it is tagged %q", b.Tag)
 	}
 }
 
@@ -244,23 +224,23 @@ func (l *Ledger) judgeDevice(b *inventory.BlockDevice, want Want, own bool, obje
 const zfs = "zfs_member"
 
 // judgeClaim asks who has claimed a BlockDevice.
-func (l *Ledger) judgeClaim(b *inventory.BlockDevice, want Want, object objector) {
+func (l *Ledger) judgeClaim(b *inventory.BlockDevice, want *Want, v *Verdict) {
 	claim := l.facts.ClaimOf(b)
 	switch {
 	case b.ClaimState != "Unclaimed" && b.ClaimState != "Claimed":
-		object(NotActive, "it is %s, not Unclaimed", cmp.Or(b.ClaimState, "in an unknown claim state"))
+		v.object(NotActive, "it is %s, not Unclaimed", cmp.Or(b.ClaimState, "in an unknown claim state"))
 	case claim == nil && b.ClaimState == "Claimed":
-		object(Claimed, "it is claimed, and the claim is not in the inventory")
+		v.object(Claimed, "it is claimed, and the claim is not in the inventory")
 	// A claim that is not answered yet names a device that is still Unclaimed.
 	case claim != nil && (want.PoolCluster == "" || claim.PoolCluster != want.PoolCluster):
-		object(Claimed, "it is claimed by %s", cmp.Or(claim.PoolCluster, claim.Name))
+		v.object(Claimed, "it is claimed by %s", cmp.Or(claim.PoolCluster, claim.Name))
 	case claim != nil && claim.Predecessor != "":
-		object(Replacing, "it is claimed to replace block device %s", claim.Predecessor)
+		v.object(Replacing, "it is claimed to replace block device %s", claim.Predecessor)
 	}
 }
 
 // ours reports whether a device is claimed by the very cluster that asks.
-func (l *Ledger) ours(b *inventory.BlockDevice, want Want) bool {
+func (l *Ledger) ours(b *inventory.BlockDevice, want *Want) bool {
 	if b == nil || want.PoolCluster == "" || b.ClaimState != "Claimed" {
 		return false
 	}
@@ -270,26 +250,26 @@ func (l *Ledger) ours(b *inventory.BlockDevice, want Want) bool {
 
 // judgeEntry asks what the node agent says of the disk. What is on a disk of the asker's
 // own pool is the asker's.
-func judgeEntry(e *Entry, ours bool, object objector) {
+func judgeEntry(e *Entry, ours bool, v *Verdict) {
 	if e.Owner != "" && !ours {
-		object(ForeignData, "node %s reports the mark of %s on it", e.Object.Name, e.Owner)
+		v.object(ForeignData, "node %s reports the mark of %s on it", e.Object.Name, e.Owner)
 	}
 	foreign := slices.DeleteFunc(slices.Clone(e.Content), func(c string) bool {
 		return ours && slices.Contains([]string{"zfs", zfs, "gpt"}, c)
 	})
 	if len(foreign) > 0 {
-		object(ForeignData, "node %s reports content on it: %s", e.Object.Name, strings.Join(foreign, ", "))
+		v.object(ForeignData, "node %s reports content on it: %s", e.Object.Name, strings.Join(foreign, ", "))
 	}
 	if len(e.Partitions) > 0 && !ours {
-		object(Partitioned, "node %s reports partitions on it", e.Object.Name)
+		v.object(Partitioned, "node %s reports partitions on it", e.Object.Name)
 	}
 	if len(e.Mounts) > 0 {
-		object(Mounted, "it is mounted at %s", strings.Join(e.Mounts, ", "))
+		v.object(Mounted, "it is mounted at %s", strings.Join(e.Mounts, ", "))
 	}
 	if e.Holder != "" && !ours {
-		object(Held, "node %s reports that %s holds it", e.Object.Name, e.Holder)
+		v.object(Held, "node %s reports that %s holds it", e.Object.Name, e.Holder)
 	}
 	if !e.Usable && !ours {
-		object(Unusable, "node %s reports it as not usable: %s", e.Object.Name, cmp.Or(e.Reason, "without a reason"))
+		v.object(Unusable, "node %s reports it as not usable: %s", e.Object.Name, cmp.Or(e.Reason, "without a reason"))
 	}
 }

@@ -22,8 +22,13 @@ type selection struct {
 // keepMembers goes on with the nodes that have pools.
 func (s *selection) keepMembers(allowed map[string]string) {
 	before := s.roster.chosenBefore()
+	var holding []*inventory.Node
 	for _, name := range s.roster.members() {
-		switch n := s.Facts.Node(name); {
+		n := s.Facts.Node(name)
+		if n != nil {
+			holding = append(holding, n)
+		}
+		switch {
 		case n == nil:
 			s.Decide(system.NodeRef(name), name, "", place.Held, "it is missing from the inventory, and its pools are held"+before[name])
 		case allowed[name] != "":
@@ -33,6 +38,7 @@ func (s *selection) keepMembers(allowed map[string]string) {
 			s.fill(n, "")
 		}
 	}
+	s.WarnOfNodes(holding, func(n *inventory.Node) string { return place.RefuseRun(n, place.DaemonTolerations()) })
 }
 
 // allowedNodes says of each node that is selected or has a pool why it gets no new one,
@@ -48,6 +54,9 @@ func (s *selection) allowedNodes() map[string]string {
 		allowed[n.Name] = place.RefuseHostname(n, s.Facts)
 		for _, need := range s.needs(n) {
 			allowed[n.Name] = cmp.Or(allowed[n.Name], need.reason)
+			if members[n.Name] && need.rule == nodeDown {
+				continue // all of them are in one warning
+			}
 			what := "no pool is made on it"
 			if members[n.Name] {
 				what = "its pools are kept, and no new one is made on it"

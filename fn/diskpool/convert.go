@@ -103,7 +103,7 @@ func isStable(path string) bool {
 	return strings.HasPrefix(path, "/dev/disk/by-id/") || strings.HasPrefix(path, "/dev/disk/by-path/")
 }
 
-// releaseOf is the newest release that writes a pool as it is.
+// releaseOf is the newest release that writes a pool as it is; of the newest form the first, which is the default.
 func releaseOf(o *krm.Object) string {
 	table := releases()
 	for i, row := range slices.Backward(table) {
@@ -115,7 +115,7 @@ func releaseOf(o *krm.Object) string {
 		}
 		break
 	}
-	return fmt.Sprintf("2.%d", newestMinor)
+	return fmt.Sprintf("2.%d", table[len(table)-1].minor)
 }
 
 // set is the spec of pools, as many of which are on each node.

@@ -20,10 +20,8 @@ func (System) Holds(o *krm.Object) []disk.Hold {
 	for _, uri := range o.Node.Seq("spec", "disks") {
 		if hold, found := holdOf(node, uri.Value()); found {
 			hold.Role = "pool"
-			if hold.Matches == nil {
-				hold.Identity.WWN = cmp.Or(mark.wwn, hold.Identity.WWN)
-				hold.Identity.Serial = mark.serial
-			}
+			hold.Identity.WWN = cmp.Or(mark.wwn, hold.Identity.WWN)
+			hold.Identity.Serial = mark.serial
 			holds = append(holds, hold)
 		}
 	}
@@ -40,8 +38,9 @@ func holdOf(node, uri string) (hold disk.Hold, found bool) {
 		path = "/" + strings.TrimLeft(path, "/")
 		return disk.Hold{Identity: disk.ByPath(node, path)}, strings.HasPrefix(path, "/dev/")
 	case "pcie", "nvme":
+		// The kernel has such a disk no more, so that its node may not report it.
 		address := "pci-" + strings.ToLower(strings.Trim(path, "/"))
-		return disk.Hold{Node: node, Matches: func(d *disk.Disk) bool {
+		return disk.Hold{Node: node, Identity: disk.Identity{Node: node, Path: "/dev/disk/by-path/" + address + "-nvme-1"}, Matches: func(d *disk.Disk) bool {
 			return d.HasPath(func(path string) bool { return strings.Contains(strings.ToLower(path), address) })
 		}}, address != "pci-"
 	}

@@ -65,11 +65,11 @@ func linkOf(d *disk.Disk, allowByPath bool) (link, reason string) {
 	case allowByPath && len(byPath) > 0:
 		return byPath[0], ""
 	case allowByPath:
-		return "", "it has no link below /dev/disk/by-id or /dev/disk/by-path, and its kernel name may be that of another disk tomorrow"
+		return "", d.NoByID() + " and none below /dev/disk/by-path, and its kernel name may be that of another disk tomorrow"
 	case len(byPath) > 0:
-		return "", "it has no link below /dev/disk/by-id; allowByPath: true takes it by the place where it is plugged in"
+		return "", d.NoByID() + "; allowByPath: true takes it by the place where it is plugged in"
 	}
-	return "", "it has no link below /dev/disk/by-id, and its kernel name may be that of another disk tomorrow"
+	return "", d.NoByID() + ", and its kernel name may be that of another disk tomorrow"
 }
 
 // maxName is the longest name of a pool: Mayastor uses it where labels go.

@@ -23,13 +23,15 @@ type input struct {
 	cfg     config
 	form    form
 	replace []string // names of pools that are to be replaced
+
+	noNode, noDisk bool // the selector selects none: what is rendered counts as selected, unless it may go
 }
 
 // readRelease finds out which fields a pool has.
 func (in *input) readRelease() {
 	in.form = in.cfg.release.form()
 	if in.cfg.release.newerThan(newestMinor) {
-		in.Report(finding.Info, "newer-release", "spec.release", "%s is newer than the newest release that is known, 2.%d; pools are written as for that", in.cfg.Spec.Release, newestMinor)
+		in.Report(finding.Warning, "newer-release", "spec.release", "%s is newer than 2.%d, the newest known release; pools are rendered as for 2.%d", in.cfg.Spec.Release, newestMinor, newestMinor)
 	}
 	fields, names := in.cfg.wantedFields()
 	definition := definitionOf(in.Facts, in.Held)
@@ -74,6 +76,13 @@ func (in *input) allows(name string) bool {
 	return one || all
 }
 
+// checkSelectors looks for selectors that select nothing of the inventory.
+func (in *input) checkSelectors() {
+	spec, disks := &in.cfg.Spec, system.ObjectsOf(in.Disks.Disks(), (*disk.Disk).Report)
+	in.noNode = !in.SelectsNodes(in.Facts, spec.AllowedNodes.NodeSelectorTerms, "spec.allowedNodes.nodeSelectorTerms")
+	in.noDisk = !in.Selects(spec.DiskSelector.SelectorTerms, disks, "block device", "spec.diskSelector.selectorTerms")
+}
+
 // selects reports whether the spec allows a node.
 func (in *input) selects(n *inventory.Node) bool {
 	return selector.MatchesAny(in.cfg.nodeTerms(), n.Object)
@@ -105,7 +114,14 @@ func (in *input) sameDisk(a, b *pool) bool {
 	if strings.TrimLeft(first, "/") == strings.TrimLeft(second, "/") && a.node == b.node {
 		return true
 	}
-	return a.disk != nil && a.disk == b.disk
+	return a.disk != nil && a.disk == b.disk && in.namesIt(a) && in.namesIt(b)
+}
+
+// namesIt reports whether what a pool names is not known to be another disk than the one that
+// it remembers.
+func (in *input) namesIt(p *pool) bool {
+	named := in.find(&pool{node: p.node, spec: p.spec})
+	return named == nil || named == p.disk
 }
 
 // find looks for the disk of a pool: by the identity that it remembers, then by its link.
@@ -118,7 +134,7 @@ func (in *input) find(p *pool) *disk.Disk {
 	if m := readMark(p.mark); m.wwn != "" || m.serial != "" {
 		candidates = in.Disks.Named(disk.Hold{Identity: disk.Identity{WWN: m.wwn, Serial: m.serial, Node: p.node}})
 	}
-	candidates = slices.Concat(candidates, in.Disks.Named(hold))
+	candidates = slices.Concat(candidates, in.Disks.Named(in.Memory.Recall(in.poolID(p.name), hold)))
 	for _, there := range candidates {
 		if !there.Missing() && !there.Inactive() && in.Disks.NodeOf(there) == p.node {
 			return there

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -19,7 +20,8 @@ type retention struct {
 // keepPools takes over pools, and reports whether it could.
 func (k *retention) keepPools() bool {
 	locked := k.locked()
-	if k.everyNodeMissing(locked) {
+	lost := k.lost(locked)
+	if k.everyNodeMissing(slices.Concat(locked, lost)) {
 		return false
 	}
 	for _, p := range locked {
@@ -29,7 +31,7 @@ func (k *retention) keepPools() bool {
 			k.roster.pools = append(k.roster.pools, p)
 		}
 	}
-	k.takeBack(locked)
+	k.takeBack(lost)
 	return true
 }
 
@@ -43,11 +45,11 @@ func (k *retention) locked() []*pool {
 		}
 		p := readPool(o)
 		p.disk, p.live = k.find(p), k.Facts.Object(o.ID())
-		p.gone = knows && p.live == nil
-		if p.mark == "" && p.disk != nil { // of a set that was made of pools
+		p.consent = k.allows(p.name)
+		p.gone = knows && p.live == nil && (p.consent || !k.noNode && !k.noDisk) // else nothing can take its place
+		if p.mark == "" && p.disk != nil {                                       // of a set that was made of pools
 			p.mark = markOf(p.disk).String()
 		}
-		p.consent = k.allows(p.name)
 		p.leaving = slices.Contains(k.replace, p.name)
 		pools = append(pools, p)
 	}
@@ -60,11 +62,15 @@ func consentFor(name string) string {
 	return fmt.Sprintf("annotate the set with %s: %s/%s", krm.AnnotationAllowRemoval, poolKind, name)
 }
 
-// everyNodeMissing reports, as an error, that no node of the pools is in the snapshot.
-func (k *retention) everyNodeMissing(locked []*pool) bool {
+// everyNodeMissing reports, as an error, that no node of the pools that stay is in the
+// snapshot. Those that may go do not count: they are not there to be counted in the next run.
+func (k *retention) everyNodeMissing(pools []*pool) bool {
 	var names []string
-	for _, p := range locked {
-		if k.Facts.Node(p.node) != nil || p.gone || p.consent {
+	for _, p := range pools {
+		switch {
+		case p.gone, p.consent:
+			continue
+		case k.Facts.Node(p.node) != nil:
 			return false
 		}
 		if !slices.Contains(names, p.node) {
@@ -103,13 +109,13 @@ func (k *retention) stays(p *pool) bool {
 	switch {
 	case node == nil:
 		why = "its node is missing from the inventory"
-	case !k.selects(node):
+	case !k.selects(node) && (!k.noNode || p.consent):
 		field, why = "spec.allowedNodes", "its node is no longer selected"
 	case p.disk == nil:
 		why = "its disk is missing from the inventory"
 	case p.gone:
 		why = k.Disks.Verdict(p.disk, k.want(node, p.name)).Reason()
-		if why == "" && !k.selectsDisk(p.disk) {
+		if why == "" && !k.noDisk && !k.selectsDisk(p.disk) {
 			why = "it is not selected by spec.diskSelector"
 		}
 		if why == "" {
@@ -122,7 +128,11 @@ func (k *retention) stays(p *pool) bool {
 	switch {
 	case why == "":
 		k.roster.keepDisk(p, place.Kept, "its pool is rendered already")
-		if !p.hasLink() {
+		doubts := k.Disks.Recheck(p.disk, p.use())
+		if len(doubts) > 0 {
+			k.Report(finding.Warning, "disk-doubtful", "", "DiskPool %s keeps its disk %s of node %s, but %s; look at the disk", p.name, p.uri(), p.node, strings.Join(doubts, "; "))
+		}
+		if !p.disk.HasLink(p.path()) && len(doubts) == 0 {
 			k.Report(finding.Warning, "links-changed", "", "the disk of DiskPool %s is there without the link %s; the pool is kept as it is, since Mayastor reads it only once", p.name, p.uri())
 		}
 		return true
@@ -139,21 +149,30 @@ func (k *retention) stays(p *pool) bool {
 	return true
 }
 
-// takeBack takes pools back that live as ours and that the lock has lost.
-func (k *retention) takeBack(locked []*pool) {
+// lost are the pools that live as ours and that the lock has lost.
+func (k *retention) lost(locked []*pool) []*pool {
 	isLocked := make(map[string]bool, len(locked))
 	for _, p := range locked {
 		isLocked[p.name] = true
 	}
+	var pools []*pool
 	for _, o := range k.Facts.Objects(group, poolKind) {
 		if o.Namespace != k.Object.Namespace || o.Owner() != k.owner || isLocked[o.Name] || o.Deleting() || k.allows(o.Name) || slices.Contains(k.replace, o.Name) {
 			continue
 		}
 		p := readPool(o)
 		p.live, p.disk = o, k.find(p)
+		pools = append(pools, p)
+	}
+	return pools
+}
+
+// takeBack takes lost pools back.
+func (k *retention) takeBack(lost []*pool) {
+	for _, p := range lost {
 		node := k.Facts.Node(p.node)
 		switch {
-		case node != nil && !k.selects(node):
+		case node != nil && !k.noNode && !k.selects(node):
 			k.Report(finding.Error, "pool-lost", "spec.allowedNodes", "DiskPool %s lives on node %s, what is rendered has lost it, and the node is no longer selected; want it again, or, to have the pool removed, %s", p.name, p.node, consentFor(p.name))
 			continue
 		case p.mark == "" && p.disk != nil:

@@ -31,12 +31,12 @@ func (l *limits) limitNodes() {
 	})
 }
 
-// limitPools does the same for the pools of a node. One that is being replaced is not
-// counted.
+// limitPools does the same for the pools of a node. One that is being replaced counts, and
+// stays until its replacement serves; that does not count before.
 func (l *limits) limitPools() {
 	on := map[string][]*pool{}
 	for _, p := range l.roster.pools {
-		if !p.leaving {
+		if old := l.roster.pool(p.replaces); old == nil || !old.leaving {
 			on[p.node] = append(on[p.node], p)
 		}
 	}
@@ -46,7 +46,10 @@ func (l *limits) limitPools() {
 			continue
 		}
 		rank := func(p *pool) int {
-			if p.gone || p.consent {
+			switch {
+			case p.leaving:
+				return -1
+			case p.gone || p.consent:
 				return 1
 			}
 			return 0
@@ -54,7 +57,7 @@ func (l *limits) limitPools() {
 		slices.SortFunc(here, func(a, b *pool) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.name, b.name)) })
 		why := fmt.Sprintf("its node has %s, and poolsPerNode is %d", finding.Count(len(here), "pool"), l.cfg.perNode)
 		for _, p := range here[l.cfg.perNode:] {
-			if l.tooMany(p, "spec.poolsPerNode", why) {
+			if !p.leaving && l.tooMany(p, "spec.poolsPerNode", why) {
 				l.roster.pools = slices.DeleteFunc(l.roster.pools, func(o *pool) bool { return o == p })
 			}
 		}

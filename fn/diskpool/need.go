@@ -5,11 +5,15 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // need is what a node lacks for a pool, and the command that mends it.
 type need struct{ rule, reason, command string }
+
+// nodeDown is the rule of a node that does not run pods.
+const nodeDown = "node-down"
 
 // hugePages is how much memory in huge pages the io-engine takes, in bytes.
 const hugePages = 2 << 30
@@ -26,8 +30,12 @@ func (s *selection) needs(n *inventory.Node) []need {
 	if few := fewHugePages(s.Facts, n); few.reason != "" {
 		needs = append(needs, few)
 	}
-	if n.Unschedulable {
-		needs = append(needs, need{"cordoned", "it is cordoned", "kubectl uncordon " + n.Name})
+	switch reason := place.RefuseNew(n, place.DaemonTolerations()); {
+	case reason == "":
+	case n.Unschedulable:
+		needs = append(needs, need{"cordoned", reason, "kubectl uncordon " + n.Name})
+	default:
+		needs = append(needs, need{nodeDown, reason, "kubectl describe node " + n.Name})
 	}
 	return needs
 }

@@ -80,11 +80,11 @@ func (o *offers) take(n *inventory.Node, c candidate, chosen, reason string) *po
 	return p
 }
 
-// nearest says why the disks of a node are refused.
+// nearest says why the disks of a node that no pool of the set is on are refused.
 func (o *offers) nearest(n *inventory.Node) string {
 	var refusals []place.Refusal
 	for _, there := range o.Disks.On(n) {
-		if _, reason := o.refuse(n, there); reason != "" {
+		if _, reason := o.refuse(n, there); reason != "" && !o.roster.used[there] {
 			refusals = append(refusals, place.Refusal{Reason: reason, Size: there.Size()})
 		}
 	}

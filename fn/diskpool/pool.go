@@ -3,6 +3,7 @@ package diskpool
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
@@ -76,11 +77,16 @@ func pairs(labels map[string]string) string {
 	return strings.Join(all, ",")
 }
 
-// hasLink reports whether a pool's link still names its disk.
-func (p *pool) hasLink() bool {
+// path is the path by which the pool names its disk.
+func (p *pool) path() string {
 	_, path := splitURI(p.uri())
-	path = "/" + strings.TrimLeft(path, "/")
-	return slices.Contains(p.disk.Known().Links, path) || p.disk.HasPath(func(have string) bool { return have == path }) || slices.Contains(p.disk.ByPathLinks(), path)
+	return "/" + strings.TrimLeft(path, "/")
+}
+
+// use is what the pool makes of its disk: nothing that a probe knows.
+func (p *pool) use() disk.Use {
+	size, _ := strconv.ParseInt(readMark(p.mark).size, 10, 64) // 0 where it is not known
+	return disk.Use{Path: p.path(), Size: size}
 }
 
 // inForm is the spec of a pool as the release writes it. What the release cannot say stays

@@ -53,12 +53,12 @@ func releases() []since {
 		{4, form{group + "/v1beta1", nil}},
 		{6, form{group + "/v1beta2", []string{topology}}},
 		{9, form{group + "/v1beta3", []string{topology, encryption, cluster29}}},
-		{newestMinor, form{group + "/v1beta3", []string{topology, encryption, cluster, expansion}}},
+		{10, form{group + "/v1beta3", []string{topology, encryption, cluster, expansion}}},
 	}
 }
 
-// newestMinor is the newest release of 2 that is known.
-const newestMinor = 10
+// newestMinor is the newest release of 2 that is known. 2.11 and 2.12 write a DiskPool as 2.10 does.
+const newestMinor = 12
 
 // slashMinor is the last release of 2 that fails on a label of a pool with a slash.
 const slashMinor = 12

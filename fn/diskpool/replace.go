@@ -66,8 +66,10 @@ func (r *replacement) putBeside(old *pool, allowed map[string]string) {
 		same := nodes[i]
 		nodes = slices.Insert(slices.Delete(nodes, i, i+1), 0, same)
 	}
+	var refused []string
 	for _, n := range nodes {
-		if n.Name != old.node && r.roster.full(n.Name) {
+		if why := r.roster.full(n.Name); why != "" && n.Name != old.node {
+			refused = append(refused, n.Name+" ("+why+")")
 			continue
 		}
 		for c := range r.offers.candidates(n) {
@@ -76,8 +78,13 @@ func (r *replacement) putBeside(old *pool, allowed map[string]string) {
 			r.waits(old, fresh, "it is new")
 			return
 		}
+		refused = append(refused, n.Name+" (it has no eligible disk"+r.offers.nearest(n)+")")
 	}
-	r.Report(finding.Warning, "no-replacement", "", "DiskPool %s cannot be replaced: no node that is allowed has an eligible disk; nothing changes until there is one", old.name)
+	why := "no node that is allowed can have another pool: " + finding.Names(refused)
+	if len(refused) == 0 {
+		why = "no node gets a new pool"
+	}
+	r.Report(finding.Warning, "no-replacement", "", "DiskPool %s cannot be replaced: %s; nothing changes until one can", old.name, why)
 	old.leaving = false
 	r.roster.perNode[old.node]++
 }

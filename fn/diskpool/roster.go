@@ -2,6 +2,7 @@ package diskpool
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/disk"
@@ -43,15 +44,21 @@ func (r *roster) use(p *pool) {
 	}
 }
 
-// full reports whether a pool more on another node would be one too many.
-func (r *roster) full(node string) bool {
+// full says why one more pool on another node would be one too many, or "".
+func (r *roster) full(node string) string {
 	here := 0
 	for _, p := range r.pools {
 		if p.node == node {
 			here++
 		}
 	}
-	return here >= r.cfg.perNode || here == 0 && r.cfg.Spec.MaxNodeCount > 0 && len(r.nodes()) > r.cfg.Spec.MaxNodeCount
+	switch {
+	case here >= r.cfg.perNode:
+		return fmt.Sprintf("it has %s, and poolsPerNode is %d", finding.Count(here, "pool"), r.cfg.perNode)
+	case here == 0 && r.cfg.Spec.MaxNodeCount > 0 && len(r.nodes()) > r.cfg.Spec.MaxNodeCount:
+		return fmt.Sprintf("%s have pools, and maxNodeCount is %d", finding.Count(len(r.nodes()), "node"), r.cfg.Spec.MaxNodeCount)
+	}
+	return ""
 }
 
 // members are the nodes with a pool, those that go first at the end: what may go, then

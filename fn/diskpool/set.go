@@ -79,7 +79,10 @@ func newSet(in system.Input, spec *system.Spec) *set {
 // keep takes over the pools of earlier runs and those that live, and frees the disks of
 // those that go.
 func (s *set) keep() {
-	if !s.KnowsNodes(s.Facts) || !s.SelectsNodes(s.Facts, s.cfg.Spec.AllowedNodes.NodeSelectorTerms, "spec.allowedNodes.nodeSelectorTerms") {
+	if !s.KnowsNodes(s.Facts) {
+		return
+	}
+	if s.checkSelectors(); s.Failed() {
 		return
 	}
 	if s.retention.keepPools() {

@@ -7,18 +7,20 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // state is how a live pool fares, in the words of Mayastor and in ours.
 type state struct {
 	phase  health.Phase
-	reason string // one CamelCase word, "" for well
-	what   string // says it of the pool
-	words  string // as the pool says it itself: Created, Online
-	note   string // its error, its alerts
-	online bool   // Created and Online
-	outage bool   // it does not serve
+	reason string   // one CamelCase word, "" for well
+	what   string   // says it of the pool
+	words  string   // as the pool says it itself: Created, Online
+	notes  []string // its error, its alerts, its events
+	online bool     // Created and Online
+	outage bool     // it does not serve
 }
 
 // degraded is the reason of a pool that still serves.
@@ -32,7 +34,7 @@ func stateOf(o *krm.Object) state {
 	}
 	status := o.Node.Get("status")
 	created, serves := status.Str("cr_state"), cmp.Or(status.Str("status"), status.Str("pool_status"))
-	s := state{words: strings.Trim(created+", "+serves, ", "), note: note(o)}
+	s := state{words: strings.Trim(created+", "+serves, ", "), notes: notes(o)}
 	is := func(phase health.Phase, reason, what string) state {
 		s.phase, s.reason, s.what = phase, reason, what
 		return s
@@ -66,40 +68,94 @@ func stateOf(o *krm.Object) state {
 		s.outage = true
 		return is(health.Error, "Suspected", "suspected of being lost")
 	case "Unknown", "":
+		if code, _ := errorOf(status); code == "PoolDeleted" {
+			s.outage = true
+			return is(health.Error, "PoolDeleted", "deleted in Mayastor, although the DiskPool exists")
+		}
 		return is(health.Progressing, "NoAnswer", "created, and the node or the control plane does not answer")
 	}
 	return unknown(serves)
 }
 
-// note is what the pool says about an error.
-func note(o *krm.Object) string {
+// errorOf is the error of a pool: status.error up to Mayastor 2.8, and status.errorInfo.error from 2.9 on.
+func errorOf(status *document.Node) (code, message string) {
+	code = cmp.Or(status.Str("errorInfo", "error", "code"), status.Str("error", "code"))
+	return code, cmp.Or(status.Str("errorInfo", "error", "message"), status.Str("error", "message"))
+}
+
+// severities of alerts, the worst first, as status.errorInfo.alerts names its lists.
+var severities = [...]string{"critical", "warning", "attention", "notice"}
+
+// notes are what the pool reports about an error, each once: the condition repeats the code.
+func notes(o *krm.Object) []string {
 	status := o.Node.Get("status")
-	var parts []string
-	if code := status.Str("error", "code"); code != "" {
-		parts = append(parts, code)
-	}
-	for _, alert := range status.Seq("errorInfo", "alerts") {
-		if text := cmp.Or(alert.Value(), alert.Str("message"), alert.Str("description"), alert.Str("code")); text != "" {
-			parts = append(parts, text)
+	code, message := errorOf(status)
+	s := state{}
+	s.add(code, message)
+	alerts := status.Get("errorInfo", "alerts")
+	for _, severity := range severities {
+		if codes := texts(alerts.Seq(severity)); len(codes) > 0 {
+			s.add(severity, strings.Join(codes, ", "))
 		}
+	}
+	for _, alert := range texts(alerts.Seq()) { // a list, in early releases
+		s.add("", alert)
+	}
+	if text := status.Str("errorInfo", "alertError"); text != "" {
+		s.add("alerts unknown", text)
 	}
 	for _, c := range status.Seq("conditions") {
 		if c.Str("type") == "PoolReady" && c.Str("status") == "False" {
-			if text := cmp.Or(c.Str("message"), c.Str("reason")); text != "" {
-				parts = append(parts, text)
-			}
+			s.add(c.Str("reason"), c.Str("message"))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return s.notes
 }
 
-// addWarning adds the newest event that tells of something wrong with the pool.
-func (s *state) addWarning(event string) {
-	if reason, _, _ := strings.Cut(event, ":"); s.note == reason {
-		s.note = "" // the event says it, and more
+// texts are the alerts of a list: codes, or objects with a text.
+func texts(alerts []document.Node) []string {
+	var all []string
+	for i := range alerts {
+		a := &alerts[i]
+		if text := cmp.Or(a.Value(), a.Str("message"), a.Str("description"), a.Str("code")); text != "" {
+			all = append(all, text)
+		}
 	}
-	s.note = strings.Trim(s.note+"; "+event, "; ")
+	return all
 }
+
+// add adds a note. A code that is there already, alone or with a message, is not repeated.
+func (s *state) add(code, message string) {
+	note := strings.Trim(code+": "+message, ": ")
+	for i, n := range s.notes {
+		known, _, _ := strings.Cut(n, ": ")
+		switch {
+		case n == note || code != "" && message == "" && known == code, n == known+": "+message:
+			return
+		case n == code:
+			s.notes[i] = note // with its message
+			return
+		}
+	}
+	if note != "" {
+		s.notes = append(s.notes, note)
+	}
+}
+
+// addWarnings adds the events of a pool that report a problem, the newest first: as many as fit a line.
+func (s *state) addWarnings(events []inventory.Warning) {
+	const most = 3
+	for i, e := range events {
+		if i == most {
+			s.add("", fmt.Sprintf("%d earlier events", len(events)-most))
+			return
+		}
+		s.add(e.Reason, e.Message)
+	}
+}
+
+// note joins the notes.
+func (s *state) note() string { return strings.Join(s.notes, "; ") }
 
 // usedSpace says how much of a live pool is in use, or "".
 func usedSpace(o *krm.Object) string {

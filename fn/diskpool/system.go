@@ -54,7 +54,7 @@ func (System) Declare() system.Declaration {
 				GroupKind: poolGroupKind(), Version: "v1beta3", Role: system.RoleRendered, Stateful: true,
 				Plural: "diskpools", Names: []string{"dsp"}, Holds: true, Converts: true, Health: true, Definition: true, Events: true,
 				Keep: "spec{node disks topology encryptionConfig{source{secret{name}}} maxExpansion clusterSize cluster_size} " +
-					"status{cr_state pool_status status error{code} errorInfo{alerts} " + system.KeepConditions + "}",
+					"status{cr_state pool_status status error{code message} errorInfo{error{code message} alerts alertError} " + system.KeepConditions + "}",
 				Used: []string{"status", "used"}, Total: []string{"status", "capacity"},
 				Node: [][]string{{"spec", "node"}},
 			},

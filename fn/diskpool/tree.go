@@ -150,8 +150,8 @@ func (f *forest) poolAlone(o *krm.Object) *health.Tree {
 	node := o.Node.Str("spec", "node")
 	t := &health.Tree{Object: o.Ref, Phase: s.phase, State: s.words, Note: "on node " + node, Place: health.Place{Role: health.Pool, Node: node}}
 	t.Place.Used, t.Place.Total = space(o, f.disk(o))
-	if s.note != "" {
-		t.Note += ", " + s.note
+	if s.note() != "" {
+		t.Note += ", " + s.note()
 	}
 	return t
 }

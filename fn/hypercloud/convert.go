@@ -20,7 +20,7 @@ func (System) Convert(facts *inventory.Facts, objects []*krm.Object) []system.Co
 	var conversions []system.Conversion
 	for _, o := range objects {
 		if o.GroupKind() == gk(cephGroup, clusterKind) {
-			c := &conversion{Reading: system.NewReading(facts, o), facts: facts, all: objects}
+			c := &conversion{Reading: system.NewReading(facts, withDefaults(o)), facts: facts, all: objects}
 			conversions = append(conversions, c.run())
 		}
 	}
@@ -57,6 +57,7 @@ func (c *conversion) run() system.Conversion {
 	if cdi := c.cdi(); cdi != nil {
 		spec.Set("cdi", *cdi)
 	}
+	takeDefaults(c.Reading)
 	c.RestIs(specKind)
 	done := system.Conversion{From: append(c.from, c.Object), Findings: c.Findings}
 	if storage != nil {

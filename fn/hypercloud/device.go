@@ -41,6 +41,11 @@ func (h *host) find(link string, on *disk.Disk) *device {
 	return h.devices[i]
 }
 
+// has reports whether a host has the very disk.
+func (h *host) has(on *disk.Disk) bool {
+	return slices.ContainsFunc(h.devices, func(v *device) bool { return v.disk == on })
+}
+
 func hostOf(hosts []*host, name string) *host {
 	if i := slices.IndexFunc(hosts, func(h *host) bool { return h.name == name }); i >= 0 {
 		return hosts[i]

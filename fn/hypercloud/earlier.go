@@ -2,9 +2,11 @@ package hypercloud
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -68,7 +70,7 @@ func (e *earlier) readHost(name string, n *d.Node, locked bool) {
 		}
 		link = e.adoptedName(h, link)
 		on := e.disks.diskAt(h, link)
-		if h.find(link, on) != nil {
+		if h.find(link, on) != nil || !locked && e.hasElsewhere(h, on) {
 			continue
 		}
 		v := &device{disk: on, locked: locked, deviceConfig: deviceConfig{
@@ -83,6 +85,12 @@ func (e *earlier) readHost(name string, n *d.Node, locked bool) {
 		}
 		h.devices = append(h.devices, v)
 	}
+}
+
+// hasElsewhere reports whether what was rendered has a disk of a live host under another one:
+// the disk has moved, and the live cluster has yet to follow.
+func (e *earlier) hasElsewhere(h *host, on *disk.Disk) bool {
+	return slices.ContainsFunc(e.prior, func(other *host) bool { return other != h && other.has(on) })
 }
 
 // adoptedName is the link of a disk that a live cluster, which others have made, has by its

@@ -97,7 +97,8 @@ func (c choice) holds(node string) []disk.Hold {
 		filter(matching(c.nameFilter, kernelName))
 	}
 	if c.pathFilter != "" {
-		filter(matching(c.pathFilter, func(path string) (string, bool) { return path, true }))
+		matches := matching(c.pathFilter, func(path string) (string, bool) { return path, true })
+		filter(func(d *disk.Disk) bool { return matches(d) || mayHave(d, c.pathFilter) })
 	}
 	if c.nameFilter == "" && c.pathFilter == "" && c.all != nil && *c.all {
 		filter(func(*disk.Disk) bool { return true })
@@ -127,6 +128,17 @@ func matching(expression string, counts func(path string) (name string, found bo
 		})
 		return matches || !known
 	}
+}
+
+// mayHave reports whether an expression asks for links of a folder of which none is reported of
+// the disk, so that it may match one.
+func mayHave(d *disk.Disk, expression string) bool {
+	for _, folder := range []string{"by-path", "by-id", "by-diskseq"} {
+		if strings.Contains(expression, folder) && !d.HasLinks(folder) {
+			return true
+		}
+	}
+	return false
 }
 
 // named is a disk by its kernel name or a link, on one node or on each.

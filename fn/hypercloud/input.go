@@ -103,7 +103,7 @@ func (in *input) refuseNode(n *inventory.Node) string {
 	if why := place.RefuseHostname(n, in.Facts); why != "" {
 		return why
 	}
-	return place.RefusePods(n, in.tolerations("osd"))
+	return place.RefuseNew(n, in.tolerations("osd"))
 }
 
 // tolerations are those of a daemon, and of all.

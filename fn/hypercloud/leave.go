@@ -111,7 +111,7 @@ func (d *departure) stay(all []leaving, why string) {
 		}
 		h.devices = append(h.devices, l.device)
 		d.choosing(diskRef(l.device, l.host), l.host.nodeName(), place.Held, why)
-		d.members.checkOthers(h, l.device)
+		d.members.checkKept(h, l.device)
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // locator finds disks of hosts in the inventory.
 type locator struct{ *input }
 
-// diskAt finds the disk that a path of a host names now.
+// diskAt finds the disk that a path of a host names: the one that it named when it was rendered, and
+// else the one that has it now.
 func (l *locator) diskAt(h *host, path string) *disk.Disk {
-	found := l.Disks.Named(named(h.name, path, "osd"))
+	found := l.Disks.Named(l.Memory.Recall(l.clusterID(), named(h.name, path, "osd")))
 	for _, there := range found {
 		if !there.Missing() && !there.Inactive() && l.isOn(there, h) {
 			return there
@@ -39,7 +40,7 @@ func (l *locator) movedTo(h *host, v *device) *inventory.Node {
 	if v.disk.Missing() || v.disk.Inactive() || !strings.HasPrefix(v.Name, byID) || l.isOn(v.disk, h) {
 		return nil
 	}
-	if n := l.Facts.Node(v.disk.Node); n != nil && n != h.node && l.Disks.NodeOf(v.disk) == n.Name {
+	if n := l.Facts.Node(l.Disks.NodeOf(v.disk)); n != h.node {
 		return n
 	}
 	return nil
@@ -56,9 +57,10 @@ func (l *locator) movedHere(h *host, link string, on *disk.Disk) *device {
 }
 
 // resolve finds the link by which a disk of a host is rendered, and the disk. Where a path
-// does not tell, why is what is wrong.
+// does not tell, why is what is wrong. A link that names content is read as a kernel name is,
+// unless the cluster has the disk by it already.
 func (l *locator) resolve(h *host, path string) (link string, on *disk.Disk, why string) {
-	if strings.HasPrefix(path, byID) {
+	if strings.HasPrefix(path, byID) && (!disk.ContentLink(path) || l.hasName(h, path)) {
 		on = l.diskAt(h, path)
 		if !on.Missing() && !l.isOn(on, h) {
 			return "", on, "is a disk of node " + on.Node
@@ -79,9 +81,15 @@ func (l *locator) resolve(h *host, path string) (link string, on *disk.Disk, why
 	case len(matches) > 1:
 		return "", nil, "is the path of " + finding.Count(len(matches), "disk") + " of host " + h.name + " in the inventory"
 	case matches[0].ByID() == "":
-		return "", nil, "is the path of a disk that has no link below /dev/disk/by-id"
+		return "", nil, "is the path of a disk that cannot be named: " + matches[0].NoByID()
 	}
 	return matches[0].ByID(), matches[0], ""
+}
+
+// hasName reports whether the cluster has a disk of a host by a link.
+func (l *locator) hasName(h *host, link string) bool {
+	prior := hostOf(l.prior, h.name)
+	return prior != nil && prior.find(link, nil) != nil
 }
 
 // disksOf lists the disks of a host for people, with the links by which they are named.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/disklock"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -31,7 +32,7 @@ func newVendored(manifests []*krm.Object, storages []*storage) *vendored {
 // what tells an engine of charts.
 func isCopy(o *krm.Object) bool {
 	switch {
-	case ownKind(o.GroupKind()), engineKind(o.GroupKind()):
+	case ownKind(o.GroupKind()), engineKind(o.GroupKind()), disklock.Is(o):
 		return false
 	}
 	return o.GroupKind() != gk(appsGroup, deploymentKind) || o.Name != toolboxName

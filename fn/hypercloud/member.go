@@ -1,6 +1,7 @@
 package hypercloud
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
@@ -13,6 +14,7 @@ type members struct {
 	disks   *locator
 	hosts   []*host
 	givenUp map[*disk.Disk]string // disks that left in this run, with the reason
+	moved   map[*disk.Disk]bool   // disks that are said to be under another host
 }
 
 // twin finds the device of the spec that is the same disk, also under a host that has it
@@ -24,6 +26,30 @@ func (m *members) twin(h *host, link string, on *disk.Disk) *device {
 		}
 	}
 	return nil
+}
+
+// checkKept looks again at a disk of the cluster that stays.
+func (m *members) checkKept(h *host, v *device) {
+	m.checkOthers(h, v)
+	if m.unused {
+		return
+	}
+	use := disk.Use{Path: v.Name, Content: osdContent()}
+	if known := m.Memory.Disk(m.clusterID(), named(h.name, v.Name, "osd")); known != nil {
+		use.Size = known.Size
+	}
+	doubts := m.Disks.Recheck(v.disk, use)
+	switch {
+	case len(doubts) > 0:
+		m.reportAt(finding.Warning, "disk-doubtful", at(v), "%s of host %s stays in the cluster, but %s; look at the disk", v.Name, h.name, strings.Join(doubts, "; "))
+	case !v.disk.Missing() && !v.disk.HasLink(v.Name):
+		m.reportAt(finding.Warning, "links-changed", at(v), "the disk of host %s is there without the link %s, and has %s; the CephCluster is kept as it is, since Rook reads the link only when it makes the OSD", h.name, v.Name, orElse(v.disk.ByID() != "", v.disk.ByID(), v.disk.Path))
+	}
+}
+
+// osdContent is what an OSD has on its disk: BlueStore itself, or LVM and LUKS below it.
+func osdContent() []string {
+	return []string{"ceph_bluestore", "bluestore", "LVM2_member", "lvm", "crypto_LUKS", "luks"}
 }
 
 // checkOthers looks for somebody else who has named a disk of the cluster.
@@ -53,8 +79,45 @@ func (m *members) hasMoved(prior *host, v *device) bool {
 	if h == nil || h.find(v.Name, v.disk) == nil {
 		return false
 	}
-	m.Report(finding.Info, "device-moved", "spec.storage", "%s, a disk of host %s before, is on host %s now; it stays in the cluster as a disk of that, and Rook starts its OSD there", v.Name, prior.name, h.name)
+	m.reportMoved(prior, h, v)
 	return true
+}
+
+// reportMoved says once that a disk is under another host than before.
+func (m *members) reportMoved(from, to *host, v *device) {
+	if !m.moved[v.disk] {
+		m.Report(finding.Info, "device-moved", "spec.storage", "%s, a disk of host %s before, is on host %s now; it stays in the cluster as a disk of that, and Rook starts its OSD there", v.Name, from.name, to.name)
+	}
+	m.moved[v.disk] = true
+}
+
+// settle leaves each disk under one host: the one that it is on, or else the first one that
+// has it.
+func (m *members) settle() {
+	first := map[*disk.Disk]*host{}
+	for _, h := range m.hosts {
+		for _, v := range h.devices {
+			if before := first[v.disk]; before == nil || !m.disks.isOn(v.disk, before) && m.disks.isOn(v.disk, h) {
+				first[v.disk] = h
+			}
+		}
+	}
+	for _, h := range m.hosts {
+		seen := map[*disk.Disk]bool{}
+		h.devices = slices.DeleteFunc(slices.Clone(h.devices), func(v *device) bool {
+			to, again := first[v.disk], seen[v.disk]
+			seen[v.disk] = true
+			if to != h && m.disks.isOn(v.disk, to) {
+				m.reportMoved(h, to, v)
+			}
+			return to != h || again
+		})
+	}
+}
+
+// have reports whether the very disk is in the cluster, under whatever host.
+func (m *members) have(on *disk.Disk) bool {
+	return slices.ContainsFunc(m.hosts, func(h *host) bool { return h.has(on) })
 }
 
 // at is where the spec names a disk, or where it could.

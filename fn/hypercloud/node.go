@@ -168,7 +168,7 @@ func (n *naming) keepPrior(h *host, v, before *device) {
 		n.reportAt(finding.Warning, "old-settings", v.path, "has other settings than its OSD was made with, and Rook reads them only once; they stay as they were: to have others, take the disk out, purge its OSD, clean it and put it in again")
 		v.DeviceClass, v.MetadataDevice, v.OSDsPerDevice, v.Encrypted = was.DeviceClass, was.MetadataDevice, was.OSDsPerDevice, was.Encrypted
 	}
-	n.members.checkOthers(h, v)
+	n.members.checkKept(h, v)
 	if v.disk.Missing() && len(n.Disks.On(h.node)) > 0 {
 		n.choosing(diskRef(v, h), h.node.Name, place.Held, "it is missing from the inventory")
 		n.reportAt(finding.Warning, "device-missing", append(v.path, "name"), "%s of host %s is missing from the inventory; it is held", v.Name, h.name)

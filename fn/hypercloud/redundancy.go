@@ -21,7 +21,7 @@ func (r *redundancy) checkMons() {
 	take := func(daemon string) int {
 		n := 0
 		for _, node := range r.Facts.Nodes {
-			if place.RefusePods(node, r.tolerations(daemon)) == "" {
+			if place.RefuseNew(node, r.tolerations(daemon)) == "" {
 				n++
 			}
 		}

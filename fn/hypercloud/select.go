@@ -2,6 +2,7 @@ package hypercloud
 
 import (
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
@@ -13,20 +14,28 @@ type selection struct {
 	disks     *locator
 	members   *members
 	departure *departure
+
+	noNode, noDisk bool // the selector selects none: what is rendered counts as selected, unless it may go
+}
+
+// checkSelectors looks for selectors that select nothing of the inventory.
+func (s *selection) checkSelectors() {
+	storage, disks := &s.cfg.Spec.Storage, system.ObjectsOf(s.Disks.Disks(), (*disk.Disk).Report)
+	s.noNode = !s.SelectsNodes(s.Facts, storage.NodeSelector.NodeSelectorTerms, "spec.storage.nodeSelector.nodeSelectorTerms")
+	s.noDisk = !s.Selects(storage.DeviceSelector.SelectorTerms, disks, "block device", "spec.storage.deviceSelector.selectorTerms")
 }
 
 // keepSelected keeps the disks that were chosen before. What is no longer selected, or
 // gone, is held.
 func (s *selection) keepSelected() {
-	terms := s.cfg.Spec.Storage.NodeSelector.NodeSelectorTerms
-	if !s.SelectsNodes(s.Facts, terms, "spec.storage.nodeSelector.nodeSelectorTerms") {
+	if s.checkSelectors(); s.Failed() {
 		return
 	}
 	var all, moved []leaving
 	for _, prior := range s.prior {
 		h := &host{name: prior.name, node: prior.node}
 		for _, v := range prior.devices {
-			if n := s.disks.movedTo(prior, v); n != nil && !s.lets(prior, v) && s.refuseNode(n) == "" {
+			if n := s.disks.movedTo(prior, v); n != nil && !s.lets(prior, v) && s.refuseNode(n) == "" && s.refuseUnused(n, v) == "" {
 				moved = append(moved, leaving{host: prior, device: v})
 				continue
 			}
@@ -34,7 +43,7 @@ func (s *selection) keepSelected() {
 			if why == "" {
 				h.devices = append(h.devices, v)
 				s.choosing(diskRef(v, h), h.nodeName(), place.Kept, "it is a disk of the cluster already")
-				s.members.checkOthers(h, v)
+				s.members.checkKept(h, v)
 				continue
 			}
 			all = append(all, leaving{prior, v, why})
@@ -55,7 +64,7 @@ func (s *selection) keepSelected() {
 		if h.find(l.Name, l.disk) == nil {
 			h.devices = append(h.devices, l.device)
 			s.choosing(diskRef(l.device, h), n.Name, place.Kept, "it is a disk of the cluster already")
-			s.members.checkOthers(h, l.device)
+			s.members.checkKept(h, l.device)
 		}
 		s.members.hasMoved(l.host, l.device)
 	}
@@ -67,18 +76,35 @@ func (s *selection) unselected(h *host, v *device) string {
 	switch {
 	case h.node == nil:
 		return "its node is missing from the inventory"
-	case !s.selects(h.node):
+	case !s.noNode && !s.selects(h.node):
 		return "its node is no longer selected by nodeSelector"
 	case s.lets(h, v):
 		return "its removal is allowed"
 	case v.disk.Missing() || !s.disks.isOn(v.disk, h):
 		return "it is missing from the inventory"
-	case !selector.MatchesAny(s.cfg.Spec.Storage.DeviceSelector.SelectorTerms, v.disk.Report()):
+	case !s.noDisk && !selector.MatchesAny(s.cfg.Spec.Storage.DeviceSelector.SelectorTerms, v.disk.Report()):
 		return "it is no longer selected by deviceSelector"
-	case s.unused:
-		return s.Disks.Verdict(v.disk, disk.Want{Mine: s.mine, Node: h.node}).Reason()
 	}
-	return ""
+	return s.refuseUnused(h.node, v)
+}
+
+// refuseUnused says why a cluster that does not exist yet may no longer use one of its disks, or "".
+func (s *selection) refuseUnused(n *inventory.Node, v *device) string {
+	if !s.unused {
+		return ""
+	}
+	return s.Disks.Verdict(v.disk, disk.Want{Mine: s.mine, Node: n}).Reason()
+}
+
+// warnOfNodes warns of the nodes with disks of the cluster that do not run pods.
+func (s *selection) warnOfNodes() {
+	var holding []*inventory.Node
+	for _, h := range s.members.hosts {
+		if h.node != nil && hostOf(s.prior, h.name) != nil {
+			holding = append(holding, h.node)
+		}
+	}
+	s.WarnOfNodes(holding, func(n *inventory.Node) string { return place.RefuseRun(n, s.tolerations("osd")) })
 }
 
 // chooseDisks takes every eligible disk that the selectors mean.
@@ -113,14 +139,14 @@ func (s *selection) chooseOn(h *host) []place.Refusal {
 	var refusals []place.Refusal
 	for _, there := range s.Disks.On(h.node) {
 		v := &device{disk: there, deviceConfig: deviceConfig{Name: there.ByID(), OSDsPerDevice: 1}}
-		if h.find(v.Name, there) != nil {
+		if h.find(v.Name, there) != nil || s.members.have(there) {
 			continue
 		}
 		reason := s.Disks.Verdict(there, disk.Want{Mine: s.mine, Node: h.node, MinCapacity: leastDisk}).Reason()
 		switch {
 		case reason != "":
 		case v.Name == "":
-			reason = "it has no link below " + byID[:len(byID)-1] + ", and its kernel name may be that of another disk tomorrow"
+			reason = there.NoByID() + ", and its kernel name may be that of another disk tomorrow"
 		case !selector.MatchesAny(s.cfg.Spec.Storage.DeviceSelector.SelectorTerms, there.Report()):
 			reason = "it is not selected by deviceSelector"
 		default:

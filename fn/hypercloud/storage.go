@@ -78,12 +78,12 @@ func newStorage(in system.Input, spec *system.Spec) *storage {
 		i.Report(finding.Error, "spec", "", "%v", err)
 	}
 	disks := &locator{i}
-	members := &members{input: i, disks: disks, givenUp: map[*disk.Disk]string{}}
+	members := &members{input: i, disks: disks, givenUp: map[*disk.Disk]string{}, moved: map[*disk.Disk]bool{}}
 	departure := &departure{i, members}
 	m := &manifests{input: i, members: members, released: map[krm.ID]bool{}}
 	return &storage{
 		input: i, earlier: &earlier{i, disks}, checking: &checking{i},
-		naming: &naming{i, disks, members, departure}, selection: &selection{i, disks, members, departure}, redundancy: &redundancy{i, members},
+		naming: &naming{i, disks, members, departure}, selection: &selection{input: i, disks: disks, members: members, departure: departure}, redundancy: &redundancy{i, members},
 		manifests: m, pools: &poolManifests{m}, classes: &classManifests{m}, cdi: &cdiManifest{m}, retention: &retention{m},
 		copying: &copying{m, &operators{m}}, delivering: &delivering{m},
 	}
@@ -104,6 +104,8 @@ func (s *storage) keep() {
 	} else {
 		s.selection.keepSelected()
 	}
+	s.naming.members.settle()
+	s.selection.warnOfNodes()
 }
 
 // choose takes the disks that are wanted more, and makes the output.

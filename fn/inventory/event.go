@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -42,28 +43,33 @@ func SeenLast(event *document.Node) time.Time {
 	return last
 }
 
-// Warning is the newest warning about an object, as "Reason: message", or "". One about an
-// earlier object of its name does not count.
-func (f *Facts) Warning(o *krm.Object) string {
+// Warning is an event that reports a problem.
+type Warning struct{ Reason, Message string }
+
+func (w Warning) String() string { return strings.Trim(w.Reason+": "+w.Message, ": ") }
+
+// Warnings are the events that report a problem of an object, the newest first, each reason once. Those of an earlier
+// object of its name do not count.
+func (f *Facts) Warnings(o *krm.Object) []Warning {
 	if o == nil {
-		return ""
+		return nil
 	}
-	var newest *document.Node
+	uid := o.Node.Str("metadata", "uid")
+	var all []Warning
 	for _, event := range Once(f, warningsKey{}, (*Facts).warnings)[o.ID()] {
-		uid, its := o.Node.Str("metadata", "uid"), event.Str("involvedObject", "uid")
-		if (uid == "" || its == "" || uid == its) && (newest == nil || SeenLast(event).After(SeenLast(newest))) {
-			newest = event
+		w := Warning{event.Str("reason"), strings.TrimSpace(event.Str("message"))}
+		its := event.Str("involvedObject", "uid")
+		known := slices.ContainsFunc(all, func(earlier Warning) bool { return earlier.Reason == w.Reason })
+		if (uid == "" || its == "" || uid == its) && !known {
+			all = append(all, w)
 		}
 	}
-	if newest == nil {
-		return ""
-	}
-	return strings.Trim(newest.Str("reason")+": "+strings.TrimSpace(newest.Str("message")), ": ")
+	return all
 }
 
 type warningsKey struct{}
 
-// warnings are the events that tell of something wrong, by what they are about.
+// warnings are the events that report a problem, by what they are about, the newest first.
 func (f *Facts) warnings() map[krm.ID][]*document.Node {
 	of := map[krm.ID][]*document.Node{}
 	for _, o := range f.Objects("", EventKind) {
@@ -71,6 +77,9 @@ func (f *Facts) warnings() map[krm.ID][]*document.Node {
 			id := EventAbout(o.Node)
 			of[id] = append(of[id], o.Node)
 		}
+	}
+	for _, events := range of {
+		slices.SortStableFunc(events, func(a, b *document.Node) int { return SeenLast(b).Compare(SeenLast(a)) })
 	}
 	return of
 }

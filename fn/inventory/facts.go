@@ -44,21 +44,20 @@ type Facts struct {
 	Nodes   []*Node
 	Devices []*BlockDevice
 
-	nodes     map[string]*Node
-	hosts     map[string][]*Node
-	devices   func() map[string]map[string]*BlockDevice // by namespace, of which there are few, and name
-	byHost    map[string][]*BlockDevice
-	claims    map[Key]*Claim
-	claimsOf  map[Key][]*Claim // by block device
-	pvcs      map[Key]*VolumeClaim
-	volumes   map[string]*Volume
-	attached  map[string]map[string]*Attachment // by volume and node
-	kinds     map[krm.GroupKind]*ofKind
-	wholes    map[string][]*krm.Object // Inventories, by the plural of the kind in them
-	live      bool                     // read from a cluster, not from files
-	read      sync.Map                 // see Once
-	links     func() linkIndex
-	volumesOn func() map[*BlockDevice][]*Volume
+	nodes    map[string]*Node
+	hosts    map[string][]*Node
+	devices  func() map[string]map[string]*BlockDevice // by namespace, of which there are few, and name
+	byHost   map[string][]*BlockDevice
+	claims   map[Key]*Claim
+	claimsOf map[Key][]*Claim // by block device
+	pvcs     map[Key]*VolumeClaim
+	volumes  map[string]*Volume
+	attached map[string]map[string]*Attachment // by volume and node
+	kinds    map[krm.GroupKind]*ofKind
+	wholes   map[string][]*krm.Object // Inventories, by the plural of the kind in them
+	live     bool                     // read from a cluster, not from files
+	read     sync.Map                 // see Once
+	links    func() linkIndex
 }
 
 // NewLive indexes what a cluster has now: what is not among it is not there.
@@ -93,7 +92,6 @@ func New(objects []*krm.Object) *Facts {
 		return index
 	})
 	f.links = sync.OnceValue(func() linkIndex { return newLinkIndex(f.Devices) })
-	f.volumesOn = sync.OnceValue(f.findVolumes)
 	var last *ofKind // most objects follow one of their kind
 	for _, o := range objects {
 		if kind := o.GroupKind(); last == nil || last.kind != kind {

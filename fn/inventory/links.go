@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -12,72 +11,39 @@ func (f *Facts) DevicesOf(v *Volume, driver, node, hostname string) []*BlockDevi
 	return f.links().find(linksOf(driver, v, f.Attachment(v.Name, node)), hostname)
 }
 
-// VolumesOn lists the PersistentVolumes that a block device is, whoever attached it:
-// several where one was made anew for the same disk.
-func (f *Facts) VolumesOn(d *BlockDevice) []*Volume { return f.volumesOn()[d] }
-
-func (f *Facts) findVolumes() map[*BlockDevice][]*Volume {
-	on := map[*BlockDevice][]*Volume{}
-	for _, v := range f.Volumes() {
-		for _, d := range f.showing(v) {
-			if !slices.Contains(on[d], v) {
-				on[d] = append(on[d], v)
-			}
-		}
-	}
-	return on
+// LinkName is a name that ends the links of the disk of a volume.
+type LinkName struct {
+	Name string
+	Host string // the node on which the name is that of one disk; "" for a name that is on every node
+	// Serial is the serial number of the disk, where the driver makes one of its handle; "" where
+	// it is not known to.
+	Serial string
 }
 
-// showing lists the devices that show a volume wherever it is. Volumes may be called
-// anything, also disk or by-id: so a name counts only at the end of a link.
-func (f *Facts) showing(v *Volume) []*BlockDevice {
-	var found []*BlockDevice
+// LinkNames lists by which names nodes see a volume. Volumes may be called anything, also disk or
+// by-id: so a name counts only at the end of a link.
+func (f *Facts) LinkNames(v *Volume) []LinkName {
+	if v.Handle == "" {
+		return nil
+	}
+	var found []LinkName
 	for _, node := range append([]string{""}, f.AttachedTo(v.Name)...) {
 		attachment := f.Attachment(v.Name, node)
 		names := linksOf(v.Driver, v, attachment)
-		if v.Handle == "" || names.onNode && (f.Node(node) == nil || attachment.Detached) {
+		if names.onNode && (f.Node(node) == nil || attachment.Detached) {
 			continue
 		}
-		hostname := ""
-		if n := f.Node(node); n != nil {
-			hostname = n.Hostname
-		}
-		found = append(found, slices.DeleteFunc(f.links().find(names, hostname), func(d *BlockDevice) bool { return !names.end(d.Links) })...)
-	}
-	if v.Path == "" {
-		return found
-	}
-	for _, d := range f.links()[path.Base(v.Path)] {
-		// by-id tells disks apart everywhere, any other path on its host alone.
-		if slices.Contains(d.Links, v.Path) && (strings.Contains(v.Path, "/by-id/") || v.on(d.Hostname)) {
-			found = append(found, d)
-		}
-	}
-	candidates := f.Devices
-	if v.Pinned {
-		candidates = nil
-		for _, host := range v.Hosts {
-			candidates = append(candidates, f.DevicesOn(host)...)
-		}
-	}
-	for _, d := range candidates {
-		if d.Path == v.Path {
-			found = append(found, d)
+		for _, name := range names.names {
+			n := LinkName{Name: name, Serial: names.serial}
+			if names.onNode {
+				n.Host = node
+			}
+			if !slices.Contains(found, n) {
+				found = append(found, n)
+			}
 		}
 	}
 	return found
-}
-
-// on reports whether a local volume is on a host, as far as it says where it is.
-func (v *Volume) on(hostname string) bool {
-	return !v.Pinned || slices.Contains(v.Hosts, hostname)
-}
-
-// end reports whether one of the links ends in one of the names.
-func (l links) end(devlinks []string) bool {
-	return slices.ContainsFunc(l.names, func(name string) bool {
-		return slices.ContainsFunc(devlinks, func(link string) bool { return strings.HasSuffix(link, "/"+name) })
-	})
 }
 
 // links says by which names a node sees a volume: whole path components of a
@@ -86,6 +52,7 @@ func (l links) end(devlinks []string) bool {
 type links struct {
 	names  []string
 	onNode bool
+	serial string // of the disk, where the driver makes it
 }
 
 // linksOf follows the documented link names of the drivers; any other driver is
@@ -104,12 +71,13 @@ func linksOf(driver string, v *Volume, a *Attachment) links {
 	switch driver {
 	case "pd.csi.storage.gke.io":
 		disk := v.Handle[strings.LastIndexByte(v.Handle, '/')+1:]
-		return links{names: []string{"google-" + disk, "scsi-0Google_PersistentDisk_" + disk}}
+		return links{names: []string{"google-" + disk, "scsi-0Google_PersistentDisk_" + disk}, serial: disk}
 	case "ebs.csi.aws.com":
-		name := "nvme-Amazon_Elastic_Block_Store_" + strings.Replace(v.Handle, "-", "", 1)
-		return links{names: []string{name, name + "_1", name + "-ns-1"}}
+		serial := strings.Replace(v.Handle, "-", "", 1)
+		name := "nvme-Amazon_Elastic_Block_Store_" + serial
+		return links{names: []string{name, name + "_1", name + "-ns-1"}, serial: serial}
 	case "cinder.csi.openstack.org":
-		return links{names: []string{"virtio-" + v.Handle[:min(20, len(v.Handle))], "scsi-0QEMU_QEMU_HARDDISK_" + v.Handle}}
+		return links{names: []string{"virtio-" + v.Handle[:min(20, len(v.Handle))], "scsi-0QEMU_QEMU_HARDDISK_" + v.Handle}, serial: v.Handle}
 	}
 	var names []string
 	for _, id := range []string{v.Handle, v.Name} {

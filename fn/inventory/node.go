@@ -15,6 +15,7 @@ type Node struct {
 	Created       time.Time // zero when not known
 	Unschedulable bool
 	Taints        []Taint
+	ready         string // status of the condition Ready, "" when not known
 	Object        *krm.Object
 }
 
@@ -30,15 +31,39 @@ func (t Taint) String() string {
 	return s + ":" + t.Effect
 }
 
-// Down reports that the node is said not to be ready. A snapshot need not tell.
-func (n *Node) Down() bool {
-	for _, c := range n.Object.Node.Seq("status", "conditions") {
-		if c.Str("type") == "Ready" {
-			return c.Str("status") != "" && c.Str("status") != "True"
+// Readiness is whether a node runs pods.
+type Readiness string
+
+// The states of a node. One of which a snapshot keeps neither condition nor taint is Ready.
+const (
+	Ready       Readiness = "Ready"
+	NotReady    Readiness = "NotReady"
+	Unreachable Readiness = "Unreachable" // its kubelet does not answer
+)
+
+// Readiness is what the condition Ready says, or the taints that Kubernetes sets by it, which
+// no toleration makes up for.
+func (n *Node) Readiness() Readiness {
+	switch n.ready {
+	case "False":
+		return NotReady
+	case "", "True":
+	default:
+		return Unreachable
+	}
+	for _, taint := range n.Taints {
+		switch taint.Key {
+		case "node.kubernetes.io/not-ready":
+			return NotReady
+		case "node.kubernetes.io/unreachable":
+			return Unreachable
 		}
 	}
-	return false
+	return Ready
 }
+
+// Down reports that the node is said not to be ready. A snapshot need not tell.
+func (n *Node) Down() bool { return n.ready != "" && n.ready != "True" }
 
 func newNode(o *krm.Object) *Node {
 	n := &Node{
@@ -59,6 +84,12 @@ func newNode(o *krm.Object) *Node {
 	for i := range o.Node.Seq("spec", "taints") {
 		t := &o.Node.Seq("spec", "taints")[i]
 		n.Taints = append(n.Taints, Taint{t.Str("key"), t.Str("value"), t.Str("effect")})
+	}
+	for _, c := range o.Node.Seq("status", "conditions") {
+		if c.Str("type") == "Ready" {
+			n.ready = c.Str("status")
+			break
+		}
 	}
 	return n
 }

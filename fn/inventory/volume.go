@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
@@ -15,15 +16,40 @@ type VolumeClaim struct {
 	VolumeName string
 }
 
-// Volume is what matters of a PersistentVolume. Driver and Handle are those of its CSI
-// source, or of the one that took over from a plugin of Kubernetes' own; Path is that of
-// a local or hostPath volume, which is Pinned to some nodes, as far as they are told by
-// Hosts.
+// Volume is what matters of a PersistentVolume: what identifies its disk, where that disk can
+// be, and whose it is.
 type Volume struct {
-	Name, Driver, Handle, Path string
-	Pinned                     bool
-	Hosts                      []string
-	Claim                      Key // that it is bound to, or bound to be
+	Name string
+	// Driver and Handle are those of its CSI source, or of the driver that has replaced an
+	// in-tree plugin. No driver knows the volumePath of vSphere: its Driver is VSpherePlugin.
+	Driver, Handle string
+	Path           string        // of a local or hostPath volume, clean, or ""
+	Partition      int64         // of the cloud disk, from 1; 0 for all of it
+	FC             *FibreChannel // nil for any other source
+	ISCSI          *ISCSI        // nil for any other source
+	Pinned         bool          // it has a node affinity
+	Hosts          []string      // hostname labels that the affinity names
+	Claim          Key           // that it is bound to, or reserved for
+}
+
+// VSpherePlugin is the in-tree plugin of vSphere. A handle of it is a volumePath, such as
+// [datastore1] volumes/disk.vmdk.
+const VSpherePlugin = "kubernetes.io/vsphere-volume"
+
+// FibreChannel is what identifies the disk of an in-tree fc volume: its WWIDs or, where there
+// are none, a LUN behind target ports.
+type FibreChannel struct {
+	WWIDs []string // a disk that has one has the link /dev/disk/by-id/scsi-WWID
+	WWNs  []string // of the target ports, lower case hexadecimal digits without 0x
+	LUN   int64    // a disk is behind by-path/*-fc-0xWWN-lun-LUN
+}
+
+// ISCSI is what identifies the disk of an in-tree iscsi volume. The link of a disk is
+// by-path/ip-PORTAL-iscsi-IQN-lun-LUN, for each portal.
+type ISCSI struct {
+	Portals []string // address:port, sorted
+	IQN     string
+	LUN     int64
 }
 
 func newVolume(o *krm.Object) *Volume {
@@ -33,6 +59,8 @@ func newVolume(o *krm.Object) *Volume {
 		Driver: spec.Str("csi", "driver"),
 		Handle: spec.Str("csi", "volumeHandle"),
 		Claim:  Key{spec.Str("claimRef", "namespace"), spec.Str("claimRef", "name")},
+		FC:     newFibreChannel(spec.Get("fc")),
+		ISCSI:  newISCSI(spec.Get("iscsi")),
 	}
 	for _, of := range []struct{ source, field, driver string }{
 		{"gcePersistentDisk", "pdName", "pd.csi.storage.gke.io"},
@@ -42,7 +70,11 @@ func newVolume(o *krm.Object) *Volume {
 	} {
 		if handle := spec.Str(of.source, of.field); handle != "" {
 			v.Driver, v.Handle = of.driver, handle[strings.LastIndexByte(handle, '/')+1:]
+			v.Partition, _ = spec.Get(of.source, "partition").Int()
 		}
+	}
+	if handle := spec.Str("vsphereVolume", "volumePath"); handle != "" {
+		v.Driver, v.Handle = VSpherePlugin, handle
 	}
 	if local := cmp.Or(spec.Str("local", "path"), spec.Str("hostPath", "path")); local != "" {
 		v.Path = path.Clean(local)
@@ -59,6 +91,48 @@ func newVolume(o *krm.Object) *Volume {
 		}
 	}
 	return v
+}
+
+func newFibreChannel(source *document.Node) *FibreChannel {
+	if source == nil {
+		return nil
+	}
+	fc := &FibreChannel{}
+	fc.LUN, _ = source.Get("lun").Int()
+	for _, id := range source.Seq("wwids") {
+		fc.WWIDs = append(fc.WWIDs, strings.ReplaceAll(id.Value(), " ", "_")) // as the kubelet reads it
+	}
+	for _, wwn := range source.Seq("targetWWNs") {
+		fc.WWNs = append(fc.WWNs, strings.TrimPrefix(strings.ToLower(wwn.Value()), "0x"))
+	}
+	return fc
+}
+
+// iscsiPort is that of a portal without a port.
+const iscsiPort = ":3260"
+
+func newISCSI(source *document.Node) *ISCSI {
+	if source == nil {
+		return nil
+	}
+	iscsi := &ISCSI{IQN: source.Str("iqn")}
+	iscsi.LUN, _ = source.Get("lun").Int()
+	portals := []string{source.Str("targetPortal")}
+	for _, portal := range source.Seq("portals") {
+		portals = append(portals, portal.Value())
+	}
+	for _, portal := range portals {
+		if portal == "" {
+			continue
+		}
+		if strings.LastIndexByte(portal, ':') <= strings.LastIndexByte(portal, ']') {
+			portal += iscsiPort // of [fd00::1], the colons are inside
+		}
+		iscsi.Portals = append(iscsi.Portals, portal)
+	}
+	slices.Sort(iscsi.Portals)
+	iscsi.Portals = slices.Compact(iscsi.Portals)
+	return iscsi
 }
 
 // Attachment is what matters of a VolumeAttachment.

@@ -136,6 +136,8 @@ func (l *lock) assessEdit(was *lock, ledger *disk.Ledger, c *change.Change) {
 			c.Judge(change.Safe, f.Path, "the same size in other words")
 		case f.Under("metadata.annotations["+annotationAdopt+"]") && f.New != nil:
 			c.Judge(change.Disruptive, f.Path, "takes over the data with that UUID, which was another object's")
+		case f.Under("spec.wipe"):
+			c.Judge(change.Safe, f.Path, "changes no data; it says how its device is erased once it is deleted")
 		case f.Under("spec.template"), f.Under("spec.tags"), f.Under("metadata.annotations"), f.Under("metadata.labels"):
 			c.Judge(change.Safe, f.Path, "changes no data")
 		case f.Under("spec"):

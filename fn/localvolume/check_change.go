@@ -14,11 +14,29 @@ import (
 type edit struct{ *entry }
 
 func (e edit) check() {
+	e.checkLive()
 	switch {
 	case e.volume != nil && e.was.volume != nil:
 		e.ofVolume(e.volume, e.was.volume)
 	case e.group != nil && e.was.group != nil:
 		e.ofGroup(e.group, e.was.group)
+	}
+}
+
+// checkLive reports that the lock has other disks than the live object of the name. A path alone does not
+// show that.
+func (e edit) checkLive() {
+	if e.was.lock == nil || e.was.live == nil {
+		return
+	}
+	locked, live := e.was.named(), readDeclared(e.was.live).named()
+	for _, is := range live {
+		if is.identity("").Empty() || slices.ContainsFunc(locked, func(was device) bool { return e.isSame(is, was) }) {
+			return
+		}
+	}
+	if len(locked) > 0 && len(live) > 0 {
+		e.Report(finding.Error, "other-disk", "", "was rendered on %s, and the live one of that name is on %s; one of them is of another cluster or was edited by hand: put what is rendered right, from the history of Git", locked[0], live[0])
 	}
 }
 
@@ -113,11 +131,15 @@ func (e edit) isSame(is, was device) bool {
 		if one.wwn != "" && now.wwn != "" && one.wwn != now.wwn || one.serial != "" && now.serial != "" && one.serial != now.serial {
 			continue
 		}
+		here, _ := e.host().resolve(is)
+		if one.kernelName() && !is.kernelName() && !slices.ContainsFunc(known, device.lasts) && e.isBehind(here, one) {
+			return true
+		}
 		one.path = "" // a kernel name may be that of another one now
 		if now.shares(one) {
 			return true
 		}
-		if here, _ := e.host().resolve(is); len(here) > 0 {
+		if len(here) > 0 {
 			if before, _ := e.host().resolve(one); slices.ContainsFunc(before, func(d *disk.Disk) bool { return slices.Contains(here, d) }) {
 				return true
 			}

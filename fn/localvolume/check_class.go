@@ -47,6 +47,13 @@ func (e *entry) checkClass() {
 	}
 }
 
+// checkWipe looks at how the device is erased: what the reclaim policy promises to erase is not kept.
+func (e *entry) checkWipe() {
+	if e.volume.wipe == wipeNone && reclaimPolicy(e.Facts, e.Manifests, e.volume) == "Delete" {
+		e.Report(finding.Error, "wipe-delete", "spec.wipe", "is none, and the reclaim policy is Delete, which erases the data: write wipe: full or discard, or set the reclaim policy to Retain")
+	}
+}
+
 // knowsClasses reports whether anything tells which classes there are.
 func (r *rendering) knowsClasses() bool {
 	return r.Facts.Tells(class.Kind().Group, class.Kind().Kind, "") ||

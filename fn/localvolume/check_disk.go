@@ -24,7 +24,7 @@ func (e *entry) disk(of device) *namedDisk {
 }
 
 // check looks for the disk, and judges it. Of a path that leads elsewhere now, it is the disk that
-// the lock remembers.
+// the lock remembers, or that the facts show to be that of the object.
 func (n *namedDisk) check() {
 	meant, failed := n.of, len(n.Findings)
 	known, remembered := n.was.known(n.of)
@@ -32,20 +32,29 @@ func (n *namedDisk) check() {
 		meant = known
 	}
 	here, elsewhere := n.host().resolve(meant)
+	if !remembered {
+		there, known := n.behind(here)
+		if !known && len(here) > 0 {
+			n.reportUnshown()
+			return
+		}
+		here = there
+	}
 	if len(here) == 0 {
 		n.checkNamedTwice()
+		n.checkHeldUnreported(elsewhere)
 		n.reportMissing(elsewhere)
 		return
 	}
 	n.there = here[0]
-	if now, _ := n.host().resolve(n.of); remembered && n.of.path != "" && len(now) > 0 && !slices.Contains(now, n.there) {
+	if now, _ := n.host().resolve(n.of); n.of.path != "" && len(now) > 0 && !slices.Contains(now, n.there) {
 		write := ""
 		if link := n.link(); link != "" {
 			write = " (write devicePath: " + link + ")"
 		}
 		n.report(finding.Warning, "path-moved", "leads to another disk now, %s; the object is on %s%s, and stays there", now[0].Identity, n.there.Identity, write)
 	}
-	switch difference := n.of.differs(n.there); {
+	switch difference := n.of.differs(n.there, n.was.exists()); {
 	case difference != "":
 		n.report(finding.Error, "identity", "is not the disk %s of node %s: %s; write what the disk says of itself, or name another one", n.there.Path, n.node(), difference)
 	case n.isOf(raid):
@@ -53,6 +62,9 @@ func (n *namedDisk) check() {
 	default:
 		n.checkPath()
 		n.checkUse()
+		if doubts := n.Disks.Recheck(n.there, disk.Use{Own: true, Size: known.size.bytes}); len(doubts) > 0 {
+			n.report(finding.Warning, "disk-doubtful", "is the disk of the %s, but %s; look at the disk", n.Object.Kind, strings.Join(doubts, "; "))
+		}
 	}
 	n.explain(n.there.Ref(), failed)
 }
@@ -66,6 +78,22 @@ func (n *namedDisk) checkNamedTwice() {
 			together := n.volume != nil && o.volume != nil && (n.isOf(partition) && o.isOf(partition) || part != n.part && part != "" && n.part != "")
 			if o != n.entry && o.node() == n.node() && n.of.shares(other) && !together {
 				n.report(finding.Error, string(disk.Held), "may not be used: it is taken by %s", o.Object.Ref)
+				return
+			}
+		}
+	}
+}
+
+// checkHeldUnreported refuses a disk that nobody reports and that something else holds, which
+// the ledger knows by its identity.
+func (n *namedDisk) checkHeldUnreported(elsewhere []*disk.Disk) {
+	if len(elsewhere) > 0 || len(n.Findings) > 0 && slices.ContainsFunc(n.Findings, func(f finding.Finding) bool { return f.Rule == string(disk.Held) }) {
+		return
+	}
+	for _, there := range n.Disks.Named(n.of.hold(n.node(), "")) {
+		for _, h := range there.Holders() {
+			if !n.isMine(h) {
+				n.report(n.was.severity(), string(disk.Held), "may not be used: it is taken by %s", h)
 				return
 			}
 		}
@@ -113,9 +141,10 @@ func (n *namedDisk) reportMissing(elsewhere []*disk.Disk) {
 	n.checkPath()
 }
 
-// checkPath refuses a new name that the kernel may give to another disk tomorrow.
+// checkPath refuses a new name that another disk may have tomorrow.
 func (n *namedDisk) checkPath() {
 	if !n.of.kernelName() {
+		n.checkContentLink()
 		return
 	}
 	link := n.link()
@@ -127,6 +156,14 @@ func (n *namedDisk) checkPath() {
 		n.report(finding.Warning, "kernel-name", "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s, which is the same disk", link)
 	default:
 		n.report(finding.Error, "kernel-name", "is what the kernel calls the disk now, and tomorrow that may be another one; write devicePath: %s", link)
+	}
+}
+
+// checkContentLink refuses a new name that is that of what is on the disk, where the disk has
+// another one. What device-mapper or md made has none.
+func (n *namedDisk) checkContentLink() {
+	if link := n.link(); disk.ContentLink(n.of.path) && link != "" {
+		n.report(n.was.severity(), "content-link", "names what is on the disk, and not the disk; write devicePath: %s", link)
 	}
 }
 

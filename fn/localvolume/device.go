@@ -100,13 +100,14 @@ func (d device) kernelName() bool {
 	return found && !strings.Contains(name, "/")
 }
 
-// differs says in what a disk is not the declared one, or "".
-func (d device) differs(there *disk.Disk) string {
+// differs says in what a disk is not the declared one, or "". What is not known of a disk is no
+// difference where the object exists already: the lock knew the disk by more than is reported now.
+func (d device) differs(there *disk.Disk, exists bool) string {
 	known := there.Known()
 	switch {
-	case d.wwn != "" && known.WWN != d.wwn && !sharesWWN(there, d.wwn):
+	case d.wwn != "" && known.WWN != d.wwn && !sharesWWN(there, d.wwn) && !(exists && known.WWN == ""):
 		return "its WWN is " + orUnknown(known.WWN) + ", not " + d.wwn
-	case d.serial != "" && strings.TrimSpace(known.Serial) != d.serial:
+	case d.serial != "" && strings.TrimSpace(known.Serial) != d.serial && !(exists && known.Serial == ""):
 		return "its serial number is " + orUnknown(known.Serial) + ", not " + d.serial
 	case d.size.text != "" && there.Size() > 0 && !d.size.is(there.Size()):
 		return "it holds " + quantity.Size(there.Size()) + " (" + strconv.FormatInt(there.Size(), 10) + " bytes), not " + d.size.text

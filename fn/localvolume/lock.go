@@ -35,7 +35,7 @@ func readLock(o *krm.Object) lock {
 	} else {
 		l.volume = &volume{
 			name: spec.Str("name"), node: spec.Str("nodeName"), class: spec.Str("storageClassName"),
-			mode: cmp.Or(spec.Str("mode"), filesystem), adopt: spec.Str("adopt"), reclaim: spec.Str("reclaimPolicy"), template: spec.Get("template"),
+			mode: cmp.Or(spec.Str("mode"), filesystem), wipe: cmp.Or(spec.Str("wipe"), wipeFull), adopt: spec.Str("adopt"), reclaim: spec.Str("reclaimPolicy"), template: spec.Get("template"),
 			source: readSource(spec.Get("volume"), "spec"),
 		}
 	}
@@ -148,6 +148,7 @@ func makeLock(now declared, disks []*disk.Disk, before *lock) *krm.Object {
 		add("nodeName", v.node)
 		add("storageClassName", v.class)
 		add("mode", v.mode)
+		add("wipe", v.wipeWritten())
 		add("reclaimPolicy", v.reclaim)
 		add("adopt", v.adopt)
 		if v.template != nil {
@@ -211,7 +212,7 @@ func remember(of device, there *disk.Disk, before *lock) d.Node {
 				if len(known.links) == 0 {
 					known.links = was.links
 				}
-				known.size.bytes = cmp.Or(known.size.bytes, was.size.bytes)
+				known.size.bytes = max(known.size.bytes, was.size.bytes) // a disk that shrinks is said to
 			}
 		}
 	}

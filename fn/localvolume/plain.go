@@ -40,6 +40,7 @@ func (System) Plain(o *krm.Object) *krm.Object {
 		name = v.name
 		add("storageClassName", v.class)
 		add("mode", v.mode)
+		add("wipe", v.wipeWritten())
 		if v.template != nil {
 			spec.Set("template", v.template.Made())
 		}

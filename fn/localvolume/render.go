@@ -86,6 +86,7 @@ func (r *rendering) check() {
 		} else {
 			e.checkCache()
 			e.checkClass()
+			e.checkWipe()
 			e.checkMetadata()
 			e.checkClaimRef()
 		}

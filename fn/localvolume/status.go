@@ -37,8 +37,8 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 		if s.message != "" {
 			message += ": " + s.message
 		}
-		if warning := facts.Warning(live); warning != "" && s.phase == health.Error {
-			message += "; warned last: " + warning
+		if warnings := facts.Warnings(live); len(warnings) > 0 && s.phase == health.Error {
+			message += "; warned last: " + warnings[0].String()
 		}
 		r.Step("object").Add(health.Problem{Phase: s.phase, Reason: s.reason, Message: message, Node: o.Node.Str("spec", "nodeName"), Since: s.since})
 	}

@@ -30,6 +30,8 @@ type template struct {
 	givenUp  map[*disk.Disk]string // the object that went from it in this run
 	leaves   map[string]bool       // the names of objects that go in this run, and may live
 	released map[krm.ID]bool
+
+	noNode, noDisk bool // the selector selects none: what is rendered counts as selected, unless it may go
 }
 
 // templateConfig is a completed VolumeTemplate.

@@ -13,10 +13,19 @@ import (
 
 // choose makes what is wanted more on each node, and says of the rest why not.
 func (t *template) choose() {
-	var few []string
+	var few, waiting []string
+	var holding []*inventory.Node
 	for _, n := range t.Facts.Nodes {
-		if why := t.on(n).choose(); why != "" {
-			few = append(few, why)
+		on := t.on(n)
+		if on.count() > 0 {
+			holding = append(holding, n)
+		}
+		lacks, why := on.choose()
+		switch {
+		case why != "":
+			waiting = append(waiting, n.Name+" ("+why+")")
+		case lacks != "":
+			few = append(few, lacks)
 		}
 	}
 	for _, i := range t.items {
@@ -25,10 +34,14 @@ func (t *template) choose() {
 		}
 	}
 	slices.SortFunc(t.items, byNumber)
+	t.WarnOfNodes(holding, func(n *inventory.Node) string { return place.RefuseRun(n, place.DaemonTolerations()) })
+	if len(waiting) > 0 {
+		t.Report(finding.Warning, "node-waits", "", "nothing is made on %s; the rest is made when that is over", finding.Names(waiting))
+	}
 	switch {
 	case len(few) > 0:
 		t.Report(finding.Warning, "few-disks", "spec.diskSelector", "too few eligible disks on %s; the rest is made when there are more: poolwright explain says why each is refused", finding.Names(few))
-	case len(t.items) == 0:
+	case len(t.items) == 0 && len(waiting) == 0:
 		t.Report(finding.Warning, "no-objects", "", "nothing can be made: no node that is selected has an eligible disk; poolwright explain says why each is refused")
 	}
 }
@@ -41,18 +54,28 @@ type templateNode struct {
 
 func (t *template) on(n *inventory.Node) *templateNode { return &templateNode{t, n} }
 
-// choose makes what the node lacks, and says what it lacks then, or "".
-func (o *templateNode) choose() (lacks string) {
-	has := 0
+// count is how many objects of the template are on the node.
+func (o *templateNode) count() int {
+	n := 0
 	for _, i := range o.items {
 		if i.node == o.node.Name {
-			has++
+			n++
 		}
 	}
+	return n
+}
+
+// choose makes what the node lacks, and says what it lacks then, or "", and why that waits
+// for the node, or "".
+func (o *templateNode) choose() (lacks, waits string) {
+	has := o.count()
 	kept := has
 	refused := place.RefuseHostname(o.node, o.Facts)
 	if !o.cfg.selects(o.node) {
 		refused = "it is not selected by spec.nodeSelector"
+	}
+	if why := place.RefuseNew(o.node, place.DaemonTolerations()); refused == "" && why != "" {
+		return "", o.wait(kept, why)
 	}
 	if refused == "" {
 		short := o.grow()
@@ -85,7 +108,22 @@ func (o *templateNode) choose() (lacks string) {
 		o.Decide(system.NodeRef(o.node.Name), o.node.Name, "", place.Refused, refused)
 	}
 	o.explainRest(refused)
-	return lacks
+	return lacks, ""
+}
+
+// wait makes nothing on a node for now. It returns why, or "" where the node has all that is
+// wanted.
+func (o *templateNode) wait(kept int, why string) (waits string) {
+	if kept > 0 {
+		o.Decide(system.NodeRef(o.node.Name), o.node.Name, "", place.Kept, "what is on it is rendered already; it gets nothing new, since "+why)
+	} else {
+		o.Decide(system.NodeRef(o.node.Name), o.node.Name, "", place.Refused, why)
+	}
+	o.explainRest(why)
+	if kept >= o.cfg.Spec.PerNode {
+		return ""
+	}
+	return why
 }
 
 // grow gives the groups of a node the disks that they lack, and says which one lacks any then,
@@ -226,8 +264,11 @@ func (o *templateNode) refuse(there *disk.Disk, name string) string {
 		return "its " + o.givenUp[there] + " was given up"
 	}
 	for _, h := range there.Holders() {
-		if h.Source == disk.Live && h.Owner == o.owner && !o.renders(h.Object.Name) {
+		if h.Source == disk.Live && !h.Assumed && h.Owner == o.owner && !o.renders(h.Object.Name) {
 			return "its " + h.Object.Kind + " " + h.Object.Name + " was given up, and still lives"
+		}
+		if h.Assumed && !o.renders(h.Object.Name) {
+			return "it is taken by " + h.String()
 		}
 	}
 	return ""

@@ -14,7 +14,8 @@ import (
 type item struct {
 	name, node string
 	devices    []device     // by which its disks are pinned
-	disks      []*disk.Disk // as they are reported, a nil for one that is not
+	disks      []*disk.Disk // as its node reports them, a nil for one that it does not
+	moved      []*disk.Disk // those of them that another node reports
 	before     *krm.Object  // as it was rendered, or lives; nil for a new one
 	gone       bool         // it was rendered, and is known not to live
 	consent    bool         // it may go

@@ -14,7 +14,10 @@ import (
 // keep takes over the objects of earlier runs and those that live, and frees the disks of
 // those that go.
 func (t *template) keep() {
-	if !t.KnowsNodes(t.Facts) || !t.SelectsNodes(t.Facts, t.cfg.Spec.NodeSelector.NodeSelectorTerms, "spec.nodeSelector.nodeSelectorTerms") {
+	if !t.KnowsNodes(t.Facts) {
+		return
+	}
+	if t.checkSelectors(); t.Failed() {
 		return
 	}
 	locked := t.locked()
@@ -27,6 +30,7 @@ func (t *template) keep() {
 		if t.stays(i) {
 			t.items = append(t.items, i)
 			t.use(i.disks)
+			t.use(i.moved)
 		}
 	}
 }
@@ -40,7 +44,9 @@ func (t *template) locked() []*item {
 		switch {
 		case o.Group() != group:
 		case o.Kind == t.cfg.kind():
-			items = append(items, t.itemOf(o, tells && t.Facts.Object(o.ID()) == nil))
+			i := t.itemOf(o, tells && t.Facts.Object(o.ID()) == nil)
+			i.gone = i.gone && (i.consent || !t.noNode && !t.noDisk) // else nothing can take its place
+			items = append(items, i)
 		case t.allows(o.Kind, o.Name) && t.mayLeave(o): // of before the kind was changed
 			t.released[o.ID()] = true
 		}
@@ -69,9 +75,24 @@ func (t *template) itemOf(o *krm.Object, gone bool) *item {
 	l := lockOfObject(o)
 	i := &item{name: o.Name, node: o.Node.Str("spec", "nodeName"), devices: l.disks, before: o, gone: gone, consent: t.allows(o.Kind, o.Name)}
 	for _, of := range i.devices {
-		i.disks = append(i.disks, t.find(i.node, of))
+		there := t.find(i.node, of)
+		i.disks = append(i.disks, there)
+		if elsewhere := t.elsewhere(of); there == nil && elsewhere != nil {
+			i.moved = append(i.moved, elsewhere)
+		}
 	}
 	return i
+}
+
+// elsewhere finds a disk on whatever node it is reported of: it was carried over, or its node has another name
+// now. It is held there, too. nil where nobody reports it.
+func (t *template) elsewhere(of device) *disk.Disk {
+	for _, there := range t.Disks.Named(of.hold("", "")) {
+		if !there.Missing() && !there.Inactive() {
+			return there
+		}
+	}
+	return nil
 }
 
 // find looks for a disk on a node; nil where it is not reported.
@@ -100,7 +121,10 @@ func (t *template) use(disks []*disk.Disk) {
 func (t *template) everyNodeMissing(locked []*item) bool {
 	var names []string
 	for _, i := range locked {
-		if t.Facts.Node(i.node) != nil || i.gone || i.consent {
+		switch {
+		case i.gone, i.consent: // not there to be counted in the next run
+			continue
+		case t.Facts.Node(i.node) != nil, len(i.moved) > 0: // the snapshot is of this cluster
 			return false
 		}
 		if !slices.Contains(names, i.node) {
@@ -143,16 +167,18 @@ func (t *template) stays(i *item) bool {
 	missing := slices.Contains(i.disks, nil)
 	switch {
 	case node == nil:
-		field, i.held = "", "its node is missing from the inventory"
-	case !t.cfg.selects(node):
+		field, i.held = "", "its node is missing from the inventory"+t.whereMoved(i, ", and its disk is on node ")
+	case !t.cfg.selects(node) && (!t.noNode || i.consent):
 		field, i.held = "spec.nodeSelector", "its node is no longer selected"
 	case i.held != "":
+	case len(i.moved) > 0:
+		field, i.held = "", t.whereMoved(i, "its disk is on node ")
 	case missing:
 		field, i.held = "", "its disk is missing from the inventory"
 	}
 	deselected := ""
 	for _, there := range i.disks {
-		if there != nil && !t.cfg.selectsDisk(there) {
+		if there != nil && !t.cfg.selectsDisk(there) && (!t.noDisk || i.consent) {
 			deselected = "its disk is no longer selected by spec.diskSelector"
 		}
 	}
@@ -176,6 +202,14 @@ func (t *template) stays(i *item) bool {
 		t.Report(finding.Warning, "held", field, "%s is held: %s; to let it go, annotate the template with %s: %s/%s", t.called(i), i.held, krm.AnnotationAllowRemoval, t.cfg.kind(), i.name)
 	}
 	return true
+}
+
+// whereMoved says on which node the disk of an object is now, or "".
+func (t *template) whereMoved(i *item, says string) string {
+	if len(i.moved) == 0 {
+		return ""
+	}
+	return says + cmp.Or(t.Disks.NodeOf(i.moved[0]), i.moved[0].Node)
 }
 
 // staysGone is stays for an object that is known not to live: nothing is lost with it.

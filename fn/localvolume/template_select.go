@@ -7,9 +7,19 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/selector"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
+
+// checkSelectors looks for selectors that select nothing of the inventory. Objects without a disk need none.
+func (t *template) checkSelectors() {
+	spec := &t.cfg.Spec
+	t.noNode = !t.SelectsNodes(t.Facts, spec.NodeSelector.NodeSelectorTerms, "spec.nodeSelector.nodeSelectorTerms")
+	if t.cfg.disksEach() > 0 {
+		t.noDisk = !t.Selects(spec.DiskSelector.SelectorTerms, system.ObjectsOf(t.Disks.Disks(), selectable), "disk", "spec.diskSelector.selectorTerms")
+	}
+}
 
 // selectsDisk holds a disk against the selector.
 func (c *templateConfig) selectsDisk(there *disk.Disk) bool {

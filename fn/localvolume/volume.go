@@ -23,11 +23,18 @@ const (
 	block      = "Block"
 )
 
+// How the device of a Volume is erased.
+const (
+	wipeFull = "full"
+	wipeNone = "none"
+)
+
 // volume is a Volume as a person wrote it, as it lives, or as the lock remembers it.
 type volume struct {
 	object            *krm.Object // nil for the lock
 	name, node, class string
 	mode              string
+	wipe              string         // how its device is erased
 	reclaim           string         // of the lock: what becomes of its data when it is deleted, or ""
 	adopt             string         // the UUID of data that it takes over, or ""
 	template          *document.Node // of its PersistentVolume; nil for none
@@ -57,9 +64,17 @@ func readVolume(o *krm.Object) volume {
 	spec := o.Node.Get("spec")
 	return volume{
 		object: o, name: o.Name, node: spec.Str("nodeName"), class: spec.Str("storageClassName"),
-		mode: cmp.Or(spec.Str("mode"), filesystem), adopt: o.Annotation(annotationAdopt), reclaim: o.Annotation(annotationReclaim),
+		mode: cmp.Or(spec.Str("mode"), filesystem), wipe: cmp.Or(spec.Str("wipe"), wipeFull), adopt: o.Annotation(annotationAdopt), reclaim: o.Annotation(annotationReclaim),
 		template: spec.Get("template"), source: readSource(spec, "spec"),
 	}
+}
+
+// wipeWritten is how its device is erased, or "" for what needs no word.
+func (v *volume) wipeWritten() string {
+	if v.wipe == wipeFull {
+		return ""
+	}
+	return v.wipe
 }
 
 // readSource reads the source among the fields of a struct.

@@ -115,16 +115,11 @@ func quote(lines ...string) string {
 		if i > 0 {
 			b.WriteString(`\n`)
 		}
-		for _, r := range strings.ToValidUTF8(line, "\uFFFD") {
-			switch {
-			case r == '"' || r == '\\':
+		for _, r := range strings.ReplaceAll(visible(line), "\n", "\uFFFD") {
+			if r == '"' || r == '\\' {
 				b.WriteByte('\\')
-				b.WriteRune(r)
-			case r < ' ' || r == 0x7f:
-				b.WriteRune('\uFFFD')
-			default:
-				b.WriteRune(r)
 			}
+			b.WriteRune(r)
 		}
 	}
 	b.WriteByte('"')

@@ -4,10 +4,22 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/schema/finding"
 )
+
+// visible is a text of lines without what nobody sees, such as marks that turn the order of
+// letters: names come from a cluster, and are anybody's. Each such character becomes U+FFFD.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
+}
 
 // width is how wide a text may become, in pixels.
 func width(s string) int {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -18,7 +19,7 @@ import (
 )
 
 // names are those of real clusters, and those that are to break out of a picture.
-var names = []string{"", "n1", "blockdevice-1c10eb1bb14c94f02a00373f2fa09b93", "shop/pg-0", `"];x->y;//`, "</text><script>", "a&b<c>\"d'", "]]>", "\x00\x1b[31m\n\t", "記憶領域記憶領域記憶領域記憶領域", strings.Repeat("w", 300), "\xff\xfe", `\`, `\"`, "%s%d{}"}
+var names = []string{"", "n1", "blockdevice-1c10eb1bb14c94f02a00373f2fa09b93", "shop/pg-0", `"];x->y;//`, "</text><script>", "a&b<c>\"d'", "]]>", "\x00\x1b[31m\n\t", "記憶領域記憶領域記憶領域記憶領域", strings.Repeat("w", 300), "\xff\xfe", `\`, `\"`, "%s%d{}", "n1\u202eab\u200b\ufeff\u2028"}
 
 // drawn is any picture.
 func drawn(t *rapid.T) *Picture {
@@ -103,12 +104,23 @@ func checkBox(t *rapid.T, b *box) {
 	}
 }
 
+// checkVisible holds that everything in a picture can be seen: no mark turns the order of
+// letters.
+func checkVisible(t *rapid.T, text []byte) {
+	for _, r := range string(text) {
+		if r != '\n' && !unicode.IsPrint(r) {
+			t.Fatalf("%U cannot be seen", r)
+		}
+	}
+}
+
 // TestSVG holds that what is written is XML with no part outside of itself, that the order of
 // the input does not matter, and that no name becomes markup.
 func TestSVG(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawn(t)
 		drawing := p.SVG()
+		checkVisible(t, drawing)
 		elements := map[string]bool{}
 		d := xml.NewDecoder(bytes.NewReader(drawing))
 		for {
@@ -146,8 +158,9 @@ func TestDOT(t *testing.T) {
 	const attributes = `\[(?:[a-z]+=(?:` + quoted + `|[a-z0-9]+)(?:, )?)+\]`
 	statement := regexp.MustCompile(`^ *(?:digraph poolwright \{|subgraph cluster_[0-9_]+ \{|\}|label=` + quoted + `;|rankdir=LR;|(?:node|edge) ` + attributes + `;|n[0-9]+(?: -> n[0-9]+)? ` + attributes + `;)$`)
 	rapid.Check(t, func(t *rapid.T) {
-		depth := 0
-		for line := range strings.Lines(string(drawn(t).DOT())) {
+		depth, graph := 0, drawn(t).DOT()
+		checkVisible(t, graph)
+		for line := range strings.Lines(string(graph)) {
 			line = strings.TrimSuffix(line, "\n")
 			if !statement.MatchString(line) {
 				t.Fatalf("no statement: %q", line)

@@ -133,10 +133,10 @@ func (m mark) svg(w *bytes.Buffer) {
 	}
 }
 
-// escape writes a text into XML. What XML cannot hold becomes U+FFFD.
+// escape writes a text into XML.
 func escape(s string) string {
 	var b strings.Builder
 	// A strings.Builder never fails.
-	_ = xml.EscapeText(&b, []byte(s))
+	_ = xml.EscapeText(&b, []byte(visible(s)))
 	return b.String()
 }

@@ -45,20 +45,43 @@ func RefuseHostname(n *inventory.Node, facts *inventory.Facts) string {
 	return ""
 }
 
-// RefusePods says why a node takes no new pods, or "" if it does.
-func RefusePods(n *inventory.Node, tolerations []Toleration) string {
+// RefuseNew says why a node gets nothing new, "" where it may: it is cordoned, it does not
+// run pods now, or it has a taint that is not tolerated. What is there already stays.
+func RefuseNew(n *inventory.Node, tolerations []Toleration) string {
 	if n.Unschedulable {
 		return "it is cordoned"
 	}
+	if why := RefuseRun(n, tolerations); why != "" {
+		return why
+	}
+	return refuseTaint(n, "NoSchedule", tolerations)
+}
+
+// RefuseRun says why pods do not run on a node, not even those that are on it, "" where they
+// do: it is not ready, unreachable, or evicts them.
+func RefuseRun(n *inventory.Node, tolerations []Toleration) string {
+	switch n.Readiness() {
+	case inventory.NotReady:
+		return "it is not ready"
+	case inventory.Unreachable:
+		return "it is unreachable"
+	}
+	return refuseTaint(n, "NoExecute", tolerations)
+}
+
+func refuseTaint(n *inventory.Node, effect string, tolerations []Toleration) string {
 	for _, taint := range n.Taints {
-		if taint.Effect != "NoSchedule" && taint.Effect != "NoExecute" {
-			continue
-		}
-		if !slices.ContainsFunc(tolerations, func(t Toleration) bool { return t.tolerates(taint) }) {
+		if taint.Effect == effect && !slices.ContainsFunc(tolerations, func(t Toleration) bool { return t.tolerates(taint) }) {
 			return "it has the taint " + taint.String() + ", which is not tolerated"
 		}
 	}
 	return ""
+}
+
+// DaemonTolerations are those of the DaemonSets that run on every storage node, whichever
+// pods are kept off it.
+func DaemonTolerations() []Toleration {
+	return []Toleration{{Operator: "Exists", Effect: "NoSchedule"}}
 }
 
 // Oldest orders nodes by age, then name. A node of unknown age counts as newest.

@@ -88,7 +88,7 @@ func TestSpreadNodesIsEven(t *testing.T) {
 	})
 }
 
-func TestRefusePods(t *testing.T) {
+func TestRefuseNew(t *testing.T) {
 	taint := inventory.Taint{Key: "dedicated", Value: "db", Effect: "NoSchedule"}
 	tests := []struct {
 		name  string
@@ -103,10 +103,13 @@ func TestRefusePods(t *testing.T) {
 		{"tolerated by value", inventory.Node{Taints: []inventory.Taint{taint}}, []Toleration{{Key: "dedicated", Value: "db"}}, ""},
 		{"another value", inventory.Node{Taints: []inventory.Taint{taint}}, []Toleration{{Key: "dedicated", Value: "web"}}, "not tolerated"},
 		{"another effect", inventory.Node{Taints: []inventory.Taint{taint}}, []Toleration{{Key: "dedicated", Operator: "Exists", Effect: "NoExecute"}}, "not tolerated"},
+		{"not ready, whatever is tolerated", inventory.Node{Taints: []inventory.Taint{{Key: "node.kubernetes.io/not-ready", Effect: "NoExecute"}}}, []Toleration{{Operator: "Exists"}}, "not ready"},
+		{"unreachable, whatever is tolerated", inventory.Node{Taints: []inventory.Taint{{Key: "node.kubernetes.io/unreachable", Effect: "NoSchedule"}}}, DaemonTolerations(), "unreachable"},
+		{"daemons tolerate what keeps pods off", inventory.Node{Taints: []inventory.Taint{taint}}, DaemonTolerations(), ""},
 		{"the second taint", inventory.Node{Taints: []inventory.Taint{taint, {Key: "b", Effect: "NoExecute"}}}, []Toleration{{Key: "dedicated", Operator: "Exists"}}, "b:NoExecute"},
 	}
 	for _, test := range tests {
-		got := RefusePods(&test.node, test.with)
+		got := RefuseNew(&test.node, test.with)
 		if (got == "") != (test.wants == "") || !strings.Contains(got, test.wants) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.wants)
 		}

@@ -1,9 +1,11 @@
 package system
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -18,13 +20,56 @@ func (c *Collector) KnowsNodes(facts *inventory.Facts) bool {
 	return true
 }
 
-// SelectsNodes reports whether the terms at a field select any node; that they do not is an
-// error.
+// SelectsNodes is Selects for nodes.
 func (c *Collector) SelectsNodes(facts *inventory.Facts, terms []selector.Term, field string) bool {
-	if len(terms) == 0 || slices.ContainsFunc(facts.Nodes, func(n *inventory.Node) bool { return selector.MatchesAny(terms, n.Object) }) {
+	return c.Selects(terms, ObjectsOf(facts.Nodes, func(n *inventory.Node) *krm.Object { return n.Object }), "node", field)
+}
+
+// Selects reports whether the terms at a field select any of some objects, if there are any. That
+// they select none is an error, and a warning where something is rendered already, which is held then, or where the
+// last of it was removed with the consent that is still there.
+// noun is what one object is called.
+func (c *Collector) Selects(terms []selector.Term, objects iter.Seq[*krm.Object], noun, field string) bool {
+	nothing := selector.Nothing(terms, objects, noun)
+	switch {
+	case nothing == "":
 		return true
+	case len(c.Before) > 0:
+		c.Report(finding.Warning, nothingRule, field, "%s; what is rendered is held; correct the selector, or take the inventory again", nothing)
+	case c.Consent.Given():
+		c.Report(finding.Warning, nothingRule, field, "%s; nothing is rendered; correct the selector, or take the spec out", nothing)
+	default:
+		c.Report(finding.Error, nothingRule, field, "%s; correct the selector, or take the inventory again", nothing)
 	}
-	c.Report(finding.Error, "selector-matches-nothing", field,
-		"selects no node of the inventory, which has %s; compare it with the labels there", finding.Count(len(facts.Nodes), "node"))
 	return false
+}
+
+// nothingRule is that of a selector that selects nothing.
+const nothingRule = "selector-matches-nothing"
+
+// ObjectsOf lists the objects of some nodes, block devices or disks.
+func ObjectsOf[T any](all []T, object func(T) *krm.Object) iter.Seq[*krm.Object] {
+	return func(yield func(*krm.Object) bool) {
+		for _, one := range all {
+			if !yield(object(one)) {
+				return
+			}
+		}
+	}
+}
+
+// WarnOfNodes says of the nodes that hold something of the spec and do not run pods that this
+// stays, and that they get nothing new. why gives the reason of a node, or "".
+func (c *Collector) WarnOfNodes(holding []*inventory.Node, why func(*inventory.Node) string) {
+	var down []string
+	for _, n := range holding {
+		if reason := why(n); reason != "" {
+			down = append(down, n.Name+" ("+reason+")")
+		}
+	}
+	slices.Sort(down)
+	if down = slices.Compact(down); len(down) > 0 {
+		c.Report(finding.Warning, "node-down", "", "%s: %s; what is there is kept, and nothing new is placed there",
+			finding.Count(len(down), "node")+finding.Agree(len(down), " does not run pods", " do not run pods"), finding.Names(down))
+	}
 }

@@ -22,6 +22,9 @@ func NewConsent(entries []string) *Consent {
 	return c
 }
 
+// Given reports whether anything is allowed.
+func (c *Consent) Given() bool { return len(c.order) > 0 }
+
 // Covers reports whether an existing object may be removed.
 func (c *Consent) Covers(kind, name string) bool {
 	entry := kind + "/" + name

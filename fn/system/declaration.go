@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/disklock"
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
@@ -29,6 +30,23 @@ type Declaration struct {
 	// Domains are those whose labels and annotations the controllers of the system act
 	// on; a domain stands for all below it, too.
 	Domains []string
+}
+
+// diskLock is the kind that remembers disks for the specs of every system.
+func diskLock() Kind {
+	return Kind{
+		GroupKind: disklock.Kind(), Version: "v1alpha1", Role: RoleLock,
+		Plural: "disklocks", Cluster: true, Health: true,
+	}
+}
+
+// Declared is what a system declares, with what is rendered for the specs of any system.
+func Declared(s System) Declaration {
+	d := s.Declare()
+	if len(d.Specs()) > 0 {
+		d.Kinds = append(d.Kinds, Kind{GroupKind: disklock.Kind(), Role: RoleLock})
+	}
+	return d
 }
 
 // Kind finds what the system declares of a kind.
@@ -133,7 +151,7 @@ type Kind struct {
 	// Converts says that specs can be made of its objects where there are none (Converter).
 	Converts bool
 	// Definition says that a snapshot keeps which versions and fields of the kind the cluster
-	// serves, and Events that it keeps the newest warning about each of its objects.
+	// serves, and Events that it keeps the newest warning of each reason about each of its objects.
 	Definition bool
 	Events     bool
 	// Tells says that its objects are about other kinds, and that only those are read that some

@@ -21,12 +21,13 @@ type Kinds struct {
 func NewKinds(systems ...System) *Kinds {
 	k := &Kinds{index: map[krm.GroupKind]int{}}
 	for _, s := range systems {
-		d := s.Declare()
+		d := Declared(s)
 		k.declarations = append(k.declarations, d)
 		for _, kind := range d.Kinds {
 			k.add(kind)
 		}
 	}
+	k.add(diskLock())
 	for i := range k.all {
 		switch teller := &k.all[i]; teller.Tells {
 		case TellsDefinitions:

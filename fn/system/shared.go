@@ -46,7 +46,10 @@ func (Shared) Declare() Declaration {
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolume"}, Version: "v1", Role: RoleFact,
 				Plural: "persistentvolumes", Names: []string{"pv"}, Cluster: true, Reports: true,
-				Keep: "spec{csi{driver volumeHandle} local{path} hostPath{path type} gcePersistentDisk{pdName} awsElasticBlockStore{volumeID} cinder{volumeID} azureDisk{diskURI} nodeAffinity claimRef{namespace name} storageClassName persistentVolumeReclaimPolicy} status{phase}",
+				// Of each source what identifies its disk. Drivers, iSCSI and Cinder name Secrets beside it.
+				Keep: "spec{csi{driver volumeHandle} local{path} hostPath{path type} " +
+					"gcePersistentDisk{pdName partition} awsElasticBlockStore{volumeID partition} cinder{volumeID} azureDisk{diskURI} vsphereVolume{volumePath} " +
+					"fc{targetWWNs lun wwids} iscsi{targetPortal portals iqn lun} nodeAffinity claimRef{namespace name} storageClassName persistentVolumeReclaimPolicy} status{phase}",
 			},
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolumeClaim"}, Version: "v1",

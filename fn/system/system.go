@@ -10,6 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/disklock"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -158,8 +159,9 @@ type Mapper interface {
 // Spec is one completed spec.
 type Spec struct {
 	Object    *krm.Object
-	Completed []byte        // JSON: canonical names, defaults filled in
-	Before    []*krm.Object // what was rendered for it, as the output folder holds it
+	Completed []byte          // JSON: canonical names, defaults filled in
+	Before    []*krm.Object   // what was rendered for it, as the output folder holds it
+	Memory    disklock.Memory // by what the disks of that are known
 	Consent   *Consent
 	Gone      bool // of Reporter: it was taken out of the package, and lives
 }

@@ -35,19 +35,19 @@ func reads(kind *system.Kind, n *document.Node) bool {
 	return kind.Reads(n.Str("metadata", "name"))
 }
 
-// eventMetadata names an event after the object that it is about: of the events of an
-// object one is kept, and the name of that one changes with each.
+// eventMetadata names an event after its object and its reason: of the events of an object with one reason one is kept,
+// and the name of that one changes with each.
 func eventMetadata(n *document.Node) *document.Node {
 	about := inventory.EventAbout(n)
 	meta := document.Object(
-		document.F("name", document.Text(strings.ToLower(about.Kind)+"."+about.Name)),
+		document.F("name", document.Text(strings.ToLower(about.Kind+"."+about.Name+"."+n.Str("reason")))),
 		document.F("namespace", document.Text(n.Str("metadata", "namespace"))),
 	)
 	return &meta
 }
 
 // sorted are the items of a kind by namespace and name; of the events about an object the
-// newest.
+// newest of each reason.
 func sorted(kind *system.Kind, items []item) []item {
 	slices.SortFunc(items, func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), cmp.Compare(b.at, a.at), cmp.Compare(a.json, b.json))

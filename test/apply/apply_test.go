@@ -130,7 +130,7 @@ func applyAs(t *testing.T, manager string, o *krm.Object) *document.Node {
 
 func do(t *testing.T, request *http.Request) (int, http.Header, []byte) {
 	t.Helper()
-	response, err := plane.Client.Do(request)
+	response, err := plane.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,9 @@ func deliver(t *testing.T, delivery string) []*krm.Object {
 	result := fn.New(schema.Load(), systems.All()...).Render(p)
 	var objects []*krm.Object
 	for _, r := range result.Objects {
-		objects = append(objects, r.Object)
+		if r.Object.Annotation(krm.AnnotationLocalConfig) != "true" { // the DiskLock stays in Git
+			objects = append(objects, r.Object)
+		}
 	}
 	if len(objects) == 0 {
 		t.Fatal(result.Findings)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +16,7 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/test/cstor/story"
 	"github.com/poolwright/poolwright/test/tool"
+	"github.com/poolwright/poolwright/test/worker"
 )
 
 // TestStoriesApply applies what every story renders, step after step: nothing is refused or
@@ -66,8 +67,8 @@ func TestStoriesApply(t *testing.T) {
 // tell runs the stories of a pattern, and collects what they apply.
 func tell(t *testing.T, pattern string) map[string][]story.Step {
 	t.Helper()
-	dir := t.TempDir()
-	if _, err := tool.Build(tool.Root(t), dir); err != nil {
+	workers, err := worker.Start(testProgram(t))
+	if err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(tool.Root(t), "cmd/poolwright/testdata/story", pattern))
@@ -82,7 +83,7 @@ func tell(t *testing.T, pattern string) map[string][]story.Step {
 			RequireExplicitExec: true,
 			RequireUniqueNames:  true,
 			Setup: func(env *testscript.Env) error {
-				env.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+				workers.Serve(env)
 				return story.Setup(env)
 			},
 			Cmds: story.Commands(func(s story.Step) {
@@ -93,6 +94,18 @@ func tell(t *testing.T, pattern string) map[string][]story.Step {
 		})
 	})
 	return told
+}
+
+// testProgram is the program of the tests of cmd/poolwright, which serves the verbs of scripts.
+func testProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "poolwright")
+	cmd := exec.Command("go", "test", "-vet=off", "-c", "-o", program, "./cmd/poolwright")
+	cmd.Dir = tool.Root(t)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 func parseAll(t *testing.T, documents [][]byte) []*krm.Object {

@@ -121,7 +121,7 @@ func send(method, path, media string, n *document.Node) (answer, error) {
 		return answer{}, err
 	}
 	request.Header.Set(header, media)
-	response, err := plane.Client.Do(request)
+	response, err := plane.Do(request)
 	if err != nil {
 		return answer{}, err
 	}

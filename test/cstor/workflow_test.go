@@ -24,19 +24,19 @@ type workflow struct {
 func workflows() []workflow {
 	c := func(h *history) *config { return h.configs[0] }
 	return []workflow{
-		{"A pool more (`minPoolCount` raised)", func(h *history) error { c(h).minimum = 5; return nil }},
-		{"A RAID group more in every pool (`minCount` raised)", func(h *history) error { c(h).groups = 2; return nil }},
+		{"A pool is added (`minPoolCount` raised)", func(h *history) error { c(h).minimum = 5; return nil }},
+		{"Every pool gets one more RAID group (`minCount` raised)", func(h *history) error { c(h).groups = 2; return nil }},
 		{"A full pool grows", func(h *history) error { return h.cluster.Fill("n1", 82) }},
 		{"A failed disk is replaced", func(h *history) error {
 			c(h).replace = []string{"n2-0"}
 			return h.cluster.Befall(func() error { return h.cluster.Break("n2-0", true) })
 		}},
-		{"A node taken out (`poolwright.io/drain`, with consent)", func(h *history) error {
+		{"A node is drained (`poolwright.io/drain`, with consent)", func(h *history) error {
 			c(h).minimum, c(h).drain = 3, []string{"n4"}
 			c(h).allow("CStorClusterStorageSet/prod-n4")
 			return nil
 		}},
-		{"A node lost for good, with consent", func(h *history) error {
+		{"A node is lost for good, with consent", func(h *history) error {
 			c(h).allow("CStorClusterStorageSet/prod-n4")
 			return h.cluster.Lose("n4")
 		}},
@@ -45,12 +45,12 @@ func workflows() []workflow {
 			c(h).allow("CStorClusterStorageSet/prod-n4")
 			return h.cluster.Label("n4", "pool", "b")
 		}},
-		{"Fewer pools (`maxPoolCount` lowered, with consent)", func(h *history) error {
+		{"There are fewer pools (`maxPoolCount` lowered, with consent)", func(h *history) error {
 			c(h).minimum, c(h).maximum = 3, 3
 			c(h).allow("CStorClusterStorageSet/prod-n4")
 			return nil
 		}},
-		{"Settings (`compression`)", func(h *history) error { c(h).compression = "lz4"; return nil }},
+		{"Settings change (`compression`)", func(h *history) error { c(h).compression = "lz4"; return nil }},
 		{"The config is deleted, with consent, after its volumes", func(h *history) error {
 			for i := range h.cluster.VolumeConfigs {
 				h.cluster.Unprovision(i)

@@ -3,9 +3,6 @@
 package findings_test
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,10 +15,9 @@ var unshown = map[string]string{
 	"the pool on node %s is no longer wanted, and would be lost; annotate the config with %s": "only where what chooses the nodes has dropped one with a pool and without consent: then nothing is rendered",
 }
 
-// TestShown: every wording of a finding is in the expected output of a script or a story, in
-// that of a document (testdata/documents), or in a test in Go.
+// TestShown: every wording of a finding is in what a run printed (evidence_test.go).
 func TestShown(t *testing.T) {
-	lines := expected(t)
+	lines := evidence(t)
 	all := wordings(t)
 	if len(all) < 500 {
 		t.Fatalf("found only %d wordings", len(all))
@@ -32,9 +28,9 @@ func TestShown(t *testing.T) {
 		exceptions[w.format] = exception
 		switch shown := isShown(w.format, lines); {
 		case !shown && !exception:
-			t.Errorf("no test shows %s", w)
+			t.Errorf("no run shows %s", w)
 		case shown && exception:
-			t.Errorf("a test shows %s: take it out of the list", w)
+			t.Errorf("a run shows %s: take it out of the list", w)
 		}
 	}
 	for format := range unshown {
@@ -42,36 +38,6 @@ func TestShown(t *testing.T) {
 			t.Errorf("nothing says %q: take it out of the list", format)
 		}
 	}
-}
-
-// expected are the lines of all tests but these, without backslashes, which a regular
-// expression, a string in Go and JSON have in different places; a quoted apostrophe is one.
-func expected(t *testing.T) []string {
-	t.Helper()
-	var text strings.Builder
-	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
-		path = filepath.ToSlash(path)
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && (e.Name() == ".git" || e.Name() == "bin" || path == "../../test/findings"):
-			return filepath.SkipDir
-		case e.IsDir():
-			return nil
-		case strings.HasSuffix(path, "_test.go"),
-			strings.HasPrefix(path, "../../cmd/poolwright/testdata/"),
-			strings.HasPrefix(path, "../../testdata/documents/"):
-			data, err := os.ReadFile(path)
-			text.Write(data)
-			text.WriteByte('\n')
-			return err
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.NewReplacer(`\`, "", "''", "'").Replace(text.String()), "\n")
 }
 
 var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?[\d.]*[a-zA-Z]`)

@@ -58,11 +58,6 @@ func (c Cluster) Join(names ...string) error {
 		if err := c.apply("kubelet", node, "--subresource=status"); err != nil {
 			return err
 		}
-		// The API server taints a new node, and the controller that takes the taint away
-		// is left out of the control plane.
-		if err := c.kubectl(nil, nil, "taint", "node", name, "node.kubernetes.io/not-ready-"); err != nil {
-			return err
-		}
 		for i := range 2 {
 			if err := c.apply("ndm", disk(name, i)); err != nil {
 				return err

@@ -56,7 +56,9 @@ func reader(t *testing.T, root string) Options {
 	t.Helper()
 	home := t.TempDir()
 	repository, settings, bin := filepath.Join(home, "storage.git"), filepath.Join(home, "gitconfig"), filepath.Join(home, "bin")
-	command(t, root, "go", "build", "-o", filepath.Join(bin, "poolwright"), "./cmd/poolwright")
+	if _, err := tool.Build(root, bin); err != nil {
+		t.Fatal(err)
+	}
 	command(t, home, "git", "init", "--quiet", "--bare", "--initial-branch=main", repository)
 	const user = "[user]\n\tname = Reader\n\temail = reader@example.com\n[init]\n\tdefaultBranch = main\n"
 	if err := os.WriteFile(settings, []byte(user), 0o666); err != nil {

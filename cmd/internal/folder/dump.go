@@ -8,10 +8,10 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// ReadDumps reads every object in files, whatever they are called, in the YAML and
-// JSON files of folders, and for "-" in a stream. The error is a *UsageError.
+// ReadDumps reads every object in files, whatever they are called and packed with gzip or
+// not, in the YAML and JSON files of folders, and for "-" in a stream. The error is a *UsageError.
 func ReadDumps(paths []string, stdin io.Reader) ([]*krm.Object, []finding.Finding, error) {
-	r := &reader{}
+	r := &reader{packed: true}
 	for i, path := range paths {
 		for _, other := range paths[:i] {
 			if path == other || sameDir(path, other) {

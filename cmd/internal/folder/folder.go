@@ -46,6 +46,9 @@ type Input struct {
 	Dir    string    // a folder, a file, or "-" for a stream of documents
 	Output string    // as given by -o: "" for the default, "-" for the standard output, or a folder
 	Stdin  io.Reader // what "-" stands for
+
+	// Refuse says why the objects of a folder are no package; nil for nothing to say.
+	Refuse func(objects []*krm.Object, dir string) []finding.Finding
 }
 
 // Read reads a package and its lock. The findings say what could not be read;
@@ -69,6 +72,11 @@ func Read(in Input) (Package, []finding.Finding, error) {
 		r.stream(in.Stdin)
 	case err == nil && info.IsDir():
 		r.tree(in.Dir, rendered, target)
+		if in.Refuse != nil {
+			if refused := in.Refuse(r.objects, in.Dir); len(refused) > 0 {
+				return Package{}, refused, nil
+			}
+		}
 	default:
 		r.file(in.Dir, filepath.Base(in.Dir))
 	}

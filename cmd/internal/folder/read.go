@@ -25,6 +25,7 @@ type reader struct {
 	findings []finding.Finding
 	unread   []unread
 	limit    int64             // larger files, in bytes, are passed over; 0 for none
+	packed   bool              // files that the user named may be packed with gzip
 	onFile   func(name string) // called after each file, for tests; nil for none
 }
 
@@ -166,7 +167,7 @@ func (r *reader) fileAs(file, name, path string) {
 		r.fail(at(name), "cannot be read: %v", cause(err))
 		return
 	}
-	r.source(&document.Source{Name: name, Data: data}, path)
+	r.text(name, data, path)
 	if r.onFile != nil {
 		r.onFile(name)
 	}
@@ -174,12 +175,25 @@ func (r *reader) fileAs(file, name, path string) {
 
 // stream reads the documents of the standard input.
 func (r *reader) stream(in io.Reader) {
-	data, err := ReadInput(in)
+	data, err := readAtMost(in, mostStream)
 	if err != nil {
 		r.fail(at("stdin"), "cannot be read: %v", err)
 		return
 	}
-	r.source(&document.Source{Name: "stdin", Data: data}, "")
+	r.text("stdin", data, "")
+}
+
+// text reads the documents of a text, which may be packed.
+func (r *reader) text(name string, data []byte, path string) {
+	if r.packed {
+		text, err := unpacked(data, mostStream)
+		if err != nil {
+			r.fail(at(name), "cannot be read: %v", err)
+			return
+		}
+		data = text
+	}
+	r.source(&document.Source{Name: name, Data: data}, path)
 }
 
 // ReadInput reads a stream to its end. Of a file, which has a size, it needs no more

@@ -41,6 +41,10 @@ type Options struct {
 	// HasSpec reports whether there is a spec among objects, for warnings of those that
 	// are not listed; nil for none.
 	HasSpec func([]*krm.Object) bool
+	// Packages lists the packages that objects are of, by their paths; nil for none.
+	Packages func([]*krm.Object) []string
+	// KeepNames refuses kustomizations that rename what the function renders.
+	KeepNames bool
 	// EnableExec lets kustomize run the functions of other people. Then it runs
 	// Poolwright's, too: Program, with the argument "fn".
 	EnableExec bool
@@ -71,7 +75,7 @@ func Build(dir string, o Options) ([]byte, []finding.Finding, error) {
 // build is one attempt. With shortcut, kustomize is spared the content of
 // inventory files; retry says that it asked for more of them than their names.
 func build(dir string, o Options, shortcut bool) (out []byte, fs []finding.Finding, retry bool, err error) {
-	b := &builder{disk: newOverlay(shortcut, o.readings), dir: dir, process: o.Process, calls: map[string]*function{}}
+	b := &builder{disk: newOverlay(shortcut, o.readings), dir: dir, process: o.Process, packages: o.Packages, calls: map[string]*function{}, output: map[identity]bool{}, keepNames: o.KeepNames}
 	if b.top, err = confirm(b.disk, dir); err != nil {
 		return nil, nil, false, err
 	}
@@ -83,6 +87,9 @@ func build(dir string, o Options, shortcut bool) (out []byte, fs []finding.Findi
 		return nil, nil, true, nil
 	}
 	if m != nil && err == nil {
+		if b.refuseRenamed(b.renamedResources(m)); finding.Failed(b.findings) {
+			return nil, finding.Sort(b.findings), false, nil
+		}
 		out, err = b.print(m)
 	}
 	return out, finding.Sort(b.findings), false, err
@@ -112,20 +119,35 @@ type builder struct {
 	dir      string // as the user named it
 	top      string // the same, absolute and without links
 	process  Process
+	packages func([]*krm.Object) []string
 	findings []finding.Finding
 	calls    map[string]*function // by the folder of what it did
+
+	keepNames bool
+	renamings []renaming
+	output    map[identity]bool // what is rendered, by the names that it has in files and from the function
 }
 
 // prepare finds the kustomizations in which the function has a place, and takes
 // them apart there, those that others build on first. If it has none, its place
 // is at the end.
 func (b *builder) prepare() error {
+	b.renamings = renamings(b.disk, b.top, b.shown)
 	w := &survey{disk: b.disk, seen: map[string]bool{}}
 	if err := w.kustomization(b.top); err != nil {
 		return err
 	}
 	if len(w.found) == 0 {
+		if b.findings = onePackage(b.disk, b.top, b.packages, b.shown); len(b.findings) > 0 {
+			return nil
+		}
 		return b.apart(b.top, true)
+	}
+	for _, dir := range w.found {
+		b.findings = append(b.findings, onePackage(b.disk, dir, b.packages, b.shown)...)
+	}
+	if finding.Failed(b.findings) {
+		return nil
 	}
 	for _, dir := range w.found {
 		if err := b.apart(dir, false); err != nil || finding.Failed(b.findings) {
@@ -207,6 +229,7 @@ func (b *builder) call(f *function, dir, name string, before *types.Kustomizatio
 		return "", err
 	}
 	lock := b.lock(dir, items)
+	b.refuseRenamed(b.renamedItems(items))
 	if finding.Failed(b.findings) {
 		return "", nil
 	}
@@ -216,6 +239,7 @@ func (b *builder) call(f *function, dir, name string, before *types.Kustomizatio
 		b.disk.readings.failed = dir
 		return "", nil
 	}
+	b.record(list.Items)
 	effect, added := difference(items, list.Items, last)
 	if effect == nil {
 		return "", nil

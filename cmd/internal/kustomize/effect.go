@@ -65,11 +65,15 @@ func difference(before, after []*krm.Object, last bool) (effect *types.Kustomiza
 type identity struct{ apiVersion, kind, namespace, name string }
 
 func identify(o *krm.Object) identity {
-	namespace := o.Namespace
+	return identity{o.APIVersion, o.Kind, withoutDefault(o.Namespace), o.Name}
+}
+
+// withoutDefault is a namespace, "" for the one that is meant without one.
+func withoutDefault(namespace string) string {
 	if namespace == "default" {
-		namespace = ""
+		return ""
 	}
-	return identity{o.APIVersion, o.Kind, namespace, o.Name}
+	return namespace
 }
 
 func textOf(o *krm.Object) []byte {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -24,7 +25,11 @@ func buildWithExec(dir string, o Options) ([]byte, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &execs{disk: disk, top: top, dir: dir, program: o.Program, seen: map[string]bool{}}
+	var fields []renaming
+	e := &execs{disk: disk, top: top, dir: dir, program: o.Program, packages: o.Packages, seen: map[string]bool{}}
+	if o.KeepNames {
+		fields = renamings(disk, top, e.shown)
+	}
 	if _, err := e.kustomization(top); err != nil {
 		return nil, nil, err
 	}
@@ -44,6 +49,9 @@ func buildWithExec(dir string, o Options) ([]byte, []finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if renamed := refuseRenamed(renamedByProgram(m, fields), fields, dir); len(renamed) > 0 {
+		return nil, renamed, nil
+	}
 	out, err := m.AsYaml()
 	return out, nil, err
 }
@@ -54,6 +62,7 @@ type execs struct {
 	top      string // the folder, absolute and without links
 	dir      string // the same as the user named it
 	program  string
+	packages func([]*krm.Object) []string
 	seen     map[string]bool // by folder: whether ours has a place in its pipeline
 	found    bool
 	findings []finding.Finding
@@ -95,6 +104,7 @@ func (e *execs) kustomization(dir string) (bool, error) {
 	e.found = e.found || changed
 	e.seen[dir] = changed || inComponent
 	if e.seen[dir] && k.Kind != types.ComponentKind {
+		e.findings = append(e.findings, onePackage(e.disk, dir, e.packages, e.shown)...)
 		if lock := e.lock(dir); lock != "" {
 			k.Resources, changed = append(k.Resources, lock), true
 		}
@@ -164,6 +174,7 @@ func (e *execs) atEnd(dir string) error {
 	if err != nil {
 		return err
 	}
+	e.findings = append(e.findings, onePackage(e.disk, dir, e.packages, e.shown)...)
 	file := stepPrefix + "function.yaml"
 	e.disk.write(filepath.Join(dir, file), config)
 	k.Transformers = append(k.Transformers, file)
@@ -172,6 +183,8 @@ func (e *execs) atEnd(dir string) error {
 	}
 	return e.disk.writeKustomization(dir, name, k)
 }
+
+func (e *execs) shown(path string) string { return shownAs(e.top, e.dir, path) }
 
 func (e *execs) declaration() string {
 	return fmt.Sprintf("exec:\n  path: %q\n  args: [fn]\n", e.program)

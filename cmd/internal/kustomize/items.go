@@ -57,6 +57,7 @@ func (b *builder) items(m resmap.ResMap, dir string) ([]*krm.Object, error) {
 		restore(o.Node)
 		if _, known := files[file]; !known {
 			files[file] = b.readFile(file)
+			b.record(files[file])
 		}
 		o = locate(o, files[file])
 		if inInventory(b.disk, file) {

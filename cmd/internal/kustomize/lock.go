@@ -57,7 +57,7 @@ const lockFile = stepPrefix + "lock.yaml"
 // lock puts what was rendered for the kustomization in dir and is not there among its
 // resources. It returns the entry, or "".
 func (e *execs) lock(dir string) string {
-	lock, fs := readLock(dir, shownAs(e.top, e.dir, dir), e.listsOutput(dir, map[string]bool{}))
+	lock, fs := readLock(dir, e.shown(dir), e.listsOutput(dir, map[string]bool{}))
 	e.findings = append(e.findings, fs...)
 	if len(lock) == 0 {
 		return ""

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/test/expected"
 )
 
 // big is pools of so many disks on nodes m0, m1, ..., in RAID groups of size.
@@ -95,7 +96,7 @@ func TestTime(t *testing.T) {
 		facts   string
 		kind    string
 		n, k, g int
-		want    string
+		want    expected.Text
 	}{
 		{"", "create", 34, 0, 2, ""},
 		{"", "create", 36, 0, 2, "the cStor webhook needs about 6 seconds for it (36 requests), and " + unknown + "set timeoutSeconds: 6 there"},
@@ -130,8 +131,8 @@ func TestTime(t *testing.T) {
 				got = p.Advice()
 			}
 		}
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s %d %d:\n%s\nwant %s", c.kind, c.n, c.k, got, c.want)
+		if !c.want.In(t, got) || (got == "") != (c.want == "") {
+			t.Errorf("%s %d %d: %s", c.kind, c.n, c.k, got)
 		}
 	}
 }

@@ -94,17 +94,17 @@ func (a *Application) Sync(ctx context.Context, dir string) (scenario.Report, er
 		o.SetAnnotations(annotations)
 	}
 	var report scenario.Report
-	for retry := range 1 + retries {
-		if retry > 0 {
-			if err := pause(ctx, err.Error()); err != nil {
-				return report, err
-			}
+	for retry := 0; ; {
+		if err = a.operate(ctx, objects, &report); err == nil || retry == retries {
+			return report, err
 		}
-		if err = a.operate(ctx, objects, &report); err == nil {
-			return report, nil
+		if !scenario.Broken(err) { // what was lost on the way to the API server is no failure of the sync
+			retry++
+		}
+		if err := pause(ctx, err.Error()); err != nil {
+			return report, err
 		}
 	}
-	return report, err
 }
 
 // operate runs one sync operation. Each step compares anew, as the controller does.

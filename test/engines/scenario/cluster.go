@@ -84,11 +84,11 @@ func (c *Cluster) serves(kind schema.GroupVersionKind) (bool, error) {
 
 // Get returns the live object; nil if it is not there.
 func (c *Cluster) Get(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	r, err := c.resource(kind, namespace)
+	r, err := ask(ctx, func() (dynamic.ResourceInterface, error) { return c.resource(kind, namespace) })
 	if err != nil || r == nil {
 		return nil, err
 	}
-	live, err := r.Get(ctx, name, metav1.GetOptions{})
+	live, err := ask(ctx, func() (*unstructured.Unstructured, error) { return r.Get(ctx, name, metav1.GetOptions{}) })
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -97,14 +97,16 @@ func (c *Cluster) Get(ctx context.Context, kind schema.GroupVersionKind, namespa
 
 // Apply applies an object server-side.
 func (c *Cluster) Apply(ctx context.Context, o *unstructured.Unstructured, subresources ...string) error {
-	r, err := c.resource(o.GroupVersionKind(), o.GetNamespace())
+	r, err := ask(ctx, func() (dynamic.ResourceInterface, error) { return c.resource(o.GroupVersionKind(), o.GetNamespace()) })
 	switch {
 	case err != nil:
 		return err
 	case r == nil:
 		return fmt.Errorf("%s is not served", o.GroupVersionKind())
 	}
-	_, err = r.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "scenario", Force: true}, subresources...)
+	_, err = ask(ctx, func() (*unstructured.Unstructured, error) {
+		return r.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "scenario", Force: true}, subresources...)
+	})
 	return err
 }
 
@@ -144,7 +146,7 @@ func ID(o *unstructured.Unstructured) string { return o.GetKind() + "/" + o.GetN
 
 // Delete deletes an object.
 func (c *Cluster) Delete(ctx context.Context, o *unstructured.Unstructured) error {
-	r, err := c.resource(o.GroupVersionKind(), o.GetNamespace())
+	r, err := ask(ctx, func() (dynamic.ResourceInterface, error) { return c.resource(o.GroupVersionKind(), o.GetNamespace()) })
 	switch {
 	case err != nil:
 		return err

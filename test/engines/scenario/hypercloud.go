@@ -31,6 +31,7 @@ func RunHyperCloud(t *testing.T, s Suite) {
 func administer(t *testing.T, s Suite, c *Cluster) {
 	t.Helper()
 	objects := Upstream(t, "rook-ceph.yaml", "csi-ceph.yaml", "csi-snapshot.yaml", "cdi.yaml")
+	objects = append(objects, lockDefinition(t, s)...)
 	objects = append(objects, of(exampleOperators(t, s), "Namespace")...)
 	objects = append(objects, of(exampleOperators(t, s), "Deployment")...)
 	for _, o := range objects {

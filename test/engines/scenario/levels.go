@@ -96,8 +96,9 @@ func Levels(t *testing.T, s Suite, b Bringer, waits bool) {
 	for _, level := range h.levels {
 		for _, o := range h.objects[level] {
 			live, err := cluster.Get(t.Context(), o.GroupVersionKind(), o.GetNamespace(), o.GetName())
-			if err != nil || live == nil {
-				t.Errorf("%s was skipped (%v)", ID(o), err)
+			h.check(err)
+			if live == nil {
+				t.Errorf("%s was skipped", ID(o))
 			}
 		}
 	}
@@ -274,12 +275,16 @@ func (h *hypercloud) table() string {
 
 func (h *hypercloud) ask(args ...string) string {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.t.Context(), h.kubectl, append(args, "--kubeconfig", h.suite.Plane.Kubeconfig, "--cache-dir", filepath.Join(h.suite.Plane.Dir, "kubectl"))...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		h.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	args = append(args, "--kubeconfig", h.suite.Plane.Kubeconfig, "--cache-dir", filepath.Join(h.suite.Plane.Dir, "kubectl"))
+	out, err := ask(h.t.Context(), func() (string, error) {
+		out, err := exec.CommandContext(h.t.Context(), h.kubectl, args...).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out), err
+	})
+	h.check(err)
+	return out
 }
 
 // reached is the last level of which an object is in the cluster; "" if there is none.

@@ -20,7 +20,7 @@ func RunDiskPools(t *testing.T, s Suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range Upstream(t, "openebs-diskpool.yaml") {
+	for _, o := range append(Upstream(t, "openebs-diskpool.yaml"), lockDefinition(t, s)...) {
 		if err := c.Apply(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -30,6 +30,12 @@ func RunDiskPools(t *testing.T, s Suite) {
 	}
 	t.Run("confirm", func(t *testing.T) { poolsProtected(t, s, c) })
 	t.Run("off", func(t *testing.T) { poolsUnprotected(t, s, c) })
+}
+
+// lockDefinition is what the cluster needs to keep the locks that "intermediates: apply" renders.
+func lockDefinition(t *testing.T, s Suite) []*unstructured.Unstructured {
+	t.Helper()
+	return parseFile(t, filepath.Join(s.Root, "deploy/crds/disklocks.poolwright.io.yaml"))
 }
 
 // poolsProtected deletes pools from Git in each way.

@@ -1,0 +1,101 @@
+package disk
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// ContentLink reports whether a link below /dev/disk names what is on a disk, and not the disk:
+// such a link comes, goes and moves to another disk with the content, and is no identity.
+// The names are those of udev's rules 60-persistent-storage, 13-dm-disk and
+// 63-md-raid-arrays.
+func ContentLink(link string) bool {
+	name, found := strings.CutPrefix(link, byID)
+	if !found {
+		folder, rest, _ := strings.Cut(strings.TrimPrefix(link, "/dev/disk/"), "/")
+		if slices.Contains([]string{"by-uuid", "by-label", "by-partuuid", "by-partlabel"}, folder) {
+			return true
+		}
+		name = rest
+	}
+	if strings.HasPrefix(name, "dm-uuid-") {
+		return !strings.HasPrefix(name, "dm-uuid-mpath-") // a multipath disk, named by its WWN
+	}
+	for _, prefix := range [...]string{"lvm-pv-uuid-", "dm-name-", "md-name-", "md-uuid-", "raid-"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// canBeWritten reports whether every definition that names a disk by a link takes this one: it
+// has printable ASCII characters alone, and none that separates one field from another.
+func canBeWritten(link string) bool {
+	name := path.Base(link)
+	return !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r > '~' || r == ',' || r == '?'
+	})
+}
+
+// namesDisk reports whether an object may name a disk by a link.
+func namesDisk(link string) bool { return canBeWritten(link) && !ContentLink(link) }
+
+// ByID is the by-id link by which an object names the disk, or "". A link that was made of a
+// world wide name is the same in any node and on any bus.
+func (d *Disk) ByID() string {
+	best, trust := "", 0
+	for _, link := range d.Known().Links {
+		if !namesDisk(link) {
+			continue
+		}
+		rank := 0
+		for _, prefix := range [...]string{"nvme-eui.", "wwn-", "scsi-3"} {
+			if strings.HasPrefix(path.Base(link), prefix) {
+				break
+			}
+			rank++
+		}
+		if best == "" || rank < trust || rank == trust && link < best {
+			best, trust = link, rank
+		}
+	}
+	return best
+}
+
+// NoByID says why the disk has no ByID.
+func (d *Disk) NoByID() string {
+	if len(d.Known().Links) > 0 {
+		return "it has no link below /dev/disk/by-id without a space, a comma, a question mark or a special character"
+	}
+	content := ""
+	for link := range d.paths() {
+		if strings.HasPrefix(link, byID) && wholeDisk(link) == link && (content == "" || link < content) {
+			content = link
+		}
+	}
+	if content != "" {
+		return "its only link below /dev/disk/by-id names its content and not the disk: " + path.Base(content)
+	}
+	return "it has no link below /dev/disk/by-id"
+}
+
+// ByPathLinks lists the links of the whole disk that say where it is plugged in and by which
+// an object may name it, sorted.
+func (d *Disk) ByPathLinks() []string {
+	var all, links []string
+	if d.Device != nil {
+		all = append(all, d.Device.Links...)
+	}
+	if d.Entry != nil {
+		all = append(all, d.Entry.Links...)
+	}
+	for _, link := range all {
+		if strings.Contains(link, "/by-path/") && wholeDisk(link) == link && namesDisk(link) {
+			links = append(links, link)
+		}
+	}
+	slices.Sort(links)
+	return slices.Compact(links)
+}
