@@ -4,7 +4,7 @@
 KUSTOMIZE_VERSION := v5.8.2
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-GO_BUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+GO_BUILD := go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 IMAGE    ?= poolwright-fn
 FUZZTIME ?= 10s
 
@@ -25,12 +25,17 @@ SEED     ?= 1
 LOOPS := ./nodeagent/source ./nodeagent/controller
 
 # make lint vets. A busy machine may take long.
-TEST := -vet=off -timeout 60m
+TEST := -vet=off -timeout 40m
 
 # The stories of cmd/poolwright are told by test/apply, too, which applies what they render, where it has the
 # definitions for that.
 UPSTREAM := $(or $(POOLWRIGHT_UPSTREAM_CRDS),../shared/crds)
 TOLD      = $(if $(wildcard $(UPSTREAM)/openebs-cstor.yaml),-skip "^TestStories$$")
+
+# Programs and tests are compiled in one way, or all would be compiled twice. What tests run is built once, for all
+# suites.
+export CGO_ENABLED := 0
+BUILT := $(CURDIR)/bin/test
 
 .DEFAULT_GOAL := help
 
@@ -57,7 +62,9 @@ demo: build ## Explain an example, and render it, in a temporary folder
 	for f in $$(find cstor-local/rendered -type f | sort); do printf '\n# %s\n' "$$f"; cat "$$f"; done
 
 .PHONY: test
-test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
+test: export POOLWRIGHT_TEST_BUILT := $(BUILT)
+test: bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
+	go build -o $(BUILT)/ ./cmd/poolwright
 	test/parallel.sh \
 	  'nice -n 10 go test $(TEST) $(TOLD) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) && \
 	   nice -n 10 go test $(TEST) $(GENERATED) -rapid.seed=$(SEED)' \
@@ -65,9 +72,17 @@ test: build bin/kustomize bin/kustomize-controller control-plane missing ## Run 
 	  $(call in_modules,$(wordlist 1,2,$(TEST_MODULES))) \
 	  $(call in_modules,$(wordlist 3,9,$(TEST_MODULES)))
 
+.PHONY: test-all
+test-all: export POOLWRIGHT_TEST_ALL := 1
+test-all: test ## Run all tests, and spoil each run of a program of the node agent in each way, not in two
+
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time
-	go test -short ./...
+	go test -vet=off -short ./...
+
+.PHONY: check
+check: ## Vet and test in a minute what git diff touches (SYSTEM=cstor: a system)
+	@go run ./test/check $(if $(SYSTEM),-system $(SYSTEM))
 
 .PHONY: vm
 vm: ## Build the virtual machine of the node agent's tests, into .cache/vm
@@ -77,8 +92,15 @@ vm: ## Build the virtual machine of the node agent's tests, into .cache/vm
 test-vm: ## Run the node agent's tests on the disks of a virtual machine (minutes; emulated)
 	POOLWRIGHT_TEST_VM=1 go test -timeout 120m -v ./test/vm
 
+KILLS ?= 1000
+
+.PHONY: test-kills
+test-kills: ## Kill the node agent KILLS (1000) times at random points of the lives of volumes on loop devices
+	POOLWRIGHT_TEST_KILLS=$(KILLS) go test -timeout 300m -v ./nodeagent/source -run 'TestKills|TestBait'
+
 .PHONY: test-scale
 test-scale: control-plane ## Run the node agents of 200 nodes, and one with 1,000 Volumes, and measure them (minutes)
+	POOLWRIGHT_TEST_SCALE=1 go test -timeout 40m -v ./nodeagent/source -run 'TestPass'
 	POOLWRIGHT_TEST_SCALE=1 go test -timeout 40m -v ./nodeagent/controller -run 'TestTwoHundredNodes|TestThousandVolumes'
 
 .PHONY: missing
@@ -103,6 +125,13 @@ FIRST     ?= 1
 .PHONY: histories
 histories: ## Live through HISTORIES (1000) random histories of each sort of cStor clusters, from seed FIRST on
 	go test ./test/cstor -run '^Test(Split|Listed)?Histories$$' -timeout 12h -v -histories $(HISTORIES) -first $(FIRST)
+
+PACKAGES ?= 10000
+WORKERS ?= 1
+
+.PHONY: physical
+physical: ## Hold on PACKAGES (10000) clusters of physical disks, and HISTORIES (1000) of 30 events, that one disk has one owner
+	go test ./test/physical -timeout 12h -v -packages $(PACKAGES) -histories $(HISTORIES) -first $(FIRST) -workers $(WORKERS)
 
 .PHONY: bench
 bench: build bin/kustomize ## Measure, and print a table that anyone can repeat

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the command lines that are given beside one another. The first's output is shown as it
-# comes, that of each other whole, in the order given.
+# comes, that of each other whole, in the order given. Which tests failed is said again at the end.
 # Exits 1 if any failed.
-set -u
+set -u -o pipefail
 logs=$(mktemp -d)
 pids=
 # Each in the background is a process group, so that what its tests started ends with it.
@@ -21,7 +21,7 @@ done
 set +m
 
 failed=
-sh -c "$first" || failed="$first"
+sh -c "$first" 2>&1 | tee "$logs/0" || failed="$first"
 number=0
 for command; do
   number=$((number + 1))
@@ -30,5 +30,9 @@ $command"
   echo "+ $command"
   cat "$logs/$number"
 done
+if [ -n "$failed" ]; then
+  echo "failed: $failed"
+  cat "$logs"/* | grep -A 3 -E '^ *--- FAIL|^FAIL|^panic:|running tests:' | cut -c 1-300 | tail -n 60
+fi >&2
 rm -rf "$logs"
-test -z "$failed" || { echo "failed: $failed" >&2; exit 1; }
+test -z "$failed"
