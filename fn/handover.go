@@ -105,7 +105,7 @@ func (h *handover) remember(ledger *disk.Ledger, owner string, objects []gitops.
 		}
 		for _, hold := range held.disks {
 			for _, d := range ledger.Named(hold) {
-				e := disklock.Disk{Holder: held.object, Device: hold.Device, Identity: d.Known(), Role: hold.Role}
+				e := disklock.Disk{Holder: held.object, Device: hold.Device, Identity: d.Known().With(hold.Identity), Role: hold.Role}
 				if !e.Identity.Empty() || e.Device.Name != "" {
 					e.Identity.Path = "" // it is known by more
 				}

@@ -75,16 +75,10 @@ func (d *Disk) Size() int64 {
 
 // Known is what both reports of the disk together know of its identity.
 func (d *Disk) Known() Identity {
-	id := d.Identity
 	if d.Entry == nil {
-		return id
+		return d.Identity
 	}
-	also := &d.Entry.Identity
-	id.WWN, id.Serial = cmp.Or(id.WWN, also.WWN), cmp.Or(id.Serial, also.Serial)
-	id.Links = slices.Concat(id.Links, also.Links)
-	slices.Sort(id.Links)
-	id.Links = slices.Compact(id.Links)
-	return id
+	return d.Identity.With(d.Entry.Identity)
 }
 
 // Inactive reports whether the disk is not there: nobody reports it, the node disk manager says so,

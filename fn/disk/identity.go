@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -88,6 +89,15 @@ func wholeDisk(path string) string {
 // names reports whether two identities name a disk by the same things, wherever it is.
 func (id *Identity) names(other *Identity) bool {
 	return id.WWN == other.WWN && id.Serial == other.Serial && slices.Equal(id.Links, other.Links)
+}
+
+// With is the identity with what another one of the same disk says besides.
+func (id Identity) With(also Identity) Identity {
+	id.WWN, id.Serial = cmp.Or(id.WWN, also.WWN), cmp.Or(id.Serial, also.Serial)
+	id.Links = slices.Concat(id.Links, also.Links)
+	slices.Sort(id.Links)
+	id.Links = slices.Compact(id.Links)
+	return id
 }
 
 // Empty reports whether nothing tells the disk from others.
