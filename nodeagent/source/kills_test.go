@@ -77,7 +77,7 @@ func TestKillsLVM(t *testing.T) {
 			{Group: both}, {Apply: data, FS: "ext4"}, {Remove: data}, {Remove: bare}, {Ungroup: both},
 		},
 		reset: emptyDisks(t, one, scsi), names: []string{one.Name, scsi.Name},
-	}, kills(t, "8"))
+	}, kills(t, "3"))
 }
 
 // life is what is made and removed, on a machine that reset makes again, and the disks that it is on.

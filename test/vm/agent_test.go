@@ -40,7 +40,7 @@ var told = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*\n(?: {8,}.*\n)*`)
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
 // can be made here. Their checksums are the same afterwards. POOLWRIGHT_VM_ALL=1 adds
 // RAID controllers; POOLWRIGHT_VM_RUN names other tests, for one machine; POOLWRIGHT_TEST_KILLS says how often
-// TestKillsLVM kills the agent, instead of 8 times.
+// TestKillsLVM kills the agent, instead of 3 times.
 func TestNodeAgent(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
