@@ -46,19 +46,21 @@ func keepDevices(in *input, node string, r role, names []string) {
 }
 
 // doubt says why a block device of a node should perhaps not be in its place, or "": what is on it may
-// belong to another object, or it is another disk than the one that was chosen. Partitions on a device that the
-// cluster has claimed are those that ZFS makes.
+// belong to another object, it is another disk than the one that was chosen, or it has changed since. Partitions
+// on a device that the cluster has claimed are those that ZFS makes.
 func (in *input) doubt(node, name string) string {
-	on, want := in.disk(name), in.keep(node)
+	on, want, set := in.disk(name), in.keep(node), in.lock.sets[node]
+	want.MinCapacity = set.sizes[name]
 	verdict := in.ledger.Verdict(on, want)
 	doubt := verdict.Doubt()
 	if claim := in.facts.ClaimOf(on.Device); claim == nil || claim.PoolCluster != want.PoolCluster {
 		doubt = cmp.Or(doubt, verdict.Of(disk.Partitioned))
 	}
-	if was := in.lock.sets[node].known[name]; doubt == "" && !on.Is(was) {
+	was := set.known[name]
+	if doubt == "" && !on.Is(was) {
 		doubt = "it is another disk now, " + on.Known().String() + ", and was " + was.String()
 	}
-	return doubt
+	return cmp.Or(doubt, verdict.Of(disk.TooSmall), in.ledger.Renamed(on, was.Links))
 }
 
 // warnOfInactive tells of a device that is not Active and stays, and how one of a pool is

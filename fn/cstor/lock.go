@@ -51,6 +51,7 @@ type storageSet struct {
 	volumesOf string            // the node by whose name its volumes are called, where that is another
 	devices   map[role][]string // block devices, by name
 	known     map[string]disk.Identity
+	sizes     map[string]int64  // bytes that devices had, where that is known
 	were      map[string]role   // what devices were for, also of those that this run gives up
 	reasons   map[string]string // why devices were chosen, one word each
 	grown     grown             // how the pool grew by itself
@@ -175,12 +176,15 @@ func (l *lock) forgetOldNames(facts *inventory.Facts) {
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, were: map[string]role{}, reasons: map[string]string{}, grown: readGrown(o.Node.Get("spec", "expansions"))}
+	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, sizes: map[string]int64{}, were: map[string]role{}, reasons: map[string]string{}, grown: readGrown(o.Node.Get("spec", "expansions"))}
 	for _, d := range o.Node.Seq("spec", "blockDevices") {
 		r := role(d.Str("role"))
 		s.devices[r] = append(s.devices[r], d.Str("name"))
 		s.known[d.Str("name")], s.were[d.Str("name")] = identityOf(&d), r
 		s.reasons[d.Str("name")] = d.Str("reason")
+		if size, known := d.Get("size").Int(); known {
+			s.sizes[d.Str("name")] = size
+		}
 	}
 	s.capacity = o.Node.Str("spec", "disk", "capacity")
 	if p := o.Node.Get("spec", "externalProvisioner"); p != nil {

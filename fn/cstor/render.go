@@ -179,12 +179,17 @@ func (f *manifests) leaving(m *member) []string {
 
 // device remembers a disk, also by what it is known as wherever it is plugged in.
 func (f *manifests) device(m *member, r role, name string) d.Node {
-	id := f.lock.sets[m.name].known[name]
-	// What is said of it on another host may be said of another disk.
+	set := f.lock.sets[m.name]
+	id, size := set.known[name], set.sizes[name]
+	// What is said of it on another host may be said of another disk. A changed link or a smaller
+	// size is reported until the disk is as it was.
 	if now := f.disk(name); r != leaving && !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) && now.Is(id) {
-		id = now.Identity
+		if f.ledger.Renamed(now, id.Links) == "" {
+			id = now.Identity
+		}
+		size = max(size, now.Size())
 	}
-	fields := make([]d.Field, 2, 6) // a large cluster has many
+	fields := make([]d.Field, 2, 7) // a large cluster has many
 	fields[0], fields[1] = d.F("name", d.Text(name)), d.F("role", d.Text(string(r)))
 	for _, known := range []struct{ key, value string }{{"reason", f.reason(m, r, name)}, {"wwn", id.WWN}, {"serial", id.Serial}} {
 		if known.value != "" {
@@ -197,6 +202,9 @@ func (f *manifests) device(m *member, r role, name string) d.Node {
 			links[i] = d.Text(link)
 		}
 		fields = append(fields, d.F("links", d.List(links...)))
+	}
+	if size > 0 {
+		fields = append(fields, d.F("size", d.Int(size)))
 	}
 	return d.Object(fields...)
 }

@@ -33,10 +33,20 @@ func (l *Ledger) Recheck(d *Disk, use Use) []string {
 			reasons = append(reasons, reason)
 		}
 	}
-	if other := l.namedInstead(d, use.Path); other != nil {
-		reasons = append(reasons, use.Path+" names another disk now, "+other.called())
+	if renamed := l.Renamed(d, []string{use.Path}); renamed != "" {
+		reasons = append(reasons, renamed)
 	}
 	return reasons
+}
+
+// Renamed says which of the links by which a disk was known names another disk now, or "".
+func (l *Ledger) Renamed(d *Disk, links []string) string {
+	for _, link := range links {
+		if other := l.namedInstead(d, link); other != nil {
+			return link + " names another disk now, " + other.called()
+		}
+	}
+	return ""
 }
 
 // hasOnly reports whether a disk has some content, and none but this.
