@@ -116,9 +116,9 @@ const waysPerPlace = 2
 
 // ways are the faults that the nth run of a program meets. Each fault costs some processes, so that make test
 // gives two to each run, the next two to the next run: every program meets every fault. make test-all gives
-// all of them to each, as the virtual machine does.
+// all of them to each.
 func ways(all []string, n int) []string {
-	if tool.Whole() || os.Getenv(inMachine) != "" {
+	if tool.Whole() {
 		return all
 	}
 	var some []string
@@ -131,7 +131,6 @@ func ways(all []string, n int) []string {
 // TestWays: every fault is met in as many runs of a program as it takes for that, and no run meets one twice.
 func TestWays(t *testing.T) {
 	t.Setenv(tool.All, "")
-	t.Setenv(inMachine, "")
 	all := slices.Sorted(maps.Keys(faultsOf("storcli64")))
 	met := map[string]int{}
 	runs := (len(all) + waysPerPlace - 1) / waysPerPlace

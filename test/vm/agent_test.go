@@ -22,9 +22,9 @@ import (
 // machines are the tests of nodeagent/source that each of some machines runs, at the same time.
 func machines() map[string]string {
 	runs := map[string]string{
-		"crashes": "TestAdoption|TestBaitsAreLeft|TestStory|TestCrashDisks",
-		"faults":  "TestFaultsDisks",
-		"kills":   "TestKillsLVM",
+		"crashes": "TestCrashDisks",
+		"faults":  "TestFaultsDisks|TestKillsLVM",
+		"stories": "TestAdoption|TestBaitsAreLeft|TestStory",
 	}
 	if os.Getenv("POOLWRIGHT_VM_ALL") != "" {
 		runs["crashes"] += "|TestBaitRAID"
@@ -39,8 +39,8 @@ var told = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*\n(?: {8,}.*\n)*`)
 // TestNodeAgent runs the tests of nodeagent/source on the disks of virtual machines. Beside
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
 // can be made here. Their checksums are the same afterwards. POOLWRIGHT_VM_ALL=1 adds
-// RAID controllers; POOLWRIGHT_VM_RUN names other tests, for one machine; POOLWRIGHT_TEST_KILLS says how often
-// TestKillsLVM kills the agent, instead of 3 times.
+// RAID controllers, and all faults of each run of a program; POOLWRIGHT_VM_RUN names other tests, for one
+// machine; POOLWRIGHT_TEST_KILLS says how often TestKillsLVM kills the agent, instead of 3 times.
 func TestNodeAgent(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
@@ -86,6 +86,7 @@ func TestNodeAgent(t *testing.T) {
 				vm.NewDisk(t, "scsi", "SCSI0002", "0x5000000000000002", 64<<20),
 			}, own...)}
 			out, code := machine.Run(t, "export POOLWRIGHT_TEST_MACHINE=1 TMPDIR=/var/lib POOLWRIGHT_TEST_KILLS="+os.Getenv("POOLWRIGHT_TEST_KILLS")+
+				" "+tool.All+"="+os.Getenv("POOLWRIGHT_VM_ALL")+
 				"\ncd /tmp && /source.test -test.v -test.timeout 99m -test.run '"+run+"' 2>&1\n", map[string]string{"/source.test": program})
 			t.Log(out)
 			counted.Store(name, out)
