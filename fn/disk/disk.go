@@ -26,6 +26,7 @@ type Disk struct {
 	sites   []*site  // where it is
 	stray   bool     // its node is not among those of the facts
 	holders []Holder // of this very report
+	naming  []naming
 	volumes []*inventory.Volume
 }
 

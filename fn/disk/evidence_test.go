@@ -152,14 +152,16 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// A path that an object names holds what is there, and the disk that is meant.
+// A path that an object names, also that of a partition, holds what is there, and the disk that is meant.
 func TestNamedPath(t *testing.T) {
-	l := ledger(t, nodes, inventoryOf("a", "path: /dev/sdb, serial: SS11", "path: /dev/sdc, serial: TT22"))
-	l.Add(holder("p"), []disk.Hold{{Identity: disk.Identity{Node: "a", Path: "/dev/sdb", Serial: "TT22"}}})
-	want := []string{"the live DiskPool mayastor/p names it: /dev/sdb", "it is taken by the live DiskPool mayastor/p"}
-	for i, d := range l.Disks() {
-		if got := l.Verdict(d, disk.Want{}).Reason(); got != want[i] {
-			t.Errorf("%s: %q, want %q", d.Path, got, want[i])
+	for _, path := range []string{"/dev/sdb", "/dev/sdb1"} {
+		l := ledger(t, nodes, inventoryOf("a", "path: /dev/sdb, serial: SS11", "path: /dev/sdc, serial: TT22"))
+		l.Add(holder("p"), []disk.Hold{{Identity: disk.Identity{Node: "a", Path: path, Serial: "TT22"}}})
+		want := []string{"the live DiskPool mayastor/p names it: " + path, "it is taken by the live DiskPool mayastor/p"}
+		for i, d := range l.Disks() {
+			if got := l.Verdict(d, disk.Want{}).Reason(); got != want[i] {
+				t.Errorf("%s: %q, want %q", d.Path, got, want[i])
+			}
 		}
 	}
 }

@@ -21,6 +21,12 @@ type Ledger struct {
 	filters []filter           // of nodes that are not among the facts
 }
 
+// naming is an object that names the path of a disk, and means another disk.
+type naming struct {
+	path string // of the disk, or of a partition of it
+	by   Holder
+}
+
 // filter is a hold on what a filter matches.
 type filter struct {
 	Hold
@@ -204,20 +210,10 @@ func (l *Ledger) Add(h Holder, holds []Hold) {
 		}
 		for _, d := range l.at(hold.Identity.Node, hold.Identity.Path) {
 			if !slices.Contains(meant, d) {
-				for _, s := range d.sites {
-					s.name(hold.Identity.Path, h)
-				}
+				d.naming = append(d.naming, naming{hold.Identity.Path, h})
 			}
 		}
 	}
-}
-
-// name records that an object names a path.
-func (s *site) name(path string, h Holder) {
-	if s.naming == nil {
-		s.naming = map[string][]Holder{}
-	}
-	s.naming[path] = append(s.naming[path], h)
 }
 
 // Named lists the disks that a hold means, missing ones among them: what has the identity, and

@@ -14,7 +14,6 @@ type site struct {
 	double   map[string][]*Disk // kernel names that several reports have
 	vague    []*Disk            // of which no kernel name is known, missing ones among them
 	byPath   map[string][]*Disk // every path and link, made when it is first asked for
-	naming   map[string][]Holder
 }
 
 // sites finds sites by their hosts.

@@ -125,17 +125,10 @@ func (l *Ledger) judgeSuspects(d *Disk, want *Want, v *Verdict) {
 			return
 		}
 	}
-	for _, site := range d.sites {
-		if len(site.naming) == 0 {
-			continue
-		}
-		for path := range d.paths() {
-			for _, h := range site.naming[path] {
-				if want.Mine == nil || !want.Mine(h) {
-					v.object(Uncertain, "%s names it: %s", h, path)
-					return
-				}
-			}
+	for _, n := range d.naming {
+		if want.Mine == nil || !want.Mine(n.by) {
+			v.object(Uncertain, "%s names it: %s", n.by, n.path)
+			return
 		}
 	}
 }
