@@ -270,5 +270,5 @@ func (c *classified) spec(owner string) *krm.Object {
 
 // remembered reports whether of the output of an owner nothing is left but its DiskLock.
 func (c *classified) remembered(owner string) bool {
-	return !slices.ContainsFunc(c.lock[owner], func(o *krm.Object) bool { return !disklock.Is(o) })
+	return disklock.Alone(c.lock[owner])
 }

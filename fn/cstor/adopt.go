@@ -12,7 +12,7 @@ import (
 // hintAdoption tells who begins beside a cluster that lives how a spec gets hold of it:
 // by its name. What is somebody's already is not meant.
 func hintAdoption(in *input, specs []*system.Spec, held []*krm.Object) {
-	if len(in.spec.Before) > 0 || len(in.live.clusters) > 0 {
+	if in.spec.IsRendered() || len(in.live.clusters) > 0 {
 		return
 	}
 	var names []string

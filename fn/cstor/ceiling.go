@@ -14,7 +14,7 @@ import (
 func warnOfCeiling(in *input) {
 	const field = "spec.poolConfig.poolExpansion"
 	written := in.spec.Object.Node.Get("spec", "poolConfig", "poolExpansion")
-	if written == nil || written.Kind() == document.Null || in.cfg.Spec.PoolConfig.PoolExpansion.Disable || in.limit() > 0 || len(in.spec.Before) > 0 || in.lock.lives() {
+	if written == nil || written.Kind() == document.Null || in.cfg.Spec.PoolConfig.PoolExpansion.Disable || in.limit() > 0 || in.spec.IsRendered() || in.lock.lives() {
 		return
 	}
 	s := in.cfg.general

@@ -118,7 +118,7 @@ func (s *standing) checkRendered() {
 		step.Add(p)
 		return
 	}
-	if len(s.Before) == 0 && !s.before.lives() {
+	if !s.IsRendered() && !s.before.lives() {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotRendered, Since: created(s.Object),
 			Message: "nothing is rendered for it yet, and no CStorPoolCluster " + s.name + " is in the cluster; run poolwright render, commit and apply what it writes",

@@ -54,7 +54,7 @@ func (s *state) checkObjects(step *health.Step, findings []finding.Finding) {
 	switch {
 	case finding.Failed(findings):
 		step.Add(health.Problem{Phase: health.Error, Reason: health.CannotRender, Message: health.FirstError(findings)})
-	case len(s.spec.Before) == 0:
+	case !s.spec.IsRendered():
 		p := health.Problem{Phase: health.Progressing, Reason: health.NotRendered, Message: "nothing is rendered for it yet; run poolwright render, commit and apply what it writes"}
 		for _, f := range findings {
 			if f.Rule == "awaiting-pools" || f.Rule == "awaiting-instances" {

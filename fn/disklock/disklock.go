@@ -84,6 +84,11 @@ func Of(before []*krm.Object) Lock {
 	return Lock{}
 }
 
+// Alone reports whether none of what was rendered for a spec is anything but its DiskLock.
+func Alone(before []*krm.Object) bool {
+	return !slices.ContainsFunc(before, func(o *krm.Object) bool { return !Is(o) })
+}
+
 func readDisks(items []d.Node) []Disk {
 	disks := make([]Disk, 0, len(items))
 	for i := range items {

@@ -84,13 +84,13 @@ func (s *survey) begun(out system.Output) bool {
 	definitions := s.facts.Objects(definitionGroup, definitionKind)
 	told := s.facts.Tells(definitionGroup, definitionKind, "") || s.facts.Tells(cephGroup, clusterKind, s.spec.Object.Namespace)
 	switch {
-	case len(s.spec.Before) > 0 && !told:
+	case s.spec.IsRendered() && !told:
 		s.report.Step("spec").Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
 			Message: "nothing of what is rendered is in the cluster yet, as far as the inventory tells; commit and apply it",
 		})
 		return false
-	case len(s.spec.Before) > 0 || len(definitions) > 0:
+	case s.spec.IsRendered() || len(definitions) > 0:
 		return true
 	case len(s.objects) > 0 && s.spec.Object.Node.Str("metadata", "uid") != "":
 		return true // the spec is in the cluster, and nothing else is yet

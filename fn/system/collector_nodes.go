@@ -34,7 +34,7 @@ func (c *Collector) Selects(terms []selector.Term, objects iter.Seq[*krm.Object]
 	switch {
 	case nothing == "":
 		return true
-	case len(c.Before) > 0:
+	case c.IsRendered():
 		c.Report(finding.Warning, nothingRule, field, "%s; what is rendered is held; correct the selector, or take the inventory again", nothing)
 	case c.Consent.Given():
 		c.Report(finding.Warning, nothingRule, field, "%s; nothing is rendered; correct the selector, or take the spec out", nothing)

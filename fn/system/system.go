@@ -166,6 +166,9 @@ type Spec struct {
 	Gone      bool // of Reporter: it was taken out of the package, and lives
 }
 
+// IsRendered reports whether anything was rendered for the spec. Its DiskLock alone only remembers the disks of what was removed.
+func (s *Spec) IsRendered() bool { return !disklock.Alone(s.Before) }
+
 // Output is what became of one spec.
 type Output struct {
 	Objects  []gitops.Object // everything that is wanted, unsorted
