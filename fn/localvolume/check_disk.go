@@ -132,7 +132,11 @@ func (n *namedDisk) reportMissing(elsewhere []*disk.Disk) {
 	severity := n.was.severity()
 	switch {
 	case len(elsewhere) > 0:
-		n.report(severity, "other-node", "is on node %s, and not on %s; write that node, or a disk of %s", n.Disks.NodeOf(elsewhere[0]), n.node(), n.node())
+		remedy := "write that node, or a disk of "
+		if n.Disks.NodeOf(elsewhere[0]) == "" {
+			remedy = "run poolwright inventory, or write a disk of "
+		}
+		n.report(severity, "other-node", "is on %s, and not on %s; %s", placeOf(n.Disks, elsewhere[0]), n.node(), remedy+n.node())
 	case n.host().report() != nil:
 		n.report(severity, "disk-missing", "is not among the disks that node %s reports; its NodeInventory lists them", n.node())
 	default:

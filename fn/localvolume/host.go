@@ -44,6 +44,17 @@ func (h host) resolve(of device) (here, elsewhere []*disk.Disk) {
 	return here, elsewhere
 }
 
+// placeOf says for people where a disk is reported: on a node, or on a host that is not known to be one.
+func placeOf(ledger *disk.Ledger, there *disk.Disk) string {
+	switch node := ledger.NodeOf(there); {
+	case node != "":
+		return "node " + node
+	case there.Node != "":
+		return "host " + there.Node + ", whose node is unknown"
+	}
+	return "an unknown node"
+}
+
 func (h host) has(there *disk.Disk) bool {
 	if h.ledger.NodeOf(there) == h.name || there.Node == h.name {
 		return true

@@ -167,12 +167,12 @@ func (t *template) stays(i *item) bool {
 	missing := slices.Contains(i.disks, nil)
 	switch {
 	case node == nil:
-		field, i.held = "", "its node is missing from the inventory"+t.whereMoved(i, ", and its disk is on node ")
+		field, i.held = "", "its node is missing from the inventory"+t.whereMoved(i, ", and its disk is on ")
 	case !t.cfg.selects(node) && (!t.noNode || i.consent):
 		field, i.held = "spec.nodeSelector", "its node is no longer selected"
 	case i.held != "":
 	case len(i.moved) > 0:
-		field, i.held = "", t.whereMoved(i, "its disk is on node ")
+		field, i.held = "", t.whereMoved(i, "its disk is on ")
 	case missing:
 		field, i.held = "", "its disk is missing from the inventory"
 	}
@@ -204,12 +204,12 @@ func (t *template) stays(i *item) bool {
 	return true
 }
 
-// whereMoved says on which node the disk of an object is now, or "".
+// whereMoved says where the disk of an object is now, or "".
 func (t *template) whereMoved(i *item, says string) string {
 	if len(i.moved) == 0 {
 		return ""
 	}
-	return says + cmp.Or(t.Disks.NodeOf(i.moved[0]), i.moved[0].Node)
+	return says + placeOf(t.Disks, i.moved[0])
 }
 
 // staysGone is stays for an object that is known not to live: nothing is lost with it.
