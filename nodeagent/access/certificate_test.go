@@ -6,13 +6,14 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // TestOwnCertificate: without files the server has a self-signed certificate for its names, and replaces it before its end.
@@ -68,7 +69,7 @@ func write(t *testing.T, path string, data []byte) {
 func TestCertificateFiles(t *testing.T) {
 	dir := t.TempDir()
 	c := &Certificate{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key"), Log: slog.New(slog.DiscardHandler)}
-	address := free(t)
+	address := tool.FreeAddress(t)
 	if err := Serve(t.Context(), address, c, http.NotFoundHandler()); err == nil {
 		t.Error("it serves without its certificate")
 	}
@@ -102,7 +103,7 @@ func TestCertificateFiles(t *testing.T) {
 
 // TestServe: requests with large headers are refused, and HTTP/2 is not offered.
 func TestServe(t *testing.T) {
-	address := free(t)
+	address := tool.FreeAddress(t)
 	c := &Certificate{Log: slog.New(slog.DiscardHandler)}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Proto)) })
 	if err := Serve(t.Context(), address, c, handler); err != nil {
@@ -132,15 +133,4 @@ func TestServe(t *testing.T) {
 	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a header of %d bytes: %s", 2*maxHeader, resp.Status)
 	}
-}
-
-// free returns an unused address on loopback.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -89,17 +88,6 @@ func checkAnswer(t *testing.T, what, method, url, authorization string, code int
 	}
 }
 
-// freeAddress returns an unused address on loopback.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // TestMetrics runs an agent with the rights of deploy/nodeagent: it serves its metrics over TLS, only to users whom the API
 // server allows to get them.
 func TestMetrics(t *testing.T) {
@@ -113,7 +101,7 @@ func TestMetrics(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := tool.FreeAddress(t)
 	a := c.startWith(t, c.token(t, "n1"), folder, []string{"--metrics-listen", address})
 	c.apply(t, sparseVolume("data", "keep", "40Mi", "Filesystem"))
 	c.apply(t, sparseVolume("bad", "missing", "40Mi", "Filesystem"))

@@ -207,7 +207,7 @@ func TestThousandVolumes(t *testing.T) {
 
 	s.make(t, 250, 1000)
 	begun := time.Now()
-	address := freeAddress(t)
+	address := tool.FreeAddress(t)
 	a = c.startWith(t, c.token(t, "n1"), folder, []string{"--metrics-listen", address})
 	s.available(t, 1000)
 	t.Logf("1000 Volumes are Available after %s", time.Since(begun).Round(time.Second))

@@ -1,10 +1,11 @@
 // Package tool finds what tests use that is not in the repository: programs and
-// definitions of other projects.
+// definitions of other projects, and unused addresses.
 package tool
 
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,17 @@ func Missing(t *testing.T, why string) {
 		t.Fatalf("%s, and %s is set", why, Require)
 	}
 	t.Skipf("skipped: %s", why)
+}
+
+// FreeAddress returns an unused address on loopback.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // Upstream names files with definitions of other projects, which stand in the
