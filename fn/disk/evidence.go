@@ -21,7 +21,10 @@ const (
 // multipath's dm-uuid-mpath): the digits of a WWN, or a serial number, in the spelling in which
 // two of them are compared. The value of an opaque link is the link.
 func readLink(link string) (kind linkKind, value string) {
-	name := link[strings.LastIndexByte(link, '/')+1:]
+	name, found := strings.CutPrefix(link, byID)
+	if !found || strings.IndexByte(name, '/') >= 0 {
+		name = baseOf(link)
+	}
 	if wwid, found := strings.CutPrefix(name, "dm-uuid-mpath-"); found {
 		switch {
 		case strings.HasPrefix(wwid, "eui."), strings.HasPrefix(wwid, "uuid."), strings.HasPrefix(wwid, "nvme."):
@@ -84,17 +87,21 @@ func numbered(link, number string) (linkKind, string) {
 	return serialNo, number
 }
 
-// number is a serial number, or what stands for one, in the spelling in which two are compared.
-// One that is made of the digits of a WWN is spelled like that.
+// number is a serial number, or what stands for one, in the spelling in which two are compared:
+// capitals, as most have. One that is made of the digits of a WWN is spelled like that.
 func number(serial string) string {
-	text := strings.ToLower(strings.TrimSpace(serial))
-	for _, prefix := range [...]string{"naa.", "eui.", "wwn-", "0x"} {
-		if digits, found := strings.CutPrefix(text, prefix); found && isWWN(strings.TrimPrefix(digits, "0x")) {
-			return strings.TrimPrefix(digits, "0x")
+	text := strings.ToUpper(strings.TrimSpace(serial))
+	digits := text
+	for _, prefix := range [...]string{"NAA.", "EUI.", "WWN-", "0X"} {
+		if rest, found := strings.CutPrefix(text, prefix); found {
+			digits = strings.TrimPrefix(rest, "0X")
 		}
 	}
-	if (strings.HasPrefix(text, "3") || strings.HasPrefix(text, "2")) && isWWN(text[1:]) {
-		return text[1:] // as scsi_id prints a WWN
+	switch {
+	case isWWN(digits):
+		return strings.ToLower(digits)
+	case (strings.HasPrefix(text, "3") || strings.HasPrefix(text, "2")) && isWWN(text[1:]):
+		return strings.ToLower(text[1:]) // as scsi_id prints a WWN
 	}
 	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
 		return text[:20] // the UUID of a volume, of which virtio shows 20 characters
@@ -121,16 +128,19 @@ func isHex(text string) bool {
 // perNode reports whether a name is given to one disk of each node, as clouds name their boot and
 // local disks.
 func perNode(number string) bool {
-	return strings.HasPrefix(number, "persistent-disk-") || strings.HasPrefix(number, "local-ssd-") || strings.HasPrefix(number, "local-nvme-ssd-") ||
-		strings.HasPrefix(number, "nvme_card")
+	return strings.HasPrefix(number, "PERSISTENT-DISK-") || strings.HasPrefix(number, "LOCAL-SSD-") || strings.HasPrefix(number, "LOCAL-NVME-SSD-") ||
+		strings.HasPrefix(number, "NVME_CARD")
 }
 
 // keys adds the names by which two reports are known to be of one disk. A WWN and the serial
 // number that repeats its digits are one key.
 func (id *Identity) keys(keys []string) []string {
-	keys = addKey(keys, id.Node, strings.TrimPrefix(id.WWN, "0x"))
-	keys = addKey(keys, id.Node, number(id.Serial))
+	keys = addKey(keys, strings.TrimPrefix(id.WWN, "0x"))
+	keys = addKey(keys, id.numberKey(id.Serial))
 	for _, link := range id.Links {
+		if digits, found := strings.CutPrefix(link, byID+"wwn-"); found && digits == id.WWN {
+			continue
+		}
 		if ContentLink(link) {
 			continue // of a lock that was written before
 		}
@@ -139,17 +149,23 @@ func (id *Identity) keys(keys []string) []string {
 			if value == id.Serial {
 				continue
 			}
-			value = number(value)
+			value = id.numberKey(value)
 		}
-		keys = addKey(keys, id.Node, value)
+		keys = addKey(keys, value)
 	}
 	return keys
 }
 
-func addKey(keys []string, node, value string) []string {
-	if perNode(value) {
-		value = node + "\x00" + value
+// numberKey is the key of a serial number.
+func (id *Identity) numberKey(serial string) string {
+	key := number(serial)
+	if perNode(key) {
+		key = id.Node + "\x00" + key
 	}
+	return key
+}
+
+func addKey(keys []string, value string) []string {
 	if value == "" || slices.Contains(keys, value) {
 		return keys
 	}

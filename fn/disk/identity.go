@@ -67,9 +67,13 @@ func wholeLinks(links []string) []string {
 // wholeDisk takes the number of a partition off a path: /dev/sdb1, /dev/nvme0n1p1 and
 // /dev/disk/by-id/x-part1 lie on /dev/sdb, /dev/nvme0n1 and /dev/disk/by-id/x.
 func wholeDisk(path string) string {
-	bare := strings.TrimRight(path, "0123456789")
-	switch digits := path[len(bare):]; {
-	case digits == "":
+	end := len(path)
+	for end > 0 && path[end-1] >= '0' && path[end-1] <= '9' {
+		end--
+	}
+	bare := path[:end]
+	switch {
+	case end == len(path):
 		return path
 	case strings.HasSuffix(bare, "-part"):
 		return strings.TrimSuffix(bare, "-part")

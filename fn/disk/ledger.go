@@ -17,8 +17,7 @@ type Ledger struct {
 	absent  map[inventory.Key]*Disk // by the host and path at which nobody reports any
 	known   registry
 	sites   sites
-	byNode  map[string][]*Disk // see On
-	filters []filter           // of nodes that are not among the facts
+	filters []filter // of nodes that are not among the facts
 }
 
 // naming is an object that names the path of a disk, and means another disk.
@@ -168,18 +167,15 @@ func (l *Ledger) Disks() []*Disk { return l.disks }
 
 // On lists the disks that are reported of a node, the smallest first.
 func (l *Ledger) On(n *inventory.Node) []*Disk {
-	if l.byNode == nil {
-		l.byNode = map[string][]*Disk{}
-		for _, d := range l.disks {
-			if node := l.NodeOf(d); node != "" {
-				l.byNode[node] = append(l.byNode[node], d)
-			}
-		}
-		for _, disks := range l.byNode {
-			slices.SortFunc(disks, Rank)
-		}
+	s := l.sites.byHost[n.Name]
+	if s == nil {
+		return nil
 	}
-	return l.byNode[n.Name]
+	if s.ranked == nil {
+		s.ranked = slices.DeleteFunc(slices.Clone(s.disks), func(d *Disk) bool { return l.NodeOf(d) != n.Name })
+		slices.SortFunc(s.ranked, Rank)
+	}
+	return s.ranked
 }
 
 // NodeOf is the name of the node that a disk is on, "" where that is not known.
@@ -276,6 +272,9 @@ func (l *Ledger) matching(hold Hold) []*Disk {
 func (l *Ledger) namedDevice(hold Hold) []*Disk {
 	d := l.Device(hold.Device.Namespace, hold.Device.Name)
 	found := []*Disk{d}
+	if d.Device != nil {
+		found = l.disks[d.Device.Index:][:1:1]
+	}
 	if hold.Identity.Empty() || hold.Identity.names(&d.Identity) || l.known.join(d, &hold.Identity) {
 		if d.Missing() && d.Empty() && !hold.Identity.Empty() {
 			d.Identity = hold.Identity

@@ -19,6 +19,9 @@ func ContentLink(link string) bool {
 		}
 		name = rest
 	}
+	if name == "" || strings.IndexByte("dlmr", name[0]) < 0 {
+		return false // as most
+	}
 	if strings.HasPrefix(name, "dm-uuid-") {
 		return !strings.HasPrefix(name, "dm-uuid-mpath-") // a multipath disk, named by its WWN
 	}
@@ -33,11 +36,17 @@ func ContentLink(link string) bool {
 // canBeWritten reports whether every definition that names a disk by a link takes this one: it
 // has printable ASCII characters alone, and none that separates one field from another.
 func canBeWritten(link string) bool {
-	name := path.Base(link)
-	return !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, func(r rune) bool {
-		return r <= ' ' || r > '~' || r == ',' || r == '?'
-	})
+	name := baseOf(link)
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c > '~' || c == ',' || c == '?' {
+			return false
+		}
+	}
+	return name != "" && name[0] != '.'
 }
+
+// baseOf is the name of a link, without its folder.
+func baseOf(link string) string { return link[strings.LastIndexByte(link, '/')+1:] }
 
 // namesDisk reports whether an object may name a disk by a link.
 func namesDisk(link string) bool { return canBeWritten(link) && !ContentLink(link) }
@@ -50,9 +59,9 @@ func (d *Disk) ByID() string {
 		if !namesDisk(link) {
 			continue
 		}
-		rank := 0
+		rank, name := 0, baseOf(link)
 		for _, prefix := range [...]string{"nvme-eui.", "wwn-", "scsi-3"} {
-			if strings.HasPrefix(path.Base(link), prefix) {
+			if strings.HasPrefix(name, prefix) {
 				break
 			}
 			rank++

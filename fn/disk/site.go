@@ -10,6 +10,7 @@ import (
 type site struct {
 	host     string
 	disks    []*Disk // as reported
+	ranked   []*Disk // see Ledger.On
 	byKernel map[string]*Disk
 	double   map[string][]*Disk // kernel names that several reports have
 	vague    []*Disk            // of which no kernel name is known, missing ones among them
@@ -43,7 +44,8 @@ func (l *Ledger) spot(node string) spot {
 	for _, host := range l.hosts(node) {
 		s := l.sites.byHost[host]
 		if s == nil {
-			s = &site{host: host, byKernel: map[string]*Disk{}}
+			size := len(l.devicesAt(host))
+			s = &site{host: host, disks: make([]*Disk, 0, size), byKernel: make(map[string]*Disk, size)}
 			l.sites.byHost[host] = s
 		}
 		at.sites = append(at.sites, s)
@@ -74,29 +76,28 @@ func (l *Ledger) hosts(node string) []string {
 
 // settle enters a disk at its site.
 func (l *Ledger) settle(d *Disk) {
+	if d.Node != "" {
+		at := l.spot(d.Node)
+		d.sites, d.stray = at.sites, at.stray
+	}
+	vague := true
 	for path := range d.paths() {
 		if lun := lunOf(path); lun != "" && !slices.Contains(l.sites.luns[lun], d) {
 			l.sites.luns[lun] = append(l.sites.luns[lun], d)
 		}
-	}
-	if d.Node == "" {
-		return
-	}
-	at := l.spot(d.Node)
-	d.sites, d.stray = at.sites, at.stray
-	if d.stray {
-		for path := range d.paths() {
+		if d.stray {
 			l.sites.homeless[path] = append(l.sites.homeless[path], d)
+		}
+		if isKernelName(path) {
+			vague = false
+			for _, s := range d.sites {
+				s.enter(d, path)
+			}
 		}
 	}
 	for _, s := range d.sites {
 		if !d.Missing() {
 			s.disks = append(s.disks, d)
-		}
-		vague := true
-		for kernel := range d.kernelNames() {
-			s.enter(d, kernel)
-			vague = false
 		}
 		if vague {
 			s.vague = append(s.vague, d)
@@ -157,16 +158,22 @@ func (d *Disk) paths() iter.Seq[string] {
 }
 
 // kernelNames yields what the kernel calls the disk; two names where its reports are of two boots, or of
-// two paths to it. Device mapper and md number what is made of disks with names of their own.
+// two paths to it.
 func (d *Disk) kernelNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for path := range d.paths() {
-			name, found := strings.CutPrefix(path, "/dev/")
-			if found && !strings.Contains(name, "/") && !strings.HasPrefix(name, "dm-") && !strings.HasPrefix(name, "md") && !yield(path) {
+			if isKernelName(path) && !yield(path) {
 				return
 			}
 		}
 	}
+}
+
+// isKernelName reports whether the kernel calls a disk so. Device mapper and md number what is made of
+// disks with names of their own.
+func isKernelName(path string) bool {
+	name, found := strings.CutPrefix(path, "/dev/")
+	return found && strings.IndexByte(name, '/') < 0 && !strings.HasPrefix(name, "dm-") && !strings.HasPrefix(name, "md")
 }
 
 func (d *Disk) hasKernelName() bool {

@@ -75,11 +75,11 @@ func (l *Ledger) suspects(d *Disk) []suspect {
 	return found
 }
 
-// plain reports whether nothing can be suspected of a disk, as of most: it has a kernel name, all reports of
-// its nodes have one, no two the same, and no identity is that of several disks.
+// plain reports whether nothing can be suspected of a disk, as of most: all reports of its nodes have a
+// kernel name, no two the same, and no identity is that of several disks.
 func (l *Ledger) plain(d *Disk) bool {
 	return len(l.known.more) == 0 && len(l.sites.homeless) == 0 && len(l.sites.luns) == 0 &&
-		!slices.ContainsFunc(d.sites, func(s *site) bool { return !d.hasKernelName() || len(s.vague) > 0 || len(s.double) > 0 })
+		!slices.ContainsFunc(d.sites, func(s *site) bool { return len(s.vague) > 0 || len(s.double) > 0 })
 }
 
 // reportedWith reports whether the node disk manager, or the agent of one node, reports both: each
