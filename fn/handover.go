@@ -105,11 +105,14 @@ func (h *handover) remember(ledger *disk.Ledger, owner string, objects []gitops.
 		}
 		for _, hold := range held.disks {
 			for _, d := range ledger.Named(hold) {
+				if kept[d] {
+					continue
+				}
 				e := disklock.Disk{Holder: held.object, Device: hold.Device, Identity: d.Known().With(hold.Identity), Role: hold.Role}
 				if !e.Identity.Empty() || e.Device.Name != "" {
 					e.Identity.Path = "" // it is known by more
 				}
-				if !kept[d] && h.stands(ledger, &e) {
+				if h.stands(ledger, &e) {
 					all = append(all, e)
 				}
 			}
@@ -134,7 +137,7 @@ func inOrder(disks []disklock.Disk) []disklock.Disk {
 func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Object) []disklock.Disk {
 	memory := h.pkg.memories[owner]
 	var all []disklock.Disk
-	for _, o := range objects {
+	for i, o := range objects {
 		if kind, _ := h.pkg.kinds.Find(o.GroupKind()); kind.Role == system.RoleLock {
 			continue
 		}
@@ -146,9 +149,14 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 			if len(of) == 0 {
 				continue
 			}
-			if e := memory.Known(o.Ref, hold, append(of[0].Others(), of[0])); !e.Identity.Empty() {
-				all = append(all, e)
+			e := memory.Known(o.Ref, hold, append(of[0].Others(), of[0]))
+			if e.Identity.Empty() {
+				continue
 			}
+			if all == nil {
+				all = make([]disklock.Disk, 0, len(objects)-i) // most have one
+			}
+			all = append(all, e)
 		}
 	}
 	return inOrder(all)

@@ -53,8 +53,10 @@ func (in *input) doubt(node, name string) string {
 	want.MinCapacity = set.sizes[name]
 	verdict := in.ledger.Verdict(on, want)
 	doubt := verdict.Doubt()
-	if claim := in.facts.ClaimOf(on.Device); claim == nil || claim.PoolCluster != want.PoolCluster {
-		doubt = cmp.Or(doubt, verdict.Of(disk.Partitioned))
+	if partitioned := verdict.Of(disk.Partitioned); doubt == "" && partitioned != "" {
+		if claim := in.facts.ClaimOf(on.Device); claim == nil || claim.PoolCluster != want.PoolCluster {
+			doubt = partitioned
+		}
 	}
 	was := set.known[name]
 	if doubt == "" && !on.Is(was) {

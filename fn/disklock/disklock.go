@@ -127,42 +127,42 @@ func (l *Lock) Make(spec krm.ID) *krm.Object {
 }
 
 func list(disks []Disk) d.Node {
-	items := d.List()
+	items := make([]d.Node, len(disks))
 	for i := range disks {
-		items.Add(disks[i].node())
+		items[i] = disks[i].node()
 	}
-	return items
+	return d.List(items...)
 }
 
 func (e *Disk) node() d.Node {
-	holder, n := d.Object(), d.Object()
-	add := func(to *d.Node, key, value string) {
+	holder, fields := make([]d.Field, 0, 4), make([]d.Field, 0, 8)
+	add := func(to *[]d.Field, key, value string) {
 		if value != "" {
-			to.Set(key, d.Text(value))
+			*to = append(*to, d.F(key, d.Text(value)))
 		}
 	}
 	add(&holder, "apiVersion", e.Holder.APIVersion)
 	add(&holder, "kind", e.Holder.Kind)
 	add(&holder, "namespace", e.Holder.Namespace)
 	add(&holder, "name", e.Holder.Name)
-	n.Set("holder", holder)
-	add(&n, "blockDevice", e.Device.Name)
-	add(&n, "node", e.Identity.Node)
-	add(&n, "wwn", e.Identity.WWN)
-	add(&n, "serial", e.Identity.Serial)
+	fields = append(fields, d.F("holder", d.Object(holder...)))
+	add(&fields, "blockDevice", e.Device.Name)
+	add(&fields, "node", e.Identity.Node)
+	add(&fields, "wwn", e.Identity.WWN)
+	add(&fields, "serial", e.Identity.Serial)
 	if len(e.Identity.Links) > 0 {
-		links := d.List()
-		for _, link := range e.Identity.Links {
-			links.Add(d.Text(link))
+		links := make([]d.Node, len(e.Identity.Links))
+		for i, link := range e.Identity.Links {
+			links[i] = d.Text(link)
 		}
-		n.Set("links", links)
+		fields = append(fields, d.F("links", d.List(links...)))
 	}
-	add(&n, "path", e.Identity.Path)
+	add(&fields, "path", e.Identity.Path)
 	if e.Size > 0 {
-		n.Set("size", d.Int(e.Size))
+		fields = append(fields, d.F("size", d.Int(e.Size)))
 	}
-	add(&n, "role", e.Role)
-	return n
+	add(&fields, "role", e.Role)
+	return d.Object(fields...)
 }
 
 // maxName is the longest name of an object (DNS subdomain, RFC 1123).
