@@ -74,7 +74,7 @@ test: bin/kustomize bin/kustomize-controller control-plane missing ## Run all te
 
 .PHONY: test-all
 test-all: export POOLWRIGHT_TEST_ALL := 1
-test-all: test ## Run all tests, each with all its scenarios and faults (CI)
+test-all: test ## Run all tests, and spoil each run of a program of the node agent in each way, not in two
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time

@@ -19,11 +19,11 @@ const Require = "POOLWRIGHT_REQUIRE_TOOLS"
 // Required reports whether no test may be left out.
 func Required() bool { return os.Getenv(Require) != "" }
 
-// All is set where tests go through all that they have, as in make test-all: make test has two of the
-// faults for each place where a program runs, and the main scenarios of each engine.
+// All is set where tests on generated faults go through all of them, as in make test-all: make test has
+// a part of them for each place, and all of them for each program.
 const All = "POOLWRIGHT_TEST_ALL"
 
-// Whole reports whether tests go through all that they have.
+// Whole reports whether all generated faults are asked for.
 func Whole() bool { return os.Getenv(All) != "" }
 
 // Need returns the path of a program: the one that make put into bin, else the

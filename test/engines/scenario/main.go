@@ -16,7 +16,7 @@ func Main(m *testing.M, root string, setUp func(*controlplane.ControlPlane, Suit
 		if err != nil {
 			return err
 		}
-		setUp(c, Suite{Root: root, Plane: c, Poolwright: program, Brief: !tool.Whole()})
+		setUp(c, Suite{Root: root, Plane: c, Poolwright: program})
 		return nil
 	})
 }
