@@ -429,7 +429,7 @@ spec: {policyName: warns, validationActions: [Warn]}
 	const want expected.Text = "the API server warns: Validation failed for ValidatingAdmissionPolicy 'warns' with binding 'warns': think twice; the same holds for 5 more"
 	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		changes, findings := try(t, objects, dryrun.Options{})
-		if len(findings) == 1 && len(changes) == 6 && findings[0].Severity == finding.Warning && strings.Contains(findings[0].Message, "think twice") {
+		if len(findings) == 1 && len(changes) == 6 && findings[0].Severity == finding.Warning && strings.Contains(findings[0].Message, "think twice; the same holds for 5 more") { // the policy takes effect between two objects
 			want.In(t, findings[0].Message)
 			return
 		}
