@@ -32,7 +32,7 @@ Nothing is written. The package DIR is rendered in memory and compared with --ag
 
   rendered     the output folder as it is (the default)
   live         the cluster: the API server applies each object in a dry run, in the name
-               of the engine that applied it before. So defaults, fields of others and
+               of the engine that applied it before. So defaults, other managers' fields and
                the rules of the cluster are included. Nodes and disks are those of the
                cluster, not of the inventory
   FOLDER       another output folder, or a package that has one: in a pull request,

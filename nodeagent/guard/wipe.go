@@ -35,7 +35,7 @@ type Wiping struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Wipe erases the device. report is told how far it has come, once after the first part and then every some seconds.
+// Wipe erases the device. It calls report with the progress after the first part, and then every few seconds.
 // That can take hours, or never end: where there is a pool, a process of its own does it, which has the device and
 // the locks for as long.
 func (e *Erasure) Wipe(ctx context.Context, w Wiping, report func(Wiping)) error {
