@@ -12,6 +12,10 @@ type Source struct {
 	Name string // as it is to be named in messages
 	Data []byte
 
+	// NoLines says that the text was encoded again, so that its lines are not those of the file:
+	// a position has only its name.
+	NoLines bool
+
 	index sync.Once
 	lines []int // the breaks before each stretch of Data
 }
@@ -35,6 +39,9 @@ type Position struct {
 func (s *Source) Position(off int32) Position {
 	if s == nil || off < 0 || int(off) > len(s.Data) {
 		return Position{}
+	}
+	if s.NoLines {
+		return Position{File: s.Name}
 	}
 	head := s.Data[:off]
 	start := bytes.LastIndexByte(head, '\n') + 1

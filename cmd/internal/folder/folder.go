@@ -39,6 +39,28 @@ type Package struct {
 	Objects []*krm.Object // everything outside the output folder
 	Lock    []*krm.Object // what the output folder holds
 	LockDir string        // that folder, "" where there is none
+
+	memory Memory // where it was read from, nil for the disk
+}
+
+// readFile reads a file of the package.
+func (p Package) readFile(name string) ([]byte, error) {
+	if p.memory == nil {
+		return os.ReadFile(name)
+	}
+	if src := p.memory[filepath.ToSlash(name)]; src != nil {
+		return src.Data, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+// has reports whether there is a file or folder.
+func (p Package) has(name string) bool {
+	if p.memory == nil {
+		return exists(name)
+	}
+	_, err := p.readFile(name)
+	return err == nil
 }
 
 // Input names what is to be read.
@@ -46,6 +68,7 @@ type Input struct {
 	Dir    string    // a folder, a file, or "-" for a stream of documents
 	Output string    // as given by -o: "" for the default, "-" for the standard output, or a folder
 	Stdin  io.Reader // what "-" stands for
+	Memory Memory    // the folder itself if it is on no disk; Dir is "." then
 
 	// Refuse says why the objects of a folder are no package; nil for nothing to say.
 	Refuse func(objects []*krm.Object, dir string) []finding.Finding
@@ -54,6 +77,9 @@ type Input struct {
 // Read reads a package and its lock. The findings say what could not be read;
 // all of them are collected in one run. The error is a *UsageError.
 func Read(in Input) (Package, []finding.Finding, error) {
+	if in.Memory != nil {
+		return in.Memory.read(in)
+	}
 	rendered, err := in.renderedDir()
 	if err != nil {
 		return Package{}, nil, err
@@ -158,8 +184,11 @@ func (in Input) Target() (string, error) {
 
 // renderedDir is the default output folder, "" for a stream.
 func (in Input) renderedDir() (string, error) {
-	if in.Dir == Stdin {
+	switch {
+	case in.Dir == Stdin:
 		return "", nil
+	case in.Memory != nil:
+		return fn.RenderedFolder, nil
 	}
 	info, err := os.Stat(in.Dir)
 	switch {

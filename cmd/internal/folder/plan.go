@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,8 +50,8 @@ type Plan struct {
 // stay. An error names the file that is in the way, and nothing was touched.
 func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 	plan := &Plan{target: target}
-	old := oldFiles{target: target, ours: map[string][]byte{}, foreign: map[string][][]byte{}}
-	if sameDir(p.LockDir, target) {
+	old := oldFiles{pkg: p, target: target, ours: map[string][]byte{}, foreign: map[string][][]byte{}}
+	if p.memory != nil || sameDir(p.LockDir, target) {
 		old.index(p.Lock)
 	}
 	want := join(rendered)
@@ -70,7 +69,7 @@ func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 	for _, path := range slices.Sorted(maps.Keys(want)) {
 		have, ours := old.ours[path]
 		switch {
-		case !ours && exists(filepath.Join(target, path)):
+		case !ours && p.has(filepath.Join(target, path)):
 			return nil, fmt.Errorf("%s is in the way: it is not one of Poolwright's files, and would be overwritten; move it out of the folder",
 				filepath.Join(target, path))
 		case !ours:
@@ -145,6 +144,7 @@ func join(rendered []fn.Rendered) map[string][]byte {
 // oldFiles are the files of an output folder that hold objects of ours, and the
 // documents of other people in them.
 type oldFiles struct {
+	pkg     Package
 	target  string
 	ours    map[string][]byte
 	foreign map[string][][]byte
@@ -183,7 +183,7 @@ func (f *oldFiles) kustomizations(folders []string) error {
 	for _, folder := range folders {
 		for _, name := range kustomizationNames() {
 			path := filepath.Join(folder, name)
-			data, err := os.ReadFile(filepath.Join(f.target, path))
+			data, err := f.pkg.readFile(filepath.Join(f.target, path))
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 			case err != nil:

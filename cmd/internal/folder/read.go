@@ -151,7 +151,7 @@ func (w *walk) read(rel string) {
 func (r *reader) file(name, path string) { r.fileAs(name, name, path) }
 
 func (r *reader) fileAs(file, name, path string) {
-	if slices.Contains(kustomizationNames(), filepath.Base(file)) {
+	if isKustomizationFile(file) {
 		return
 	}
 	info, err := os.Stat(file)
