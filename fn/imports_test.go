@@ -32,7 +32,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, room := range []string{"schema", "fn", "live", "nodeagent", "cmd", "test"} {
+	for _, room := range []string{"schema", "fn", "live", "service", "nodeagent", "cmd", "test"} {
 		if packages[room] == 0 {
 			t.Errorf("saw no package in %s:\n%s", room, out)
 		}
@@ -43,7 +43,7 @@ func TestImports(t *testing.T) {
 // Imports in the same module are relative to it.
 func refuseImport(importer, room, imported string) string {
 	root, _, _ := strings.Cut(imported, "/")
-	order := []string{"schema", "fn", "live", "cmd"}
+	order := []string{"schema", "fn", "live", "service", "cmd"}
 	if room == "nodeagent" {
 		return refuseAgent(importer, imported)
 	}
@@ -54,6 +54,8 @@ func refuseImport(importer, room, imported string) string {
 		return "which reaches out of the function"
 	case place >= 0 && target > place:
 		return "which is above it"
+	case room == "service" && (root == "live" || strings.HasPrefix(imported, "k8s.io/client-go") || imported == "os/exec"):
+		return "and the service has no cluster and runs no program"
 	// The benchmarks are programs that are not shipped, over packages of cmd.
 	case root == "nodeagent" && room != "test" && importer != "cmd/nodeagent":
 		return "which may touch disks"

@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"io"
 	"slices"
 	"strconv"
 
@@ -18,6 +19,18 @@ const (
 
 	annotationLegacyIndex = "config.kubernetes.io/index"
 )
+
+// Run is the KRM function from bytes to bytes: it reads a ResourceList, renders its specs, and
+// writes the list with the findings as results. The error is a *document.SyntaxError, and
+// nothing is written then, or that of w.
+func (f *Function) Run(src *document.Source, w io.Writer) ([]finding.Finding, error) {
+	rl, err := krm.ReadResourceList(src)
+	if err != nil {
+		return nil, err
+	}
+	fs := finding.Sort(f.Process(rl))
+	return fs, rl.Write(w, fs)
+}
 
 // Process is the KRM function: it renders the specs among the items of a
 // ResourceList in place. Where a finding is an error, the items stay as they are.

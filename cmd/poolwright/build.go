@@ -56,7 +56,6 @@ func runBuild(s program, dir string, enableExec bool) error {
 		}
 		options.Program = program
 	}
-	collectLate()
 	stop := terminal.Progress(s.err, "building "+dir)
 	manifests, findings, err := kustomize.Build(dir, options)
 	stop()

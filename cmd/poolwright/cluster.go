@@ -14,10 +14,10 @@ import (
 type clusterFlags struct{ cluster.Options }
 
 // addClusterFlags adds them to a verb.
-func addClusterFlags(cmd *cobra.Command, f *clusterFlags) {
+func addClusterFlags(s program, cmd *cobra.Command, f *clusterFlags) {
 	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig to use (default KUBECONFIG, or ~/.kube/config)")
 	cmd.Flags().StringVar(&f.Context, "context", "", "the context of the kubeconfig (default the current one)")
-	completeWith(cmd, "context", func([]string) []string { return cluster.Contexts(f.Kubeconfig) })
+	completeWith(s, cmd, "context", func([]string) []string { return cluster.Contexts(f.Kubeconfig) })
 }
 
 // connect finds the cluster. Nothing is asked of it yet.

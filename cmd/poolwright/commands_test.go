@@ -14,7 +14,7 @@ import (
 // With -update it is written.
 func TestCommands(t *testing.T) {
 	const page = "../../docs/commands.md"
-	want := reference(newRoot(program{streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}, poolwright()}))
+	want := reference(newRoot(program{streams: streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}, function: poolwright()}))
 	if *update {
 		if err := os.WriteFile(page, want, 0o666); err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ func newExplain(s program) *cobra.Command {
 			return runExplain(s, dir, subject, f)
 		},
 	}
-	addFormat(cmd, &f.format)
+	addFormat(s, cmd, &f.format)
 	cmd.Flags().BoolVar(&f.chosen, "chosen", false, "leave out free and refused nodes and disks")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print only the counts")
 	return cmd

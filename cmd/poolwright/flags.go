@@ -10,13 +10,13 @@ import (
 
 // addOneOf adds a flag that takes one of a few words to a verb. What value holds
 // is the default; short may be "".
-func addOneOf[T ~string](cmd *cobra.Command, value *T, name, short, help string, words ...T) {
+func addOneOf[T ~string](s program, cmd *cobra.Command, value *T, name, short, help string, words ...T) {
 	f := oneOf[T]{value: value}
 	for _, w := range words {
 		f.words = append(f.words, string(w))
 	}
 	cmd.Flags().VarP(f, name, short, help)
-	complete(cmd, name, f.words...)
+	complete(s, cmd, name, f.words...)
 }
 
 // oneOf is the value of such a flag.
@@ -36,21 +36,21 @@ func (f oneOf[T]) Set(v string) error {
 }
 
 // complete offers fixed values for a flag to the shell, and none if there are none.
-func complete(cmd *cobra.Command, flag string, values ...string) {
-	completeWith(cmd, flag, func([]string) []string { return values })
+func complete(s program, cmd *cobra.Command, flag string, values ...string) {
+	completeWith(s, cmd, flag, func([]string) []string { return values })
 }
 
 // completeWith offers what the function finds, which gets the arguments so far.
-func completeWith(cmd *cobra.Command, flag string, values func(args []string) []string) {
-	register(cmd, flag, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func completeWith(s program, cmd *cobra.Command, flag string, values func(args []string) []string) {
+	register(s, cmd, flag, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return values(args), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
 // completeOrPath offers fixed values for a flag that takes a path as well: paths
 // once none of the values can be meant.
-func completeOrPath(cmd *cobra.Command, flag string, path cobra.ShellCompDirective, values ...string) {
-	register(cmd, flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+func completeOrPath(s program, cmd *cobra.Command, flag string, path cobra.ShellCompDirective, values ...string) {
+	register(s, cmd, flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, begun) }) {
 			return values, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -58,7 +58,10 @@ func completeOrPath(cmd *cobra.Command, flag string, path cobra.ShellCompDirecti
 	})
 }
 
-func register(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+func register(s program, cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if s.memory != nil {
+		return // cobra keeps them as long as the process runs, and a request has a command of its own
+	}
 	// The only error is a flag that does not exist.
 	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
 		panic(err)

@@ -7,9 +7,7 @@ import (
 
 	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
-	"github.com/poolwright/poolwright/schema/finding"
 )
 
 const fnLong = `Run as KRM function: read a ResourceList (config.kubernetes.io/v1) from stdin, render
@@ -59,23 +57,18 @@ func newFn(s program) *cobra.Command {
 }
 
 func runFunction(s program) error {
-	collectLate()
 	data, err := folder.ReadInput(s.in)
 	if err != nil {
 		return fmt.Errorf("the ResourceList cannot be read: %w", err)
 	}
-	rl, err := krm.ReadResourceList(&document.Source{Name: "stdin", Data: data})
+	fs, err := s.function.Run(&document.Source{Name: "stdin", Data: data}, s.out)
 	if err != nil {
 		return err
 	}
-	fs := finding.Sort(s.function.Process(rl))
 	kept, more := s.fold(fs)
 	printFindings(s.err, kept)
 	for _, m := range more {
 		terminal.Println(s.err, folded(m, "the results have all")) // kustomize takes no -v for it
-	}
-	if err := rl.Write(s.out, fs); err != nil {
-		return err
 	}
 	return failure(fs)
 }

@@ -110,10 +110,10 @@ func newInit(s program) *cobra.Command {
 	flags.BoolVar(&f.example, "example", false, "copy the example, with its own inventory and output")
 	for flag := range specFlags() {
 		if flag != "raid" {
-			complete(cmd, flag)
+			complete(s, cmd, flag)
 		}
 	}
-	complete(cmd, "raid", "stripe", "mirror", "raidz", "raidz2")
+	complete(s, cmd, "raid", "stripe", "mirror", "raidz", "raidz2")
 	// The only error is a flag that does not exist.
 	if err := cmd.MarkFlagDirname("inventory"); err != nil {
 		panic(err)

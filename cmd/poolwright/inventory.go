@@ -97,13 +97,13 @@ func newInventory(s program) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&f.output, "output", "o", inventory.Folder, "the folder to write, or - for stdout")
-	addOneOf(cmd, &f.format, "format", "", "write yaml, or json with one object a line", snapshot.YAML, snapshot.JSON)
+	addOneOf(s, cmd, &f.format, "format", "", "write yaml, or json with one object a line", snapshot.YAML, snapshot.JSON)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "read only nodes with these labels, and what belongs to them")
 	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "also keep this annotation of nodes and block devices; may be repeated")
 	cmd.Flags().StringArrayVar(&f.dumps, "from", nil, "read dumps instead of a cluster: a file, a folder, or - for stdin; may be repeated")
-	addClusterFlags(cmd, &f.clusterFlags)
+	addClusterFlags(s, cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "read namespaced kinds only from this namespace (default all)")
-	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(fromInventory)) })
+	completeWith(s, cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(fromInventory)) })
 	// The only error is a flag that does not exist.
 	if err := cmd.MarkFlagDirname("output"); err != nil {
 		panic(err)

@@ -29,14 +29,14 @@ func (l loaded) pkg() fn.Package {
 // load reads a package. The error is one of usage.
 func load(s program, dir, output string) (loaded, error) {
 	defer terminal.Progress(s.err, "reading "+dir)()
-	in := folder.Input{Dir: dir, Output: output, Stdin: s.in}
+	in := folder.Input{Dir: dir, Output: output, Stdin: s.in, Memory: s.memory}
 	p, fs, err := s.read(in)
 	return loaded{Package: p, input: in, findings: fs}, err
 }
 
 // read reads a package or a snapshot. A folder with packages below it is neither.
 func (p program) read(in folder.Input) (folder.Package, []finding.Finding, error) {
-	in.Refuse = p.function.RefuseNested
+	in.Refuse, in.Memory = p.function.RefuseNested, p.memory
 	return folder.Read(in)
 }
 
@@ -56,8 +56,10 @@ func (l loaded) render(s program) fn.Result {
 // addPlace ends what is said of a missing inventory with where it is to lie: fn knows
 // no folders.
 func (l loaded) addPlace(fs []finding.Finding) {
-	info, err := os.Stat(l.input.Dir)
-	if err != nil || !info.IsDir() || filepath.Clean(l.input.Dir) == "." {
+	if filepath.Clean(l.input.Dir) == "." {
+		return
+	}
+	if info, err := os.Stat(l.input.Dir); err != nil || !info.IsDir() {
 		return
 	}
 	for i := range fs {

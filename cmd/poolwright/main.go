@@ -17,6 +17,7 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Exit codes.
@@ -32,12 +33,15 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	verbose  *bool // findings are not folded; nil for false
+
+	reported *[]finding.Finding // gets all that are reported; nil for nobody
 }
 
 // program is what every verb works with.
 type program struct {
 	streams
 	function *fn.Function
+	memory   folder.Memory // the package, nil if it is on a disk
 }
 
 func main() {
@@ -60,7 +64,7 @@ func guard(w io.Writer, work func() int) (code int) {
 }
 
 func run(args []string, s streams) int {
-	return program{s, fn.New(schema.Load(), systems.All()...)}.run(args)
+	return program{streams: s, function: fn.New(schema.Load(), systems.All()...)}.run(args)
 }
 
 func (p program) run(args []string) int {
@@ -69,18 +73,27 @@ func (p program) run(args []string) int {
 	verb, err := root.ExecuteC()
 	var bad *folder.UsageError
 	switch {
-	case err == nil:
-		return exitFine
-	case errors.Is(err, errFindings):
-		return exitFailed
-	case errors.Is(err, errChanges):
-		return exitChange
+	case err == nil, errors.Is(err, errFindings), errors.Is(err, errChanges):
 	case errors.As(err, &bad):
 		complain(p.err, err)
 		terminal.Printf(p.err, "See %q.\n", verb.CommandPath()+" --help")
+	default:
+		complain(p.err, err)
+	}
+	return exitOf(err)
+}
+
+// exitOf is the exit code that an error of a verb gives.
+func exitOf(err error) int {
+	var bad *folder.UsageError
+	switch {
+	case err == nil:
+		return exitFine
+	case errors.Is(err, errChanges):
+		return exitChange
+	case errors.As(err, &bad):
 		return exitUsage
 	}
-	complain(p.err, err)
 	return exitFailed
 }
 
@@ -90,6 +103,17 @@ func complain(w io.Writer, err error) { terminal.Println(w, "poolwright:", err) 
 
 // errFindings stands for findings of severity error, which are printed already.
 var errFindings = errors.New("findings of severity error")
+
+// errVerdict is errFindings that forbid no render: they are about the storage, or about a plan.
+var errVerdict = fmt.Errorf("%w, none of which forbids a render", errFindings)
+
+// verdict makes an error of findings one that forbids no render.
+func verdict(err error) error {
+	if errors.Is(err, errFindings) {
+		return errVerdict
+	}
+	return err
+}
 
 // usage is a mistake in how the command was called.
 func usage(format string, args ...any) error {

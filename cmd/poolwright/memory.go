@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 // firstCollection is how much memory a command that ends by itself uses, in bytes, before
@@ -29,6 +31,16 @@ func collectLate() {
 		debug.SetGCPercent(pace)
 		debug.SetMemoryLimit(math.MaxInt64)
 	}, pace)
+}
+
+// collectingLate has a verb do that.
+func collectingLate(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		collectLate()
+		return run(cmd, args)
+	}
+	return cmd
 }
 
 // garbage is what the first collection finds.

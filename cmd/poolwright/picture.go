@@ -19,8 +19,8 @@ const (
 func (f format) isPicture() bool { return f == asSVG || f == asDOT }
 
 // addPictureFormat adds -o with pictures to a verb, beside the formats that it has.
-func addPictureFormat(cmd *cobra.Command, f *format, help string, formats ...format) {
-	addOneOf(cmd, f, "output", "o", help+"; svg is a picture, light or dark as the reader has it, dot is for Graphviz", append(formats, asSVG, asDOT)...)
+func addPictureFormat(s program, cmd *cobra.Command, f *format, help string, formats ...format) {
+	addOneOf(s, cmd, f, "output", "o", help+"; svg is a picture, light or dark as the reader has it, dot is for Graphviz", append(formats, asSVG, asDOT)...)
 }
 
 // printPicture draws pools.

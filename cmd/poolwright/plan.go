@@ -135,17 +135,17 @@ func newPlan(s program) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.against, "against", againstRendered, "what to compare with: rendered, live, or a folder")
-	addOneOf(cmd, &f.output, "output", "o", "print as json or yaml instead of as text, or as markdown for a comment", asJSON, asYAML, asMarkdown)
+	addOneOf(s, cmd, &f.output, "output", "o", "print as json or yaml instead of as text, or as markdown for a comment", asJSON, asYAML, asMarkdown)
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print only how many objects change, by risk, and why the risky ones change")
-	addOneOf(cmd, &f.failOn, "fail-on", "", "exit with 1 if a change has at least this risk, otherwise with 0", change.Disruptive, change.Destructive)
+	addOneOf(s, cmd, &f.failOn, "fail-on", "", "exit with 1 if a change has at least this risk, otherwise with 0", change.Disruptive, change.Destructive)
 	cmd.Flags().BoolVar(&prune, "prune", false, "with --against live: whether running objects of specs that are not in DIR count as removed (default: no, with a warning)")
 	cmd.Flags().StringVar(&f.manager, "field-manager", "", "with --against live: apply as this manager (default: the one that applied each object before)")
 	cmd.Flags().StringVar(&f.picture, "picture", "", "with -o markdown: the URL of a picture to show; preview and tree draw one with -o svg")
-	complete(cmd, "picture")
-	completeOrPath(cmd, "against", cobra.ShellCompDirectiveFilterDirs, againstRendered, againstLive)
-	complete(cmd, "field-manager")
+	complete(s, cmd, "picture")
+	completeOrPath(s, cmd, "against", cobra.ShellCompDirectiveFilterDirs, againstRendered, againstLive)
+	complete(s, cmd, "field-manager")
 	// No namespace: what a plan does not look at, it would call unchanged.
-	addClusterFlags(cmd, &f.cluster)
+	addClusterFlags(s, cmd, &f.cluster)
 	return cmd
 }
 
@@ -169,7 +169,6 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 	if err != nil {
 		return err
 	}
-	collectLate()
 	l, err := load(s, dir, "")
 	if err != nil {
 		return err
@@ -206,7 +205,7 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 	case failed != nil:
 		return failed
 	case f.failOn != "":
-		return report(s.streams, p.reaching(f.failOn))
+		return verdict(report(s.streams, p.reaching(f.failOn)))
 	case len(p.changes) > 0 || p.files > 0:
 		return errChanges
 	}

@@ -55,7 +55,7 @@ func newPreview(s program) *cobra.Command {
 			return runPreview(s, dir, subject, f)
 		},
 	}
-	addPictureFormat(cmd, &f, "print as table, yaml (the objects) or json", "table", asYAML, asJSON)
+	addPictureFormat(s, cmd, &f, "print as table, yaml (the objects) or json", "table", asYAML, asJSON)
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func runPreview(s program, dir string, subject *ref, f format) error {
 	for i := range findings {
 		findings[i].Pos = positionOf(rendered, findings[i].Object)
 	}
-	return report(s.streams, finding.Sort(append(result.Findings, findings...)))
+	return verdict(report(s.streams, finding.Sort(append(result.Findings, findings...))))
 }
 
 // drawPreview draws the pools as they are, with what comes to them.
@@ -197,39 +197,45 @@ func previewYAML(w io.Writer, p preview.Preview) error {
 	return nil
 }
 
-// previewJSON prints everything for programs. Sizes are bytes.
+// machinePreview is a preview as -o json prints it. Sizes are bytes.
+type machinePreview struct {
+	Chains []machineChain `json:"chains"`
+	Pools  []machinePool  `json:"pools"`
+}
+
+type machineChain struct {
+	Claim      *machineRef       `json:"claim,omitempty"` // not for a CStorVolumeConfig that no claim asked for
+	Objects    []json.RawMessage `json:"objects"`
+	Placement  string            `json:"placement,omitempty"`
+	Candidates []string          `json:"candidates,omitempty"`
+}
+
+type machinePool struct {
+	Name      string        `json:"name"`
+	Namespace string        `json:"namespace"`
+	Node      string        `json:"node,omitempty"`
+	Zone      string        `json:"zone,omitempty"`
+	Phase     string        `json:"phase,omitempty"`
+	Replicas  machineCount  `json:"replicas"`
+	Free      *machineSpace `json:"free,omitempty"`
+}
+
+type machineCount struct {
+	Before int `json:"before"`
+	After  int `json:"after"`
+	AtMost int `json:"atMost"`
+}
+
+type machineSpace struct {
+	Before  int64 `json:"before"`
+	After   int64 `json:"after"`
+	AtLeast int64 `json:"atLeast"`
+}
+
 func previewJSON(w io.Writer, p preview.Preview) error {
-	type chain struct {
-		Claim      *machineRef       `json:"claim,omitempty"` // not for a CStorVolumeConfig that no claim asked for
-		Objects    []json.RawMessage `json:"objects"`
-		Placement  string            `json:"placement,omitempty"`
-		Candidates []string          `json:"candidates,omitempty"`
-	}
-	type count struct {
-		Before int `json:"before"`
-		After  int `json:"after"`
-		AtMost int `json:"atMost"`
-	}
-	type space struct {
-		Before  int64 `json:"before"`
-		After   int64 `json:"after"`
-		AtLeast int64 `json:"atLeast"`
-	}
-	type pool struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
-		Node      string `json:"node,omitempty"`
-		Zone      string `json:"zone,omitempty"`
-		Phase     string `json:"phase,omitempty"`
-		Replicas  count  `json:"replicas"`
-		Free      *space `json:"free,omitempty"`
-	}
-	out := struct {
-		Chains []chain `json:"chains"`
-		Pools  []pool  `json:"pools"`
-	}{[]chain{}, []pool{}}
+	out := machinePreview{[]machineChain{}, []machinePool{}}
 	for _, c := range p.Chains {
-		shown := chain{Placement: c.Placement, Candidates: c.Candidates}
+		shown := machineChain{Placement: c.Placement, Candidates: c.Candidates}
 		if c.Claim.Name != "" {
 			claim := machineRef(c.Claim)
 			shown.Claim = &claim
@@ -240,12 +246,12 @@ func previewJSON(w io.Writer, p preview.Preview) error {
 		out.Chains = append(out.Chains, shown)
 	}
 	for _, p := range p.Pools {
-		shown := pool{
+		shown := machinePool{
 			Name: p.Name, Namespace: p.Object.Namespace, Node: p.Node, Zone: p.Zone, Phase: p.Phase,
-			Replicas: count{p.Replicas, p.Replicas + p.Sure, p.Replicas + p.Possible},
+			Replicas: machineCount{p.Replicas, p.Replicas + p.Sure, p.Replicas + p.Possible},
 		}
 		if p.Free >= 0 {
-			shown.Free = &space{p.Free, max(0, p.Free-p.SureBytes), max(0, p.Free-p.MostBytes)}
+			shown.Free = &machineSpace{p.Free, max(0, p.Free-p.SureBytes), max(0, p.Free-p.MostBytes)}
 		}
 		out.Pools = append(out.Pools, shown)
 	}

@@ -57,7 +57,6 @@ func runRender(s program, dir, output string, check bool) error {
 	if check && output == folder.Stdout {
 		return usage("--check compares with the output folder, and -o - has none; leave one of them out")
 	}
-	collectLate()
 	l, err := load(s, dir, output)
 	if err != nil {
 		return err

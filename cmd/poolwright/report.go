@@ -24,7 +24,15 @@ func report(s streams, fs []finding.Finding) error {
 	for _, m := range more {
 		terminal.Println(s.err, folded(m, "-v prints all"))
 	}
+	s.note(fs)
 	return failure(fs)
+}
+
+// note remembers what is reported.
+func (s streams) note(fs []finding.Finding) {
+	if s.reported != nil {
+		*s.reported = append(*s.reported, fs...)
+	}
 }
 
 // fold leaves out what is not to be printed of many findings of one kind.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/poolwright/poolwright/cmd/internal/terminal"
 )
@@ -46,6 +47,7 @@ func newRoot(s program) *cobra.Command {
 			}
 			if in := bufio.NewReaderSize(s.in, 64<<10); !terminal.Is(s.in) && isResourceList(in) {
 				s.in = in
+				collectLate()
 				return runFunction(s)
 			}
 			cmd.SetOut(s.err)
@@ -57,19 +59,26 @@ func newRoot(s program) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.PersistentFlags().BoolVarP(s.verbose, "verbose", "v", false, "print every finding; do not group")
+	addVerbose(root.PersistentFlags(), s.verbose)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
-	root.AddCommand(
-		newRender(s), newBuild(s), newVet(s), newExplain(s), newPreview(s),
-		interruptible(newInventory(s)), interruptible(newPlan(s)), interruptible(newStatus(s)), interruptible(newVerify(s)), interruptible(newTree(s)),
-		newSchema(s), newInit(s), interruptible(newConvert(s)), newFn(s), newVersion(s),
-	)
+	for _, v := range verbs() {
+		cmd := v.make(s)
+		for _, w := range v.wraps {
+			cmd = w(cmd)
+		}
+		root.AddCommand(cmd)
+	}
 	root.InitDefaultCompletionCmd("completion")
 	refuseUnknownShells(root)
 	return root
+}
+
+// addVerbose adds the flag of all verbs.
+func addVerbose(flags *pflag.FlagSet, verbose *bool) {
+	flags.BoolVarP(verbose, "verbose", "v", false, "print every finding; do not group")
 }
 
 // isResourceList looks at the head of a stream without taking anything from it.
@@ -123,8 +132,8 @@ const (
 )
 
 // addFormat adds -o json|yaml to a verb.
-func addFormat(cmd *cobra.Command, f *format) {
-	addOneOf(cmd, f, "output", "o", "print as json or yaml instead of as text", asJSON, asYAML)
+func addFormat(s program, cmd *cobra.Command, f *format) {
+	addOneOf(s, cmd, f, "output", "o", "print as json or yaml instead of as text", asJSON, asYAML)
 }
 
 // folders completes the argument DIR.

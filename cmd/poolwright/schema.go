@@ -47,7 +47,7 @@ func newSchema(s program) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "cue (default), jsonschema, openapi or crd; json or yaml for the list of kinds")
-	completeWith(cmd, "output", func(args []string) []string {
+	completeWith(s, cmd, "output", func(args []string) []string {
 		if len(args) > 0 {
 			return schema.Formats()
 		}

@@ -26,7 +26,9 @@ func TestMain(m *testing.M) {
 	if worker.Is() {
 		function := fn.New(schema.Load(), systems.All()...)
 		fmt.Fprintln(os.Stderr, worker.Serve(func(args []string, in, out, errs *os.File) int {
-			return guard(errs, func() int { return program{streams{in: in, out: out, err: errs}, function}.run(args) })
+			return guard(errs, func() int {
+				return program{streams: streams{in: in, out: out, err: errs}, function: function}.run(args)
+			})
 		}))
 		os.Exit(1)
 	}
@@ -55,6 +57,9 @@ func TestScripts(t *testing.T) {
 			"package":   fixture("packages"),
 			"snapshot":  fixture("snapshots"),
 			"operators": operators,
+			"serving":   serving,
+			"signalled": signalled,
+			"request":   request,
 		},
 	})
 }

@@ -103,13 +103,13 @@ func newStatus(s program) *cobra.Command {
 			return runStatus(cmd.Context(), s, dirArg(args), f)
 		},
 	}
-	addClusterFlags(cmd, &f.clusterFlags)
+	addClusterFlags(s, cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "only the specs of this namespace (default all)")
-	completeWith(cmd, "namespace", func(args []string) []string {
+	completeWith(s, cmd, "namespace", func(args []string) []string {
 		return namespacesOf(s.function.Kinds().Specs(s.packageAt(dirArg(args)).Objects))
 	})
-	addFormat(cmd, &f.format)
-	addFrom(cmd, &f.from)
+	addFormat(s, cmd, &f.format)
+	addFrom(s, cmd, &f.from)
 	cmd.Flags().BoolVar(&f.cluster, "cluster", false, "read the specs from the cluster, too")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "keep running, and print changes")
 	cmd.Flags().BoolVar(&f.write, "write", false, "set the status of the specs and of their rendered objects (implies --cluster)")
@@ -117,9 +117,9 @@ func newStatus(s program) *cobra.Command {
 }
 
 // addFrom adds --from to a verb.
-func addFrom(cmd *cobra.Command, from *string) {
+func addFrom(s program, cmd *cobra.Command, from *string) {
 	cmd.Flags().StringVar(from, "from", fromLive, "where to read the observed state: live, inventory (that of the package), or the path of a snapshot")
-	completeOrPath(cmd, "from", cobra.ShellCompDirectiveDefault, fromLive, fromInventory)
+	completeOrPath(s, cmd, "from", cobra.ShellCompDirectiveDefault, fromLive, fromInventory)
 }
 
 // onlyLive refuses the flags that say which cluster where the facts are files.

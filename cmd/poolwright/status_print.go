@@ -15,7 +15,7 @@ import (
 
 // printStatuses prints what status says, and turns an ERROR into exit code 1.
 func printStatuses(s program, dir string, f statusFlags, at subject, v statusView) error {
-	err := report(s.streams, v.rest)
+	err := verdict(report(s.streams, v.rest))
 	switch {
 	case f.format != asText:
 		if err := printAs(s.out, f.format, statusesForMachines(v.statuses)); err != nil {
@@ -35,7 +35,7 @@ func printStatuses(s program, dir string, f statusFlags, at subject, v statusVie
 		return err
 	}
 	if at.failed || anyError(v.statuses) {
-		return errFindings
+		return errVerdict
 	}
 	return nil
 }

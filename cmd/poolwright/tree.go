@@ -83,11 +83,11 @@ func newTree(s program) *cobra.Command {
 			return runTree(cmd.Context(), s, args, f)
 		},
 	}
-	addClusterFlags(cmd, &f.clusterFlags)
+	addClusterFlags(s, cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "the namespace of KIND/NAME (default any)")
-	completeWith(cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(f.from)) })
-	addPictureFormat(cmd, &f.format, "print as json or yaml instead of as text", asJSON, asYAML)
-	addFrom(cmd, &f.from)
+	completeWith(s, cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(f.from)) })
+	addPictureFormat(s, cmd, &f.format, "print as json or yaml instead of as text", asJSON, asYAML)
+	addFrom(s, cmd, &f.from)
 	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and the path to it")
 	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render would put the pools of the package in the current folder")
 	return cmd

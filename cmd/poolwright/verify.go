@@ -76,9 +76,9 @@ func newVerify(s program) *cobra.Command {
 			return runVerify(cmd.Context(), s, dir, subject, f)
 		},
 	}
-	addClusterFlags(cmd, &f.clusterFlags)
-	addOneOf(cmd, &f.format, "output", "o", "print as table or json", asTable, asJSON)
-	addFrom(cmd, &f.from)
+	addClusterFlags(s, cmd, &f.clusterFlags)
+	addOneOf(s, cmd, &f.format, "output", "o", "print as table or json", asTable, asJSON)
+	addFrom(s, cmd, &f.from)
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func runVerify(ctx context.Context, s program, dir string, subject *ref, f verif
 	if err != nil {
 		return err
 	}
-	return report(s.streams, findings)
+	return verdict(report(s.streams, findings))
 }
 
 // facts are those that the flags ask for; nil stands for the package's own.
@@ -200,21 +200,24 @@ func printChecks(w io.Writer, checks []conformance.Check) error {
 	return nil
 }
 
-// verifyForMachines is what -o json prints.
-func verifyForMachines(checks []conformance.Check, findings []finding.Finding) any {
-	type check struct {
-		Subject  machineRef       `json:"subject"`
-		Result   string           `json:"result"`
-		Objects  []machineRef     `json:"objects"`
-		Findings []machineFinding `json:"findings"`
-	}
-	out := struct {
-		Checks   []check          `json:"checks"`
-		Findings []machineFinding `json:"findings"`
-	}{[]check{}, forMachines(findings)}
+// machineVerification is what -o json prints.
+type machineVerification struct {
+	Checks   []machineCheck   `json:"checks"`
+	Findings []machineFinding `json:"findings"`
+}
+
+type machineCheck struct {
+	Subject  machineRef       `json:"subject"`
+	Result   string           `json:"result"`
+	Objects  []machineRef     `json:"objects"`
+	Findings []machineFinding `json:"findings"`
+}
+
+func verifyForMachines(checks []conformance.Check, findings []finding.Finding) machineVerification {
+	out := machineVerification{[]machineCheck{}, forMachines(findings)}
 	for i := range checks {
 		c := &checks[i]
-		shown := check{Subject: machineRef(c.Subject), Result: result(c), Objects: []machineRef{}, Findings: forMachines(finding.Sort(c.Findings))}
+		shown := machineCheck{Subject: machineRef(c.Subject), Result: result(c), Objects: []machineRef{}, Findings: forMachines(finding.Sort(c.Findings))}
 		for _, part := range c.Parts {
 			shown.Objects = append(shown.Objects, machineRef(part))
 		}

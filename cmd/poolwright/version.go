@@ -37,7 +37,7 @@ func newVersion(s program) *cobra.Command {
 			return err
 		},
 	}
-	addFormat(cmd, &f)
+	addFormat(s, cmd, &f)
 	return cmd
 }
 

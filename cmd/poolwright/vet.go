@@ -41,12 +41,10 @@ func newVet(s program) *cobra.Command {
 			if err := printAs(s.out, f, forMachines(fs)); err != nil {
 				return err
 			}
-			if finding.Failed(fs) {
-				return errFindings
-			}
-			return nil
+			s.note(fs)
+			return failure(fs)
 		},
 	}
-	addFormat(cmd, &f)
+	addFormat(s, cmd, &f)
 	return cmd
 }

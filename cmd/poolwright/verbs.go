@@ -1,0 +1,42 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// verb is a command of the program.
+type verb struct {
+	make  func(program) *cobra.Command
+	wraps []wrapper // what it needs in a process of its own
+	route *route    // how serve offers it, nil for not at all
+}
+
+type wrapper func(*cobra.Command) *cobra.Command
+
+// route is what serve must know of a command that reads a package; its name, arguments and
+// forms, and what its flags are, it knows from the command.
+type route struct {
+	flags  []string // those that are query parameters; never one that names a file, a cluster or a URL
+	result any      // a value of the type that -o json prints
+	listed bool     // which has the findings
+}
+
+// verbs lists the commands.
+func verbs() []verb {
+	return []verb{
+		{make: newRender, wraps: []wrapper{collectingLate}},
+		{make: newBuild, wraps: []wrapper{collectingLate}},
+		{make: newVet, route: &route{flags: []string{"output"}, result: []machineFinding{}, listed: true}},
+		{make: newExplain, route: &route{flags: []string{"output", "chosen", "summary"}, result: []explanation{}}},
+		{make: newPreview, route: &route{flags: []string{"output"}, result: machinePreview{}}},
+		{make: newInventory, wraps: []wrapper{interruptible}},
+		{make: newPlan, wraps: []wrapper{interruptible, collectingLate}, route: &route{flags: []string{"output", "summary", "fail-on"}, result: machinePlan{}, listed: true}},
+		{make: newStatus, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output", "namespace"}, result: []machineStatus{}}},
+		{make: newVerify, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output"}, result: machineVerification{}, listed: true}},
+		{make: newTree, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output", "namespace", "planned", "unhealthy"}, result: []machineTree{}}},
+		{make: newSchema},
+		{make: newInit},
+		{make: newConvert, wraps: []wrapper{interruptible}},
+		{make: newFn, wraps: []wrapper{collectingLate}},
+		{make: newServe},
+		{make: newVersion},
+	}
+}

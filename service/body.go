@@ -1,0 +1,152 @@
+package service
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/schema/quantity"
+)
+
+// bodyTypes are the media types of a ResourceList. Only a page of the same origin can send
+// one of them: without that, any page in a browser could post to a server on loopback.
+var bodyTypes = []string{typeYAML, "application/x-yaml", "text/yaml", typeJSON}
+
+// body is the content of a request.
+type body struct {
+	from     io.Reader
+	raw      *timedReader
+	packed   bool
+	length   int64 // as it is announced, -1 for unknown
+	most     int64
+	late     int
+	received bytes.Buffer
+}
+
+// openBody checks what the header says about a body.
+func openBody(x *exchange, most int64, stall time.Duration) (*body, *problem) {
+	header := x.request.Header
+	given, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil || !contains(bodyTypes, given) {
+		x.header().Set("Accept", strings.Join(bodyTypes, ", "))
+		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type %q is not supported; send a ResourceList as %s", header.Get("Content-Type"), strings.Join(bodyTypes, ", "))
+	}
+	b := &body{length: x.request.ContentLength, most: most, raw: &timedReader{from: x.request.Body, control: x.control, stall: stall}}
+	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(header.Values("Content-Encoding"), ","))); encoding {
+	case "", "identity":
+	case "gzip":
+		b.packed = true
+	default:
+		x.header().Set("Accept-Encoding", "gzip")
+		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Encoding %q is not supported; send gzip, or no encoding", encoding)
+	}
+	if b.length > most {
+		return nil, b.tooLarge()
+	}
+	return b, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if strings.EqualFold(l, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSmall reports whether the body is known to be read before its request has a slot.
+func (b *body) isSmall() bool { return b.length <= smallBody }
+
+// weight is how many bytes the body may have.
+func (b *body) weight() int64 {
+	if b.length < 0 || b.packed {
+		return b.most
+	}
+	return b.length
+}
+
+// read reads up to a number of bytes in total; done says that the body ended before. late is
+// the status if that is not done in time.
+func (b *body) read(upTo int64, until time.Time, late int) (done bool, p *problem) {
+	b.raw.until, b.late = until, late
+	if b.from == nil {
+		b.from = b.raw
+		if b.packed {
+			unpacked, err := gzip.NewReader(b.raw)
+			if err != nil {
+				return false, b.cannotRead(err)
+			}
+			b.from = unpacked
+		}
+	}
+	if upTo > smallBody && !b.packed && b.length > 0 {
+		b.received.Grow(int(b.length) - b.received.Len() + bytes.MinRead)
+	}
+	_, err := b.received.ReadFrom(io.LimitReader(b.from, upTo-int64(b.received.Len())))
+	switch {
+	case err != nil:
+		return false, b.cannotRead(err)
+	case int64(b.received.Len()) > b.most:
+		return false, b.tooLarge()
+	}
+	b.raw.rest()
+	return int64(b.received.Len()) < upTo, nil
+}
+
+func (b *body) tooLarge() *problem {
+	return refuse(http.StatusRequestEntityTooLarge, "the body has more than %s; a server with a larger --max-body takes more", quantity.Size(b.most))
+}
+
+// errTimeUp says that a request had its slot for too long.
+var errTimeUp = errors.New("the time is up")
+
+func (b *body) cannotRead(err error) *problem {
+	switch {
+	case errors.Is(err, errTimeUp):
+		return refuse(b.late, "the body was not complete when the time of the request was up")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return refuse(http.StatusRequestTimeout, "no more of the body arrived for %s", b.raw.stall)
+	case b.raw.failed != nil:
+		return refuse(http.StatusBadRequest, "the body cannot be read: %v", b.raw.failed)
+	}
+	return refuse(http.StatusBadRequest, "the body is not gzip as its Content-Encoding says: %v", err)
+}
+
+// timedReader reads from a connection. Each read ends within the stall time, and none begins
+// after until.
+type timedReader struct {
+	from    io.Reader
+	control *http.ResponseController
+	stall   time.Duration
+	until   time.Time // zero for no end
+	failed  error
+}
+
+func (t *timedReader) Read(p []byte) (int, error) {
+	deadline := time.Now().Add(t.stall)
+	last := !t.until.IsZero() && t.until.Before(deadline)
+	if last {
+		deadline = t.until
+	}
+	if err := t.control.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	n, err := t.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		if t.failed = err; last && errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, fmt.Errorf("%w: %w", errTimeUp, err)
+		}
+	}
+	return n, err
+}
+
+// rest leaves no deadline on the connection: net/http looks there for the end of the client.
+func (t *timedReader) rest() { _ = t.control.SetReadDeadline(time.Time{}) }
