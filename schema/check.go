@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -219,7 +220,7 @@ func (p *pass) checkEnum(s *shape, at *place) {
 			return
 		}
 	}
-	near := nearest(value, s.enum)
+	near := cmp.Or(s.synonyms[fold(value)], nearest(value, s.enum))
 	// YAML of the old kind turns on and off into booleans.
 	for _, e := range s.enum {
 		if b, ok := at.node.Bool(); ok && (b && e == "on" || !b && e == "off") {

@@ -40,9 +40,9 @@ func contains(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 
-// fold drops what people mix up in names: case, - and _.
+// fold drops what people mix up in names: case, -, _, + and spaces.
 func fold(s string) string {
-	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s))
+	return strings.NewReplacer("-", "", "_", "", "+", "", " ", "").Replace(strings.ToLower(s))
 }
 
 // distance counts the letters that must be added, dropped, changed or swapped

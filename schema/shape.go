@@ -34,7 +34,8 @@ type shape struct {
 	rules   []rule
 
 	// Of a scalar.
-	enum     []string // the only values, as text
+	enum     []string          // the only values, as text
+	synonyms map[string]string // other words for them, folded
 	pattern  *pattern.Pattern
 	maxLen   int  // in characters; 0 for no limit
 	numeral  bool // of a text: it may be written as a number, without quotes

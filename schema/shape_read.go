@@ -98,6 +98,11 @@ func (r shapeReader) readValue(v cue.Value) *shape {
 	if s.sort != amount {
 		s.readConstraints(v.Eval())
 	}
+	for word, value := range s.synonyms {
+		if !slices.Contains(s.enum, value) {
+			panic(fmt.Sprintf("schema: %v: %q stands for %q, which is not a value", v.Path(), word, value))
+		}
+	}
 	return s
 }
 
@@ -250,6 +255,11 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 		switch a.Name() {
 		case "want":
 			first(&s.want, a)
+		case "synonym":
+			for i := range a.NumArgs() {
+				word, value := a.Arg(i)
+				s.addSynonym(word, value)
+			}
 		case "nonempty":
 			first(&s.nonempty, a)
 		case "within":
@@ -292,6 +302,14 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			panic(fmt.Sprintf("schema: attribute %v is not known", a))
 		}
 	}
+}
+
+// addSynonym adds a word that people use for one of the values.
+func (s *shape) addSynonym(word, value string) {
+	if s.synonyms == nil {
+		s.synonyms = map[string]string{}
+	}
+	s.synonyms[fold(word)] = value
 }
 
 func scalarText(v cue.Value) string {
