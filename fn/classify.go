@@ -23,15 +23,16 @@ const (
 
 // classified is a package, each object in its place.
 type classified struct {
-	facts    []*krm.Object
-	specs    []*krm.Object              // sorted by namespace and name
-	lock     map[string][]*krm.Object   // owner -> what was rendered for it
-	owners   []string                   // the keys of lock, sorted
-	memories map[string]disklock.Memory // owner -> what its DiskLock knows of the disks of what is rendered
-	others   map[krm.ID]*krm.Object     // what people wrote themselves
-	config   *krm.Object                // a RenderConfig, or nil
-	partial  bool                       // a spec came as functionConfig; there may be more that are not seen here
-	findings []finding.Finding
+	facts     []*krm.Object
+	specs     []*krm.Object              // sorted by namespace and name
+	lock      map[string][]*krm.Object   // owner -> what was rendered for it
+	owners    []string                   // the keys of lock, sorted
+	memories  map[string]disklock.Memory // owner -> what its DiskLock knows of the disks of what is rendered
+	others    map[krm.ID]*krm.Object     // what people wrote themselves
+	config    *krm.Object                // a RenderConfig, or nil
+	configMap *krm.Object                // the ConfigMap that the RenderConfig was read from, or nil
+	partial   bool                       // a spec came as functionConfig; there may be more that are not seen here
+	findings  []finding.Finding
 
 	kinds     *system.Kinds
 	known     []schema.Kind
@@ -193,20 +194,24 @@ func (c *classified) addLock(output []*krm.Object) {
 	slices.Sort(c.owners)
 }
 
-// addConfig takes the functionConfig: a RenderConfig, which then wins, or a
-// spec, which may also be among the items.
+// addConfig takes the functionConfig: a RenderConfig or the ConfigMap that stands for one, which
+// then wins, or a spec, which may also be among the items.
 func (c *classified) addConfig(config *krm.Object) {
 	switch {
 	case config == nil:
 	case config.Group() == ownGroup && config.Kind == configKind:
 		c.config = config
+	case isConfigMap(config):
+		if given := configFromMap(config); given != nil {
+			c.config, c.configMap = given, config
+		}
 	case c.isSpec(config):
 		c.partial = true
 		if c.items.first(config) == config {
 			c.specs = append(c.specs, config)
 		}
 	default:
-		c.report(config, "function-config", "kind", "%s of %s cannot be the functionConfig; use a RenderConfig of %s/v1alpha1 or a spec", config.Kind, config.APIVersion, ownGroup)
+		c.report(config, "function-config", "kind", "%s of %s cannot be the functionConfig; use a RenderConfig of %s/v1alpha1, a ConfigMap with its fields as data, or a spec", config.Kind, config.APIVersion, ownGroup)
 	}
 }
 

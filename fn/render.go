@@ -267,6 +267,9 @@ func (pkg *prepared) completePolicy() policy {
 		return defaults
 	}
 	completed, findings := pkg.function.schemas.Complete(pkg.config.Position, pkg.config.Ref, pkg.config.Node)
+	if pkg.configMap != nil {
+		findings = inData(pkg.configMap, findings)
+	}
 	pkg.findings = append(pkg.findings, findings...)
 	if finding.Failed(findings) {
 		return defaults

@@ -16,9 +16,10 @@ it, as a program or as a container.
 
 The functionConfig is optional. A RenderConfig (poolwright.io/v1alpha1) says which
 specs are rendered and for which GitOps engines the output is protected. The
-functionConfig may also be a spec. Other items pass through unchanged. Findings go to
-results and, for people, to stderr. If one is an error, the items are returned
-unchanged and the exit code is 1.
+functionConfig may also be a spec, or a ConfigMap: its data are the fields of a
+RenderConfig, with dots in the path (engine, drain.volumes). Other items pass through
+unchanged. Findings go to results and, for people, to stderr. If one is an error, the
+items are returned unchanged and the exit code is 1.
 
 kustomize needs both flags. Without --enable-exec, kustomize skips the function without
 a message:
@@ -41,6 +42,9 @@ const fnExample = `  # kustomization.yaml
   pipeline:
     mutators:
     - exec: poolwright
+
+  # With kpt, for one engine
+  kpt fn eval --exec poolwright -- engine=argocd
 
   # By hand
   poolwright fn < resourcelist.yaml`
