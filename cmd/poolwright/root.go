@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,6 +40,7 @@ func newRoot(s program) *cobra.Command {
 		Short:         "Render storage intent in Git into manifests",
 		Long:          rootLong,
 		Example:       rootExample,
+		Version:       thisBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,6 +62,7 @@ func newRoot(s program) *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	addVerbose(root.PersistentFlags(), s.verbose)
+	root.SetVersionTemplate("poolwright {{.Version}}\n")
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -89,11 +92,40 @@ func isResourceList(in *bufio.Reader) bool {
 }
 
 func unknownVerb(cmd *cobra.Command, verb string) error {
+	if ours := elsewhere(verb); ours != "" {
+		return usage("unknown verb %q (did you mean %q?)", verb, ours)
+	}
 	near := cmd.SuggestionsFor(verb)
 	if len(near) == 0 {
 		return usage("unknown verb %q", verb)
 	}
 	return usage("unknown verb %q (did you mean %q?)", verb, near[0])
+}
+
+// elsewhere is the verb for what other tools call by this name: kubectl, kustomize, terraform, helm and
+// linters. "" if there is none.
+func elsewhere(verb string) string {
+	switch strings.ToLower(verb) {
+	case "apply", "template", "generate", "hydrate", "sync":
+		return "render"
+	case "diff", "dry-run":
+		return "plan"
+	case "validate", "lint", "check", "test":
+		return "vet"
+	case "get", "list", "ls", "health":
+		return "status"
+	case "describe", "why":
+		return "explain"
+	case "graph", "show":
+		return "tree"
+	case "snapshot", "dump", "discover":
+		return "inventory"
+	case "new", "create":
+		return "init"
+	case "import", "adopt", "migrate":
+		return "convert"
+	}
+	return ""
 }
 
 // refuseUnknownShells makes "completion foo" a mistake; cobra prints its help

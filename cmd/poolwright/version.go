@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -33,13 +34,15 @@ func newVersion(s program) *cobra.Command {
 			if f != asText {
 				return printAs(s.out, f, b)
 			}
-			_, err := terminal.Printf(s.out, "poolwright %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			_, err := terminal.Printf(s.out, "poolwright %s\n", b)
 			return err
 		},
 	}
 	addFormat(s, cmd, &f)
 	return cmd
 }
+
+func (b build) String() string { return fmt.Sprintf("%s (%s, %s)", b.Version, b.Go, b.Platform) }
 
 func thisBuild() build {
 	b := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
