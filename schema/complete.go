@@ -139,7 +139,7 @@ func (p *pass) judge(s *shape, at *place, value cue.Value) {
 		}
 		for i := range at.node.Fields() {
 			in := at.field(&at.node.Fields()[i])
-			if f := s.field(in.key); f != nil && f.unsupported == "" {
+			if f := s.field(in.key); f != nil && f.takes() {
 				p.judge(f.shape, &in, value.LookupPath(cue.MakePath(cue.Str(in.key))))
 			}
 		}
