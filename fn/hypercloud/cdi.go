@@ -48,7 +48,7 @@ func (c *cdiManifest) scratch() string {
 	path := []any{"spec", "cdi", "scratchStorageClass"}
 	live := c.Facts.Objects(storageGroup, classKind)
 	if name := c.cfg.Spec.CDI.ScratchStorageClass; name != "" {
-		if !c.Defaults.Knows(name) && c.Facts.Object(class.ID(name)) == nil {
+		if !c.Defaults.Knows(name) && c.Facts.Object(class.ID(name)) == nil && len(c.Unsound) == 0 {
 			c.reportAt(finding.Error, "no-such-class", path, "no StorageClass is called %s, neither in the spec nor in the package nor in the inventory; write the name of one that is there", name)
 		}
 		return name

@@ -103,6 +103,9 @@ const vgField = "spec." + lvm + ".vgName"
 
 // reportNoGroup says of each Volume in a group that nobody knows it.
 func (r *rendering) reportNoGroup(at site, entries []*entry) {
+	if r.MayMake(groupKind, templateKind) {
+		return
+	}
 	var elsewhere []string
 	for _, e := range r.sorted {
 		if e.group != nil && e.group.vg == at.vg {
