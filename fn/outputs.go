@@ -115,9 +115,6 @@ func followed(outputs []output, left []*system.Spec) []system.Followed {
 	}
 	for _, spec := range left {
 		out := system.Output{}
-		if spec.Unsound {
-			out.Findings = []finding.Finding{spec.Finding(finding.Error, "spec", "", "has errors")}
-		}
 		for _, o := range spec.Before {
 			out.Objects = append(out.Objects, gitops.Object{Object: o})
 		}

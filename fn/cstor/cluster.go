@@ -4,6 +4,9 @@
 //
 // Each run goes as far as the facts allow. What was decided before, in the lock
 // or else in the live cluster, is kept; what is missing is said.
+//
+// Source: cstor-operators and openebs/api, 3.6.0.
+// Source: cstorpoolauto, types/cstorclusterconfig.go, commit 4fd936d4.
 package cstor
 
 import (

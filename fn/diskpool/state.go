@@ -28,6 +28,8 @@ const degraded = "Degraded"
 
 // stateOf reads the status of a pool. A newer operator says status beside pool_status,
 // and the former counts. nil is a pool that is not there.
+//
+// Source: mayastor-control-plane, k8s/operators/src/pool/diskpool/crd/v1beta3.rs (CrPoolState, PoolStatus), 2.12.
 func stateOf(o *krm.Object) state {
 	if o == nil {
 		return state{phase: health.Progressing, reason: health.NotApplied, what: "not applied yet", words: health.Missing}

@@ -12,6 +12,8 @@ import (
 )
 
 // mebi is the alignment of partitions, and what LVM keeps at the start of a disk, in bytes.
+//
+// Source: LVM2, default_data_alignment, lvm.conf(5).
 const mebi = 1 << 20
 
 // site is where logical volumes are: a group of a node, by its LVM name.
