@@ -167,6 +167,7 @@ func (c *cluster) keep() {
 	if c.old = !c.failed() && c.isOld(); c.old || c.failed() {
 		return
 	}
+	c.checkRelease()
 	c.moves.catchUp()
 	c.lost.run()
 	c.checkPools()

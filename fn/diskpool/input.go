@@ -37,8 +37,8 @@ func (in *input) readRelease() {
 
 func (in *input) checkRelease() {
 	in.form = in.cfg.release.form()
-	if in.cfg.release.newerThan(newestMinor) {
-		in.Report(finding.Warning, "newer-release", "spec.release", "%s is newer than 2.%d, the newest known release; pools are rendered as for 2.%d", in.cfg.Spec.Release, newestMinor, newestMinor)
+	if text := newest().Newer(in.cfg.Spec.Release, "to write a DiskPool as "+newest().Release+" does"); text != "" {
+		in.Report(finding.Warning, "newer-release", "spec.release", "%s", text)
 	}
 	fields, names := in.cfg.wantedFields()
 	definition := definitionOf(in.Facts, in.Held)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 )
 
 // Fields of the spec of a DiskPool beside node and disks.
@@ -59,10 +60,10 @@ func releases() []since {
 	}
 }
 
-// newestMinor is the newest release of 2 that is known. 2.11 and 2.12 write a DiskPool as 2.10 does.
+// newest is the newest release that is known. 2.11 and 2.12 write a DiskPool as 2.10 does.
 //
 // Source: OpenEBS, Release Notes, 4.6.1 (Mayastor 2.12.1).
-const newestMinor = 12
+func newest() system.Newest { return system.Newest{Product: "Mayastor", Release: "2.12"} }
 
 // slashMinor is the last release of 2 that fails on a label of a pool with a slash.
 //

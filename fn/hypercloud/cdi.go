@@ -5,9 +5,15 @@ import (
 
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
+
+// newestCDI is the newest release of CDI that is known.
+//
+// Source: containerized-data-importer, releases, 1.66.
+func newestCDI() system.Newest { return system.Newest{Product: "CDI", Release: "1.66"} }
 
 // cdiManifest makes the CDI.
 type cdiManifest struct{ *manifests }
@@ -17,6 +23,9 @@ func (c *cdiManifest) addCDI() {
 	want := c.cfg.Spec.CDI
 	if want == nil {
 		return
+	}
+	if text := newestCDI().Newer(want.Version, "to have the CDI of "+newestCDI().Release); text != "" {
+		c.reportAt(finding.Warning, "newer-release", []any{"spec", "cdi", "version"}, "%s", text)
 	}
 	config := d.Object()
 	if scratch := c.scratch(); scratch != "" {
