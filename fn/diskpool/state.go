@@ -144,6 +144,13 @@ func (s *state) add(code, message string) {
 	}
 }
 
+// addPurge adds what the deletion of a pool does that is being deleted.
+func (s *state) addPurge(o *krm.Object) {
+	if s.reason == "Terminating" {
+		s.add("", purge(o))
+	}
+}
+
 // addWarnings adds the events of a pool that report a problem, the newest first: as many as fit a line.
 func (s *state) addWarnings(events []inventory.Warning) {
 	const most = 3

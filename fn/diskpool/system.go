@@ -59,7 +59,8 @@ func (System) Declare() system.Declaration {
 				Keep: "spec{node disks topology encryptionConfig{source{secret{name}}} maxExpansion clusterSize cluster_size} " +
 					"status{cr_state pool_status status error{code message} errorInfo{error{code message} alerts alertError} " + system.KeepConditions + "}",
 				Used: []string{"status", "used"}, Total: []string{"status", "capacity"},
-				Node: [][]string{{"spec", "node"}},
+				Node:        [][]string{{"spec", "node"}},
+				Annotations: []string{annotationDelete},
 			},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
 		},
