@@ -45,7 +45,7 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
 			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
 			DrainVolumes: pkg.policy.Drain.Volumes,
-			Unsound:      slices.Collect(system.ObjectsOf(pkg.unsound, func(s *system.Spec) *krm.Object { return s.Object })),
+			Unsound:      pkg.unsoundObjects(),
 		}, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
 			return &chosen{outputs, leave, ledger, handover, true}

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -187,13 +188,18 @@ func (pkg *prepared) render() Result {
 // review checks what is right of the specs with errors in themselves.
 func (pkg *prepared) review(facts *inventory.Facts) []finding.Finding {
 	var findings []finding.Finding
-	in := system.Input{Facts: facts, Held: pkg.manifests(), Manifests: pkg.manifests(), Partial: pkg.part}
+	manifests := pkg.manifests()
+	in := system.Input{Facts: facts, Defaults: class.NewDefaults(manifests), Held: manifests, Manifests: manifests, Partial: pkg.part, Unsound: pkg.unsoundObjects()}
 	for _, spec := range pkg.unsound {
 		if reviewer, reviews := pkg.function.of(spec.Object.OwnerKey()).System.(system.Reviewer); reviews && pkg.policy.renders(spec.Object) {
 			findings = append(findings, reviewer.Review(in, spec)...)
 		}
 	}
 	return findings
+}
+
+func (pkg *prepared) unsoundObjects() []*krm.Object {
+	return slices.Collect(system.ObjectsOf(pkg.unsound, func(s *system.Spec) *krm.Object { return s.Object }))
 }
 
 // complete validates a spec and fills in its defaults.
