@@ -71,6 +71,9 @@ func (c *cdiManifest) scratch() string {
 	if len(c.cfg.Spec.Filesystem) > 0 {
 		return c.cfg.Spec.Filesystem[0].Name
 	}
+	if len(c.Unsound) > 0 {
+		return "" // one of them may have it
+	}
 	c.reportAt(finding.Error, "no-scratch", path, "CDI needs a StorageClass for volumes on the way, and neither the spec nor the package nor the inventory has one that is the default; write scratchStorageClass, or add a block pool")
 	return ""
 }
