@@ -45,6 +45,7 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
 			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
 			DrainVolumes: pkg.policy.Drain.Volumes,
+			Unsound:      pkg.unsoundObjects(),
 		}, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
 			return &chosen{outputs, leave, ledger, handover, true}
@@ -56,6 +57,17 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 		}
 		maps.Copy(given, more)
 	}
+}
+
+// findings are those of every spec, and of those that are gone.
+func (c *chosen) findings() (all []finding.Finding) {
+	for i := range c.outputs {
+		all = append(all, c.outputs[i].Findings...)
+	}
+	for _, findings := range c.leave {
+		all = append(all, findings...)
+	}
+	return all
 }
 
 func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]output, departures) {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -69,7 +70,7 @@ func (f *Function) Vet(p Package) []finding.Finding {
 	checked := func(o *krm.Object) bool {
 		return f.kinds.IsApplied(o.GroupKind()) || o.Node.Get(strings.Split(ofTemplate, ".")...) != nil
 	}
-	if finding.Failed(pkg.findings) || !slices.ContainsFunc(pkg.classified.specs, checked) {
+	if !slices.ContainsFunc(pkg.classified.specs, checked) {
 		return finding.Sort(pkg.findings)
 	}
 	found := pkg.findings
@@ -90,6 +91,8 @@ type prepared struct {
 	*classified
 	function *Function
 	specs    []*system.Spec
+	unsound  []*system.Spec // those with errors in themselves
+	unread   bool           // there are errors that leave open what the package consists of
 	policy   policy
 	live     []*krm.Object // facts of a cluster; nil for those of the package
 	part     bool          // there may be more manifests
@@ -98,12 +101,16 @@ type prepared struct {
 // prepare classifies the objects and completes the specs.
 func (f *Function) prepare(p Package) *prepared {
 	pkg := &prepared{classified: classify(p, f.kinds, f.schemas.Kinds()), function: f, live: p.Live, part: p.Partial}
+	pkg.unread = finding.Failed(pkg.findings)
 	for _, o := range pkg.classified.specs {
 		if size := sizeOf(o); size > MaxSpec {
 			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, MaxSpec)
+			pkg.unread = true
 			continue
 		}
-		if spec := pkg.complete(o); spec != nil {
+		if spec := pkg.complete(o); spec.Unsound {
+			pkg.unsound = append(pkg.unsound, spec)
+		} else {
 			pkg.specs = append(pkg.specs, spec)
 		}
 	}
@@ -122,7 +129,7 @@ func sizeOf(o *krm.Object) int {
 // render places, renders, protects and reconciles.
 func (pkg *prepared) render() Result {
 	result := Result{Findings: pkg.findings}
-	if finding.Failed(result.Findings) {
+	if pkg.unread {
 		result.Findings = finding.Sort(result.Findings)
 		return result
 	}
@@ -130,9 +137,13 @@ func (pkg *prepared) render() Result {
 	if pkg.live != nil {
 		facts = inventory.NewLive(pkg.live)
 	}
-	result.Facts = facts
 	selected, left := pkg.selected()
 	chosen := pkg.outputs(facts, selected, left)
+	if finding.Failed(result.Findings) {
+		result.Findings = finding.Sort(slices.Concat(result.Findings, chosen.findings(), pkg.review(facts)))
+		return result
+	}
+	result.Facts = facts
 	objects := 0
 	for i := range chosen.outputs {
 		objects += len(chosen.outputs[i].Objects)
@@ -174,13 +185,30 @@ func (pkg *prepared) render() Result {
 	return result
 }
 
-// complete validates a spec and fills in its defaults; nil if it has errors.
+// review checks what is right of the specs with errors in themselves.
+func (pkg *prepared) review(facts *inventory.Facts) []finding.Finding {
+	var findings []finding.Finding
+	manifests := pkg.manifests()
+	in := system.Input{Facts: facts, Defaults: class.NewDefaults(manifests), Held: manifests, Manifests: manifests, Partial: pkg.part, Unsound: pkg.unsoundObjects()}
+	for _, spec := range pkg.unsound {
+		if reviewer, reviews := pkg.function.of(spec.Object.OwnerKey()).System.(system.Reviewer); reviews && pkg.policy.renders(spec.Object) {
+			findings = append(findings, reviewer.Review(in, spec)...)
+		}
+	}
+	return findings
+}
+
+func (pkg *prepared) unsoundObjects() []*krm.Object {
+	return slices.Collect(system.ObjectsOf(pkg.unsound, func(s *system.Spec) *krm.Object { return s.Object }))
+}
+
+// complete validates a spec and fills in its defaults.
 func (pkg *prepared) complete(o *krm.Object) *system.Spec {
 	pkg.checkAnnotations(o)
-	completed, findings := pkg.function.schemas.Complete(o.Position, o.Ref, o.Node)
-	pkg.findings = append(pkg.findings, findings...)
-	if finding.Failed(findings) {
-		return nil
+	read := pkg.function.schemas.Read(o.Position, o.Ref, o.Node)
+	pkg.findings = append(pkg.findings, read.Findings...)
+	if finding.Failed(read.Findings) {
+		return &system.Spec{Object: o, Completed: read.Sound, Before: pkg.lock[o.OwnerKey()], Memory: pkg.memories[o.OwnerKey()], Unsound: true}
 	}
 	var consent []string
 	if !pkg.kinds.IsApplied(o.GroupKind()) {
@@ -188,7 +216,7 @@ func (pkg *prepared) complete(o *krm.Object) *system.Spec {
 	}
 	return &system.Spec{
 		Object:    o,
-		Completed: completed,
+		Completed: read.Completed,
 		Before:    pkg.lock[o.OwnerKey()],
 		Memory:    pkg.memories[o.OwnerKey()],
 		Consent:   system.NewConsent(consent),
@@ -222,8 +250,9 @@ func (p policy) renders(o *krm.Object) bool {
 }
 
 // selected tells the specs that the RenderConfig selects from those that it leaves as
-// they are.
+// they are. What was rendered for one with errors stays, too.
 func (pkg *prepared) selected() (selected, left []*system.Spec) {
+	left = slices.Clone(pkg.unsound)
 	for _, spec := range pkg.specs {
 		if pkg.policy.renders(spec.Object) {
 			selected = append(selected, spec)

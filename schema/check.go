@@ -194,12 +194,14 @@ func (p *pass) checkText(s *shape, at *place) {
 	switch {
 	case len(s.enum) > 0 && (!isBool || !slices.Contains(s.enum, n.Value())):
 		p.checkEnum(s, at)
-	case (isFloat || isBool) && !s.numeral:
+	case (isFloat || isBool) && !s.numeral && s.fits(n.Value()):
 		p.wrong(at, finding.Finding{
 			Rule:     "type",
 			Message:  fmt.Sprintf("must be text, not %s; put it in quotes: %q", described(n), n.Value()),
 			Proposed: strconv.Quote(n.Value()),
 		})
+	case (isFloat || isBool) && !s.numeral: // in quotes it would be as wrong
+		p.wrongType(s, at)
 	case s.tooLong(n.Value()):
 		p.wrong(at, finding.Finding{
 			Rule:    "length",
@@ -230,8 +232,13 @@ func (p *pass) checkEnum(s *shape, at *place) {
 	f := finding.Finding{Rule: "enum", Proposed: near}
 	if len(s.enum) == 1 {
 		f.Proposed = s.enum[0]
+	}
+	switch {
+	case s.want != "":
+		f.Message = "must be " + s.want + ", not " + shown(value)
+	case len(s.enum) == 1:
 		f.Message = fmt.Sprintf("must be %s, not %s", s.enum[0], shown(value))
-	} else {
+	default:
 		f.Message = fmt.Sprintf("%s is not one of %s", shown(value), strings.Join(s.enum, ", "))
 		if near != "" {
 			f.Message += fmt.Sprintf(" (did you mean %q?)", near)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,9 +27,15 @@ type Locate func(off int32) document.Position
 //
 // A fact of files is only checked: it has nothing to complete.
 func (s *Schemas) Complete(where Locate, ref finding.Ref, n *document.Node) ([]byte, []finding.Finding) {
+	r := s.Read(where, ref, n)
+	return r.Completed, r.Findings
+}
+
+// Read does the same, and says what an error leaves of the document.
+func (s *Schemas) Read(where Locate, ref finding.Ref, n *document.Node) Reading {
 	d := s.find(ref, n)
 	if d == nil {
-		return nil, []finding.Finding{s.unknownKind(where, ref, n)}
+		return Reading{Findings: []finding.Finding{s.unknownKind(where, ref, n)}}
 	}
 	p := &pass{where: where, ref: ref, shape: d.shape}
 	if n == nil {
@@ -43,11 +50,12 @@ func (s *Schemas) Complete(where Locate, ref finding.Ref, n *document.Node) ([]b
 	p.unknown(d.shape, &at, &meant)
 	standIns(&root, meant)
 	p.check(d.shape, &at)
-	var completed []byte
+	var r Reading
 	if d.Role != Fact || !d.File {
-		completed = s.evaluate(d, p, &root)
+		r = s.evaluate(d, p, &root)
 	}
-	return completed, finding.Sort(p.findings)
+	r.Findings = finding.Sort(p.findings)
+	return r
 }
 
 // Check checks an object that is about to be written. It looks at each value by
@@ -96,14 +104,19 @@ func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) f
 
 // evaluate unifies a document with its definition: CUE fills in the defaults and
 // judges the rules.
-func (s *Schemas) evaluate(d *definition, p *pass, root *document.Node) []byte {
+func (s *Schemas) evaluate(d *definition, p *pass, root *document.Node) Reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	value := d.value.Unify(s.compiled.ctx.BuildExpr(p.expr(d.shape, root)))
 	at := rootPlace(root)
 	p.judge(d.shape, &at, value)
 	if finding.Failed(p.findings) {
-		return nil
+		what, _ := p.sound(d.shape, root, value)
+		sound, err := json.Marshal(what)
+		if err != nil {
+			return Reading{}
+		}
+		return Reading{Sound: sound}
 	}
 	if means := value.LookupPath(cue.MakePath(cue.Def("means"))); means.Exists() {
 		value = means
@@ -119,9 +132,9 @@ func (s *Schemas) evaluate(d *definition, p *pass, root *document.Node) []byte {
 			Rule:    "schema",
 			Message: fmt.Sprintf("cannot be completed: %v; this is a mistake in Poolwright, please report it", err),
 		}, "", at.keyOff)
-		return nil
+		return Reading{}
 	}
-	return completed
+	return Reading{Completed: completed}
 }
 
 // judge reports every broken rule of the objects in a document.
@@ -139,7 +152,7 @@ func (p *pass) judge(s *shape, at *place, value cue.Value) {
 		}
 		for i := range at.node.Fields() {
 			in := at.field(&at.node.Fields()[i])
-			if f := s.field(in.key); f != nil && f.unsupported == "" {
+			if f := s.field(in.key); f != nil && f.takes() {
 				p.judge(f.shape, &in, value.LookupPath(cue.MakePath(cue.Str(in.key))))
 			}
 		}

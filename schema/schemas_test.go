@@ -92,6 +92,26 @@ func documented(t *testing.T, path string, s *shape) {
 	}
 }
 
+// TestOldNames: what was called selectorTerms once is read in every kind that has the field.
+func TestOldNames(t *testing.T) {
+	s := Load()
+	found := 0
+	for _, k := range s.Kinds() {
+		eachShape(s.lookup(k.GroupKind.String()).shape, func(s *shape) {
+			if s.field("nodeSelectorTerms") == nil || k.Role != Spec {
+				return
+			}
+			found++
+			if s.alias("selectorTerms") == nil {
+				t.Errorf("a %s has nodeSelectorTerms, and does not take selectorTerms", k.Kind)
+			}
+		})
+	}
+	if found < 4 {
+		t.Errorf("only %d fields are called nodeSelectorTerms", found)
+	}
+}
+
 func TestDefinitionsAreFormatted(t *testing.T) {
 	var names []string
 	for _, pattern := range []string{"cue/*/*.cue", "cue/*/cel/*.cue"} {

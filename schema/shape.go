@@ -65,8 +65,12 @@ type field struct {
 	required    bool
 	optional    bool   // it is absent where nothing is written, whatever defaults it has
 	unsupported string // why there is no such field
+	ignored     string // why it is accepted and changes nothing
 	*shape
 }
+
+// takes reports whether the field is one to write.
+func (f *field) takes() bool { return f.unsupported == "" && f.ignored == "" }
 
 // alias is an old name of a field. New is a path from the same object.
 type alias struct {

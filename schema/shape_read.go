@@ -140,6 +140,9 @@ func (r shapeReader) readObject(s *shape, v cue.Value) {
 		if why := fields.Value().Attribute("unsupported"); why.Err() == nil {
 			f.unsupported, _ = why.String(0)
 		}
+		if why := fields.Value().Attribute("ignored"); why.Err() == nil {
+			f.ignored, _ = why.String(0)
+		}
 		s.fields = append(s.fields, f)
 	}
 	s.open = s.keys == nil && v.Allows(cue.AnyString)
@@ -297,7 +300,7 @@ func (s *shape) readAttributes(attrs []cue.Attribute) {
 			if s.alias(old) == nil {
 				s.aliases = append(s.aliases, alias{old, strings.Split(path, ".")})
 			}
-		case "kind", "rendered", "column", "selectable", "unsupported":
+		case "kind", "rendered", "column", "selectable", "unsupported", "ignored":
 		default:
 			panic(fmt.Sprintf("schema: attribute %v is not known", a))
 		}

@@ -30,6 +30,12 @@ func (p *pass) unknown(s *shape, at *place, meant *[]meaning) {
 					Rule:    "unsupported",
 					Message: "is not supported: " + known.unsupported,
 				}, in.path(), in.keyOff)
+			case known != nil && known.ignored != "":
+				p.report(finding.Finding{
+					Severity: finding.Warning,
+					Rule:     "ignored",
+					Message:  "is ignored: " + known.ignored,
+				}, in.path(), in.keyOff)
 			case known != nil:
 				p.unknown(known.shape, in, meant)
 			case s.keys != nil:
@@ -121,7 +127,7 @@ func (s *shape) home(name, found string) []string {
 	walk = func(s *shape, path []string) {
 		for i := range s.fields {
 			f := &s.fields[i]
-			if f.name == name && f.unsupported == "" && len(path) > 0 {
+			if f.name == name && f.takes() && len(path) > 0 {
 				shared := sharedPrefix(strings.Join(path, "."), found)
 				if best == nil || shared > bestShared || shared == bestShared && len(path) < len(best) {
 					best, bestShared = slices.Clone(path), shared
@@ -151,7 +157,7 @@ func sharedPrefix(a, b string) int {
 func (s *shape) names() []string {
 	var names []string
 	for i := range s.fields {
-		if s.fields[i].unsupported == "" {
+		if s.fields[i].takes() {
 			names = append(names, s.fields[i].name)
 		}
 	}

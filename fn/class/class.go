@@ -1,17 +1,17 @@
 // Package class is StorageClasses as every system renders them: what a cluster never
 // changes of one, who uses it, and which one is the default of the cluster.
+//
+// Source: Kubernetes, Storage Classes, 1.36.
 package class
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
-	"github.com/poolwright/poolwright/schema/finding"
 )
 
 const (
@@ -106,51 +106,6 @@ func Rendered(objects []*krm.Object, name string) *Class {
 		}
 	}
 	return nil
-}
-
-// Changed says what is other than before that a cluster never changes, and what to do;
-// "" for nothing.
-func (c *Class) Changed(before *Class) string {
-	if before == nil {
-		return ""
-	}
-	var changed []string
-	for _, f := range []struct {
-		name string
-		same bool
-	}{
-		{"provisioner", c.Provisioner == before.Provisioner}, {"parameters", maps.Equal(c.Parameters, before.Parameters)},
-		{"reclaimPolicy", c.ReclaimPolicy == before.ReclaimPolicy}, {"volumeBindingMode", c.Binding == before.Binding},
-	} {
-		if !f.same {
-			changed = append(changed, f.name)
-		}
-	}
-	if len(changed) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("StorageClass %s is there with other %s, and a cluster never changes these; give the class a new name, or set back what was changed",
-		c.Name, finding.Names(changed)+differences(c.Parameters, before.Parameters))
-}
-
-// differences names the parameters that differ.
-func differences(a, b map[string]string) string {
-	var keys []string
-	for key := range a {
-		if a[key] != b[key] {
-			keys = append(keys, key)
-		}
-	}
-	for key := range b {
-		if _, found := a[key]; !found {
-			keys = append(keys, key)
-		}
-	}
-	if len(keys) == 0 {
-		return ""
-	}
-	slices.Sort(keys)
-	return " (" + finding.Names(keys) + ")"
 }
 
 // UserOf names a volume or claim of a class, or is "".

@@ -1,8 +1,6 @@
 package conformance
 
 import (
-	"strings"
-
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -61,8 +59,7 @@ func (c *Check) Class(facts *inventory.Facts, rendered *krm.Object) {
 		return
 	}
 	wanted, has := class.Read(rendered), class.Read(live)
-	if text := wanted.Changed(&has); text != "" {
-		_, text, _ = strings.Cut(text, " is there with ")
-		c.Error(Differs, live.Ref, "is there with %s", text)
+	for _, change := range wanted.Changes(&has, func(string) string { return "" }) {
+		c.Error(Differs, live.Ref, "%s", change.Text)
 	}
 }

@@ -4,6 +4,9 @@
 //
 // Each run goes as far as the facts allow. What was decided before, in the lock
 // or else in the live cluster, is kept; what is missing is said.
+//
+// Source: cstor-operators and openebs/api, 3.6.0.
+// Source: cstorpoolauto, types/cstorclusterconfig.go, commit 4fd936d4.
 package cstor
 
 import (
@@ -164,6 +167,7 @@ func (c *cluster) keep() {
 	if c.old = !c.failed() && c.isOld(); c.old || c.failed() {
 		return
 	}
+	c.checkRelease()
 	c.moves.catchUp()
 	c.lost.run()
 	c.checkPools()

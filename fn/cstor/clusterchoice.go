@@ -10,6 +10,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// Source: Poolwright.
 const (
 	maxDisksField = "spec.poolConfig.maxDisksPerCluster"
 	fewestPools   = 3 // that a CStorPoolCluster is to have, so that volumes can have three replicas

@@ -11,7 +11,9 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// maxName is the longest name of an object (DNS subdomain, RFC 1123).
+// maxName is the longest name of an object.
+//
+// Source: Kubernetes, Object Names and IDs (DNS subdomain), RFC 1123.
 const maxName = 253
 
 // role is what a disk is for.

@@ -10,6 +10,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
+// Source: cstorpoolauto, types/cstorclusterconfig.go (defaults of the counts), commit 4fd936d4.
 const (
 	selectorField = "spec.allowedNodes.nodeSelectorTerms"
 	defaultPools  = 3 // where minPoolCount is not given

@@ -34,6 +34,8 @@ func (c *poolCluster) live() *krm.Object {
 
 // maxLabel is the longest value of a label, as which the operators use the name of a
 // CStorPoolCluster.
+//
+// Source: Kubernetes, Labels and Selectors, 1.36.
 const maxLabel = 63
 
 // poolCluster is the name of the CStorPoolCluster of a number.
@@ -78,6 +80,8 @@ func findPoolClusters(n names, owner string, before []*krm.Object, live *pool.Li
 }
 
 // maxPoolClusters is more than any config can have: as many as it may have pools.
+//
+// Source: Poolwright.
 const maxPoolClusters = 10000
 
 func newPoolCluster(n names, number int, live *pool.Live) *poolCluster {

@@ -12,6 +12,8 @@ import (
 )
 
 // Stages of the output: a disk is claimed, then attached, then pooled.
+//
+// Source: Poolwright.
 const (
 	claimStage = iota - 2
 	attachStage

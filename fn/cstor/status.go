@@ -147,6 +147,9 @@ func (s *standing) checkRendered() {
 	}
 }
 
+// checkNodes reports the nodes that are missing or not ready.
+//
+// Source: Kubernetes, Node Status (conditions), 1.36.
 func (s *standing) checkNodes() {
 	step := s.report.Step("node")
 	var problems []health.Problem

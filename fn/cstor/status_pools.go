@@ -336,6 +336,8 @@ func checkCounts(step *health.Step, live *krm.Object) {
 
 // poolProblem judges a CStorPoolInstance by its phase, which is the state of the
 // zpool or of its making. The Subject is left to the caller.
+//
+// Source: openebs/api, pkg/apis/cstor/v1 (CStorPoolInstancePhase), 3.6.0.
 func poolProblem(o *krm.Object) health.Problem {
 	phase := o.Node.Str("status", "phase")
 	p := health.Problem{Phase: health.Error}

@@ -74,6 +74,8 @@ func (f *forest) volume(v *volume.Chain) *health.Tree {
 
 // claim is a claim and what is below it. A claim on a disk of another driver ends
 // with its volume, or goes on with the block device that it became.
+//
+// Source: Kubernetes, PersistentVolumeClaimPhase and PersistentVolumePhase, 1.36.
 func (f *forest) claim(o *krm.Object) *health.Tree {
 	phase := o.Node.Str("status", "phase")
 	t := &health.Tree{Object: o.Ref, State: phase, Phase: health.Progressing}
@@ -110,6 +112,8 @@ func (f *forest) claim(o *krm.Object) *health.Tree {
 
 // persistentVolume is a volume alone, or for a disk of another driver with the
 // block device that it became.
+//
+// Source: Kubernetes, PersistentVolumeClaimPhase and PersistentVolumePhase, 1.36.
 func (f *forest) persistentVolume(o *krm.Object) *health.Tree {
 	phase, ref := o.Node.Str("status", "phase"), o.Node.Get("spec", "claimRef")
 	t := &health.Tree{Object: o.Ref, State: phase, Phase: health.OK, Note: o.Node.Str("spec", "csi", "driver"), Place: health.Place{Role: health.Volume}}
@@ -129,6 +133,8 @@ func (f *forest) persistentVolume(o *krm.Object) *health.Tree {
 }
 
 // config is a CStorVolumeConfig and what is below it.
+//
+// Source: openebs/api, pkg/apis/cstor/v1 (CStorVolumeConfigPhase, CStorVolumePhase), 3.6.0.
 func (f *forest) config(v *volume.Chain) *health.Tree {
 	ref := finding.Ref{APIVersion: cstorVersion, Kind: cstorVolumeConfigKind, Namespace: v.Namespace, Name: v.Name}
 	if v.Config == nil {

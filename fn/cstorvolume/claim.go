@@ -161,7 +161,7 @@ func (v *volumeClass) checkRemoved() {
 		case one, all, gone:
 			v.released[id] = true
 		case live != nil && live.Deleting():
-		case v.class == nil && v.Failed():
+		case v.class == nil && (v.Failed() || v.cluster.broken):
 			// The reason is told already.
 		default:
 			v.Report(finding.Error, "claim-removed", "spec.claims", "%s is no longer wanted, and its data would be lost with it; keep it in the spec, or annotate the class with %s: %s/%s", o.Ref, krm.AnnotationAllowRemoval, claimKind, name)

@@ -36,10 +36,27 @@ func (v *volumeClass) makeClass() {
 	if v.hasPolicy() {
 		c.Parameters[parameterPolicy] = v.Object.Name
 	}
-	if text := c.Changed(before); text != "" {
-		v.Report(finding.Error, "class-changed", "", "%s", text)
+	for _, change := range c.Changes(before, classField) {
+		v.Report(finding.Error, "class-changed", change.Field, "StorageClass %s %s", c.Name, change.Text)
 	}
 	v.class = c
+}
+
+// classField is the field of the spec that a field of the StorageClass comes from.
+func classField(field string) string {
+	switch field {
+	case "parameters." + parameterCluster:
+		return "spec.cluster"
+	case "parameters." + parameterReplicas:
+		return "spec.replicaCount"
+	case "parameters." + parameterFSType:
+		return "spec.fsType"
+	case "parameters." + parameterPolicy:
+		return "spec.policy"
+	case "reclaimPolicy", "volumeBindingMode":
+		return "spec." + field
+	}
+	return "metadata.name"
 }
 
 // replicas is how many copies a volume has; 0 where the first pool has to be awaited.

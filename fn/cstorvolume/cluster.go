@@ -64,7 +64,7 @@ func (r *rendering) findCluster(v *volumeClass) {
 				"is one of the CStorPoolClusters of %s %s, which has %s: volumes of this class are on the pools of %s alone; make a class for each of the others",
 				pool.ConfigKind, spec.Name, finding.Names(all), c.Name)
 		}
-		c.broken = finding.Failed(other.Findings)
+		c.broken = other.Unsound && !other.IsRendered() || finding.Failed(other.Findings)
 		for _, o := range other.Objects {
 			look(o.Object)
 		}

@@ -95,6 +95,8 @@ func (c *config) binding() string {
 func (c *config) snapshots(spec string) string { return cmp.Or(c.Spec.SnapshotClass.Name, spec) }
 
 // gib is 1Gi, in which the driver of cStor counts, in bytes.
+//
+// Source: cstor-csi, CreateVolume (size of a volume), 3.6.0.
 const gib = 1 << 30
 
 // wholeGiB rounds a size up as the driver does. rounded tells that there was a need.

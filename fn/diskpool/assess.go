@@ -31,8 +31,14 @@ func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 		return
 	case change.Remove:
 		text := "the pool goes, with every replica on it"
-		if used := usedSpace(facts.Object(c.Old.ID())); used != "" {
+		live := facts.Object(c.Old.ID())
+		if used := usedSpace(live); used != "" {
 			text += "; " + used
+		}
+		if live != nil {
+			if more := purge(live); more != "" {
+				text += "; " + more
+			}
 		}
 		c.Judge(change.Destructive, "", text)
 		return
@@ -54,7 +60,7 @@ func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 
 // isOfOthers reports whether a field is the user's and the operator's, and no difference.
 func isOfOthers(shape string) bool {
-	return shape == "metadata.annotations[openebs.io/expand]" || shape == "metadata.annotations[openebs.io/delete-opts]"
+	return shape == "metadata.annotations[openebs.io/expand]" || shape == "metadata.annotations["+annotationDelete+"]"
 }
 
 // isRemembered reports whether a field is an annotation that only a render reads.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -50,14 +51,29 @@ func (m *classMaker) makeClasses() {
 			continue // withheld
 		}
 		c := setClass{m.newClass(want, name, before), i}
-		if text := c.Changed(before); text != "" {
-			m.reportClass(i, "name", finding.Error, "class-changed", "%s", text)
+		for _, change := range c.Changes(before, classField) {
+			m.reportClass(i, change.Field, finding.Error, "class-changed", "StorageClass %s %s", c.Name, change.Text)
 		}
 		m.checkReplicas(&c)
 		m.classes = append(m.classes, c)
 	}
 	m.keepClasses(names)
 	slices.SortFunc(m.classes, func(a, b setClass) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// classField is the field of a class in the spec that a field of the StorageClass comes from.
+func classField(field string) string {
+	switch parameter, isParameter := strings.CutPrefix(field, "parameters."); {
+	case parameter == "repl":
+		return "replicas"
+	case slices.Contains([]string{"thin", "fsType", "maxSnapshots", "stsAffinityGroup"}, parameter):
+		return parameter
+	case isParameter && strings.Contains(parameter, "Topology"):
+		return "topology"
+	case field == "reclaimPolicy", field == "volumeBindingMode":
+		return field
+	}
+	return "name"
 }
 
 // newClass is a class as the spec wants it. What the spec leaves open stays as it was.
@@ -130,15 +146,14 @@ func nodesHave(n int) string {
 	return finding.Count(n, "node") + " " + finding.Agree(n, "has", "have")
 }
 
-// reportClass reports on a field of a class, or on the class where it is not written.
+// reportClass reports on a field of a class, at the class where it is not written.
 func (m *classMaker) reportClass(index int, field string, severity finding.Severity, rule, format string, args ...any) {
 	f := m.Finding(severity, rule, "spec.storageClasses", fmt.Sprintf(format, args...))
 	items := m.Object.Node.Seq("spec", "storageClasses")
 	if index >= 0 && index < len(items) {
-		f.Field = fmt.Sprintf("spec.storageClasses[%d]", index)
+		f.Field = fmt.Sprintf("spec.storageClasses[%d].%s", index, field)
 		f.Pos = m.Object.Position(items[index].Off)
 		if at := items[index].Get(field); at != nil {
-			f.Field += "." + field
 			f.Pos = m.Object.Position(at.Off)
 		}
 	}

@@ -61,19 +61,22 @@ func readConfig(spec *system.Spec) (config, error) {
 	if err := json.Unmarshal(spec.Completed, &c); err != nil {
 		return c, fmt.Errorf("completed spec: %w", err)
 	}
+	c.release = parseRelease(c.Spec.Release)
+	c.Spec.MaxExpansion, c.Spec.ClusterSize = inBytes(c.Spec.MaxExpansion), inBytes(c.Spec.ClusterSize)
+	if spec.Unsound {
+		return c, nil
+	}
 	capacity, err := resource.ParseQuantity(c.Spec.MinCapacity)
 	if err != nil {
 		return c, fmt.Errorf("spec.minCapacity: %w", err)
 	}
 	c.minCapacity = capacity.Value()
-	c.release = parseRelease(c.Spec.Release)
 	c.perNode = math.MaxInt
 	if c.Spec.PoolsPerNode != "all" {
 		if c.perNode, err = strconv.Atoi(c.Spec.PoolsPerNode); err != nil {
 			return c, fmt.Errorf("spec.poolsPerNode: %w", err)
 		}
 	}
-	c.Spec.MaxExpansion, c.Spec.ClusterSize = inBytes(c.Spec.MaxExpansion), inBytes(c.Spec.ClusterSize)
 	for tag := range strings.SplitSeq(spec.Object.Annotation(annotationTags), ",") {
 		if tag != "" && !slices.Contains(c.allowedTags, tag) {
 			c.allowedTags = append(c.allowedTags, tag)

@@ -73,6 +73,8 @@ func linkOf(d *disk.Disk, allowByPath bool) (link, reason string) {
 }
 
 // maxName is the longest name of a pool: Mayastor uses it where labels go.
+//
+// Source: Kubernetes, Labels and Selectors, 1.36.
 const maxName = 63
 
 // poolName derives the name of a new pool. One that would be too long is cut and ends in

@@ -27,11 +27,18 @@ type input struct {
 	noNode, noDisk bool // the selector selects none: what is rendered counts as selected, unless it may go
 }
 
-// readRelease finds out which fields a pool has.
+// readRelease finds out which fields a pool has, and checks those of the spec by them.
 func (in *input) readRelease() {
+	if in.cfg.Spec.Release != "" {
+		in.checkRelease()
+	}
+	in.checkLabels()
+}
+
+func (in *input) checkRelease() {
 	in.form = in.cfg.release.form()
-	if in.cfg.release.newerThan(newestMinor) {
-		in.Report(finding.Warning, "newer-release", "spec.release", "%s is newer than 2.%d, the newest known release; pools are rendered as for 2.%d", in.cfg.Spec.Release, newestMinor, newestMinor)
+	if text := newest().Newer(in.cfg.Spec.Release, "to write a DiskPool as "+newest().Release+" does"); text != "" {
+		in.Report(finding.Warning, "newer-release", "spec.release", "%s", text)
 	}
 	fields, names := in.cfg.wantedFields()
 	definition := definitionOf(in.Facts, in.Held)
@@ -51,6 +58,10 @@ func (in *input) readRelease() {
 			in.Report(finding.Error, "unknown-to-release", "spec."+names[i], "release %s has no %s; the first that has it is %s: raise spec.release, or remove it", in.cfg.Spec.Release, field, firstWith(field))
 		}
 	}
+}
+
+// checkLabels looks at the keys of the labels of pools.
+func (in *input) checkLabels() {
 	for _, key := range slices.Sorted(maps.Keys(in.cfg.Spec.TopologyLabels)) {
 		at := in.Object.Node.Get("spec", "topologyLabels").Field(key)
 		f := in.Finding(finding.Error, "topology-key", "spec.topologyLabels", "")
@@ -61,7 +72,7 @@ func (in *input) readRelease() {
 		switch {
 		case key == labelSet:
 			f.Message = "is the label that every pool gets with the name of its set; use another key"
-		case strings.Contains(key, "/") && !in.cfg.release.newerThan(slashMinor):
+		case strings.Contains(key, "/") && in.cfg.Spec.Release != "" && !in.cfg.release.newerThan(slashMinor):
 			f.Message = fmt.Sprintf("has a slash, on which Mayastor fails up to release 2.%d; use a key without one", slashMinor)
 		default:
 			continue

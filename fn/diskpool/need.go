@@ -16,6 +16,8 @@ type need struct{ rule, reason, command string }
 const nodeDown = "node-down"
 
 // hugePages is how much memory in huge pages the io-engine takes, in bytes.
+//
+// Source: OpenEBS, Replicated PV Mayastor, Prerequisites, 4.6.
 const hugePages = 2 << 30
 
 // needs are what a node is known to lack.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
 )
 
 // Fields of the spec of a DiskPool beside node and disks.
@@ -47,6 +48,8 @@ type since struct {
 }
 
 // releases are the forms, the oldest first.
+//
+// Source: mayastor-control-plane, k8s/operators/src/pool/diskpool/crd (v1beta1.rs to v1beta3.rs), 2.0 to 2.12.
 func releases() []since {
 	return []since{
 		{0, form{group + "/v1alpha1", nil}},
@@ -57,10 +60,14 @@ func releases() []since {
 	}
 }
 
-// newestMinor is the newest release of 2 that is known. 2.11 and 2.12 write a DiskPool as 2.10 does.
-const newestMinor = 12
+// newest is the newest release that is known. 2.11 and 2.12 write a DiskPool as 2.10 does.
+//
+// Source: OpenEBS, Release Notes, 4.6.1 (Mayastor 2.12.1).
+func newest() system.Newest { return system.Newest{Product: "Mayastor", Release: "2.12"} }
 
 // slashMinor is the last release of 2 that fails on a label of a pool with a slash.
+//
+// Source: mayastor-control-plane, control-plane/rest (routes of pool labels), 2.12.0.
 const slashMinor = 12
 
 // release is a release of Mayastor.

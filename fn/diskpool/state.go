@@ -28,6 +28,8 @@ const degraded = "Degraded"
 
 // stateOf reads the status of a pool. A newer operator says status beside pool_status,
 // and the former counts. nil is a pool that is not there.
+//
+// Source: mayastor-control-plane, k8s/operators/src/pool/diskpool/crd/v1beta3.rs (CrPoolState, PoolStatus), 2.12.
 func stateOf(o *krm.Object) state {
 	if o == nil {
 		return state{phase: health.Progressing, reason: health.NotApplied, what: "not applied yet", words: health.Missing}
@@ -139,6 +141,13 @@ func (s *state) add(code, message string) {
 	}
 	if note != "" {
 		s.notes = append(s.notes, note)
+	}
+}
+
+// addPurge adds what the deletion of a pool does that is being deleted.
+func (s *state) addPurge(o *krm.Object) {
+	if s.reason == "Terminating" {
+		s.add("", purge(o))
 	}
 }
 

@@ -102,6 +102,7 @@ func checkNodes(facts *inventory.Facts, step *health.Step, pools []*krm.Object) 
 // problemOf is what is amiss with a live pool.
 func problemOf(facts *inventory.Facts, o *krm.Object, nodeDown bool) health.Problem {
 	s := stateOf(o)
+	s.addPurge(o)
 	s.addWarnings(facts.Warnings(o))
 	p := health.Problem{Phase: s.phase, Made: s.reason == degraded, Reason: s.reason, What: s.what, Note: s.note(), Outage: s.outage}
 	if s.reason == "Terminating" { // it is rendered, so that it is not our doing
@@ -122,6 +123,7 @@ func leaving(facts *inventory.Facts, spec *system.Spec, before []*krm.Object, st
 		}
 		p := health.Problem{Phase: health.Progressing, Reason: "NotRendered", What: "there and no longer rendered", Subject: o.Name, Node: o.Node.Str("spec", "node")}
 		if s := stateOf(o); s.reason == "Terminating" {
+			s.addPurge(o)
 			s.addWarnings(facts.Warnings(o))
 			p.Reason, p.What, p.Note = "Terminating", "being deleted", s.note()
 		}

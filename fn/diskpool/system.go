@@ -1,6 +1,9 @@
 // Package diskpool is the system of Mayastor DiskPools: a DiskPoolSet says on which nodes
 // and disks pools are wanted, and becomes one DiskPool a disk and the StorageClasses of
 // the set. The rendered DiskPools are the lock.
+//
+// Source: mayastor-control-plane, k8s/operators/src/pool, 2.0 to 2.12.
+// Source: mayastor-control-plane, control-plane/csi-driver (parameters of a class), 2.12.
 package diskpool
 
 import (
@@ -56,7 +59,8 @@ func (System) Declare() system.Declaration {
 				Keep: "spec{node disks topology encryptionConfig{source{secret{name}}} maxExpansion clusterSize cluster_size} " +
 					"status{cr_state pool_status status error{code message} errorInfo{error{code message} alerts alertError} " + system.KeepConditions + "}",
 				Used: []string{"status", "used"}, Total: []string{"status", "capacity"},
-				Node: [][]string{{"spec", "node"}},
+				Node:        [][]string{{"spec", "node"}},
+				Annotations: []string{annotationDelete},
 			},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
 		},

@@ -89,9 +89,8 @@ func (m *classManifests) addClass(list string, i int, want *classConfig, implied
 			}
 		}
 	}
-	path := []any{"spec", list, i, "name"}
-	if changed := c.Changed(before); changed != "" {
-		m.reportAt(finding.Error, "class-changed", path, "%s", changed)
+	for _, change := range c.Changes(before, classField) {
+		m.reportAt(finding.Error, "class-changed", []any{"spec", list, i, change.Field}, "StorageClass %s %s", c.Name, change.Text)
 	}
 	m.Defaults.Know(c.Name)
 	if c.Default {
@@ -111,6 +110,17 @@ func (m *classManifests) addClass(list string, i int, want *classConfig, implied
 			d.F("deletionPolicy", d.Text("Delete")),
 		))
 	}
+}
+
+// classField is the field of a pool or a filesystem in the spec that a field of its StorageClass comes from.
+func classField(field string) string {
+	switch field {
+	case "parameters." + csiKey + "fstype":
+		return "fsType"
+	case "reclaimPolicy":
+		return field
+	}
+	return "name"
 }
 
 // addSecrets completes the parameters of a live class, of which a snapshot leaves out the

@@ -21,6 +21,8 @@ func parseRelease(text string) release {
 func (r release) String() string { return "1." + strconv.Itoa(int(r)) }
 
 // Releases of Rook from which on something is so.
+//
+// Source: Rook, PendingReleaseNotes and deploy/examples, 1.14 to 1.20.
 const (
 	withCSIOperator release = 18 // the CSI drivers have an operator of their own
 	withDrivers     release = 20 // Rook makes no CSI drivers any more
@@ -29,6 +31,8 @@ const (
 
 // runs says which Ceph releases a release of Rook runs, from and to which major number;
 // found is false for a release that is not known.
+//
+// Source: Rook, Documentation/CRDs/Cluster/ceph-cluster-crd.md (cephVersion), 1.14 to 1.20.
 func (r release) runs() (from, to int, found bool) {
 	for _, row := range []struct {
 		first, last release
@@ -42,6 +46,8 @@ func (r release) runs() (from, to int, found bool) {
 }
 
 // image is the image of Ceph where the spec names none.
+//
+// Source: Rook, deploy/examples/cluster.yaml, 1.14 to 1.20.
 func (r release) image() string {
 	switch {
 	case r < 16:

@@ -67,6 +67,8 @@ func stateOf(o *krm.Object) state {
 
 // phaseState is that of what belongs to a Ceph cluster: Rook says in one word how it is,
 // and tries again what it calls a failure.
+//
+// Source: Rook, pkg/apis/ceph.rook.io/v1 (ConditionType), 1.20.
 func phaseState(o *krm.Object) state {
 	s := state{words: o.Node.Str("status", "phase")}
 	ready := condition(o, "Ready")

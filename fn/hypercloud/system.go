@@ -1,6 +1,9 @@
 // Package hypercloud is the system of HyperCloud Storage: a HyperCloudStorage becomes a
 // CephCluster of Rook with its pools, filesystems, object stores and classes, and CDI. The
 // rendered CephCluster is the lock: it names every disk.
+//
+// Source: Rook, Documentation and deploy/examples, 1.14 to 1.20.
+// Source: containerized-data-importer, definition of CDI, 1.66.
 package hypercloud
 
 import (

@@ -106,6 +106,8 @@ func newUse(ledger *disk.Ledger, node string, d device) string {
 }
 
 // assessRemoval judges an object that goes.
+//
+// Source: Kubernetes, Persistent Volumes (Reclaiming), 1.36.
 func (l *lock) assessRemoval(facts *inventory.Facts) (change.Risk, string) {
 	if l.group != nil {
 		return change.Destructive, "goes, with its LVM group"

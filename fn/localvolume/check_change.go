@@ -189,30 +189,3 @@ func (e edit) ofGroup(g, was *volumeGroup) {
 		}
 	}
 }
-
-// checkClaimRef holds the claim that a PersistentVolume is kept for against who has it.
-func (e *entry) checkClaimRef() {
-	ref := e.volume.template.Get("spec", "claimRef")
-	if ref == nil {
-		return
-	}
-	const field = "spec.template.spec.claimRef"
-	claim := ref.Str("namespace") + "/" + ref.Str("name")
-	if has := boundTo(e.Facts, e.volume.name); has != "" && has != claim {
-		e.Report(finding.Error, "claim-of-another", field, "is %s, and PersistentVolume %s is bound to %s; take claimRef out", claim, e.volume.name, has)
-	}
-	if c := e.Facts.VolumeClaim(ref.Str("namespace"), ref.Str("name")); c != nil && c.VolumeName != "" && c.VolumeName != e.volume.name {
-		e.Report(finding.Error, "claim-of-another", field, "is %s, which has PersistentVolume %s already; take claimRef out", claim, c.VolumeName)
-	}
-	for _, o := range e.all.sorted {
-		if o == e {
-			break
-		}
-		if o.volume == nil {
-			continue
-		}
-		if other := o.volume.template.Get("spec", "claimRef"); other != nil && other.Str("namespace")+"/"+other.Str("name") == claim {
-			e.Report(finding.Error, "claim-of-another", field, "is %s, for which Volume %s is kept already; take claimRef out of one of them", claim, o.volume.name)
-		}
-	}
-}

@@ -20,7 +20,7 @@ func (e *entry) checkClass() {
 	v := e.volume
 	c := classOf(e.Facts, e.Manifests, v.class)
 	if c == nil {
-		if e.all.knowsClasses() && !e.Defaults.Knows(v.class) {
+		if e.all.knowsClasses() && !e.Defaults.Knows(v.class) && len(e.Unsound) == 0 {
 			e.Report(finding.Warning, "class-missing", field, "there is no StorageClass %s in the package, nor among the facts; no PersistentVolume is made without it", v.class)
 		}
 		return

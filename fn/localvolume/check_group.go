@@ -66,6 +66,9 @@ func (e *entry) checkVolumeRef() {
 	name := e.group.volume
 	v := e.all.volumeNamed(name)
 	if v == nil {
+		if e.MayMake(volumeKind, templateKind) {
+			return
+		}
 		if e.Facts.Tells(group, volumeKind, "") || len(e.all.entries) > 1 {
 			e.Report(finding.Error, "no-volume", field, "there is no Volume %s in the package, nor among the facts; write one of mode Block", name)
 		} else {

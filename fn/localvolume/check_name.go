@@ -10,8 +10,10 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// What LVM takes: lvm(8), VALID NAMES. The device mapper has 127 bytes for a name (DM_NAME_LEN):
+// What LVM takes. The device mapper has 127 bytes for a name (DM_NAME_LEN):
 // that of the group, a hyphen and that of the volume, in both of which each hyphen is doubled.
+//
+// Source: LVM2, VALID NAMES, lvm(8).
 const (
 	maxMapped = 126
 	maxTag    = 1024

@@ -12,6 +12,8 @@ import (
 )
 
 // mebi is the alignment of partitions, and what LVM keeps at the start of a disk, in bytes.
+//
+// Source: LVM2, default_data_alignment, lvm.conf(5).
 const mebi = 1 << 20
 
 // site is where logical volumes are: a group of a node, by its LVM name.
@@ -103,6 +105,9 @@ const vgField = "spec." + lvm + ".vgName"
 
 // reportNoGroup says of each Volume in a group that nobody knows it.
 func (r *rendering) reportNoGroup(at site, entries []*entry) {
+	if r.MayMake(groupKind, templateKind) {
+		return
+	}
 	var elsewhere []string
 	for _, e := range r.sorted {
 		if e.group != nil && e.group.vg == at.vg {

@@ -17,6 +17,8 @@ const (
 )
 
 // extentSize is what LVM takes where nothing is written: 4 MiB.
+//
+// Source: LVM2, --physicalextentsize, vgcreate(8).
 const extentSize = 4 << 20
 
 // volumeGroup is a VolumeGroup as a person wrote it, as it lives, or as the lock remembers it.

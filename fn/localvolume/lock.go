@@ -112,7 +112,9 @@ func readSound(o *krm.Object, kind, name string) (l *lock, damaged string) {
 	return &read, damaged
 }
 
-// maxName is the longest name of an object (DNS subdomain, RFC 1123).
+// maxName is the longest name of an object.
+//
+// Source: Kubernetes, Object Names and IDs (DNS subdomain), RFC 1123.
 const maxName = 253
 
 // lockName is the name of the lock of a Volume or a VolumeGroup, of which there may be one

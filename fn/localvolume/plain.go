@@ -63,6 +63,8 @@ func (System) Plain(o *krm.Object) *krm.Object {
 }
 
 // Along implements system.Rememberer: the Volumes that go with their group, where that says so.
+//
+// Source: Kubernetes, Persistent Volumes (Reclaiming), 1.36.
 func (System) Along(facts *inventory.Facts, manifests []*krm.Object, gone *krm.Object) []*change.Change {
 	if gone.GroupKind() != groupGroupKind() {
 		return nil

@@ -88,7 +88,6 @@ func (r *rendering) check() {
 			e.checkClass()
 			e.checkWipe()
 			e.checkMetadata()
-			e.checkClaimRef()
 		}
 	}
 	r.checkGroups()

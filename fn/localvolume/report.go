@@ -111,6 +111,8 @@ func persistentOf(facts *inventory.Facts, name string) persistent {
 // bound is the claim that has the PersistentVolume, or "": also one that is to have it, of a
 // PersistentVolume that is Available until that claim is there. What was released is had by none,
 // whatever it still names.
+//
+// Source: Kubernetes, PersistentVolumePhase, 1.36.
 func (p persistent) bound() string {
 	switch p.phase {
 	case "Released", "Failed":

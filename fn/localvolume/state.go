@@ -28,6 +28,8 @@ type state struct {
 }
 
 // byPhase takes the state of what has no condition Ready from its phase.
+//
+// Source: MetalK8s, storage-operator/api/v1alpha1/volume_types.go (VolumePhase), 124.0.
 func (s *state) byPhase(phase string) {
 	switch s.word = phase; phase {
 	case "":
@@ -46,6 +48,8 @@ func (s *state) byPhase(phase string) {
 }
 
 // stateOf reads the state of a live Volume or VolumeGroup; nil is one that is not there.
+//
+// Source: MetalK8s, storage-operator/api/v1alpha1/volume_types.go (ConditionReason), 124.0.
 func stateOf(facts *inventory.Facts, o *krm.Object) state {
 	if o == nil {
 		return state{phase: health.Progressing, reason: "NotCreated", what: "not in the cluster yet; commit and apply it"}

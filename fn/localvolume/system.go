@@ -2,6 +2,8 @@
 // whole, in slices of LVM, in partitions or in sparse files. A person writes Volumes and
 // VolumeGroups, which are applied as they stand and carried out by the node agent: here they
 // are checked, and remembered by a VolumeLock each. A VolumeTemplate renders one on each node.
+//
+// Source: MetalK8s, storage-operator, commit 1df3d10b.
 package localvolume
 
 import (

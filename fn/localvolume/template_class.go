@@ -36,6 +36,19 @@ func (c *groupClass) class(vg string) class.Class {
 	return made
 }
 
+// groupClassField is the field of a template that a field of the StorageClass comes from.
+func groupClassField(field string) string {
+	switch field {
+	case "parameters.fsType", "parameters.csi.storage.k8s.io/fstype":
+		return "spec.storageClass.fsType"
+	case "parameters.volgroup", "parameters.topolvm.io/device-class":
+		return "spec.template.spec.name"
+	case "reclaimPolicy":
+		return "spec.storageClass.reclaimPolicy"
+	}
+	return "spec.storageClass.driver"
+}
+
 // classes are the class of the template, and those of before that are still used. A new one
 // waits until there is a group.
 func (t *template) classes() []class.Class {
@@ -47,8 +60,8 @@ func (t *template) classes() []class.Class {
 		c := want.class(vg)
 		before := class.Before(t.Facts, t.Before, name)
 		if len(t.items) > 0 || before != nil {
-			if text := c.Changed(before); text != "" {
-				t.Report(finding.Error, "class-changed", "spec.storageClass.name", "%s", text)
+			for _, change := range c.Changes(before, groupClassField) {
+				t.Report(finding.Error, "class-changed", change.Field, "StorageClass %s %s", c.Name, change.Text)
 			}
 			if want.Driver == driverTopoLVM {
 				t.Report(finding.Info, "lvmd", "spec.storageClass.driver", "TopoLVM finds the groups by the configuration of lvmd on their nodes: %s", fmt.Sprintf("device-classes: [{name: %s, volume-group: %s}]", vg, vg))

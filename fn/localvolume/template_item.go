@@ -24,8 +24,9 @@ type item struct {
 	entry      *entry       // for the checks
 }
 
-// maxVolumeName is the longest value of a label (Kubernetes, Labels and Selectors): the name
-// of a Volume is one of its PersistentVolume.
+// maxVolumeName is the longest value of a label: the name of a Volume is one of its PersistentVolume.
+//
+// Source: Kubernetes, Labels and Selectors, 1.36.
 const maxVolumeName = 63
 
 // itemName is the name of the i-th object of a template on a node, counted from 1.

@@ -29,6 +29,8 @@ func (c *templateConfig) selectsDisk(there *disk.Disk) bool {
 
 // selectable is a disk as selectors look at it: as its BlockDevice, with what a NodeInventory
 // says of it beside that, under the names that it has there.
+//
+// Source: node-disk-manager, BlockDevice (spec.details), 2.1.0.
 func selectable(there *disk.Disk) *krm.Object {
 	o := *there.Report()
 	node := o.Node.Copy()

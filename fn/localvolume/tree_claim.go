@@ -20,6 +20,9 @@ func (f *forest) claim(o *krm.Object) *health.Tree {
 	return t
 }
 
+// claimAlone is a claim without what is below it.
+//
+// Source: Kubernetes, PersistentVolumeClaimPhase, 1.36.
 func claimAlone(o *krm.Object) *health.Tree {
 	t := &health.Tree{Object: o.Ref, Phase: health.Error, State: o.Node.Str("status", "phase")}
 	switch t.State {

@@ -5,6 +5,7 @@
 package system
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/change"
@@ -54,11 +55,27 @@ type Input struct {
 	// Partial says that there may be more manifests than these: kustomize shows only what
 	// it lists. That one is not there then says nothing.
 	Partial bool
+	// Unsound are the specs of the package with errors in themselves. What they would make is not
+	// known: that nothing else makes it says nothing.
+	Unsound []*krm.Object
 	// OwnOrder says that people order and protect their manifests themselves, so that
 	// none is to be copied.
 	OwnOrder bool
 	// DrainVolumes is how many volumes of a cluster may be on their way to other pools at once.
 	DrainVolumes int
+}
+
+// MayMake reports whether a spec with errors in itself, of one of some kinds, may make what is missing.
+func (in *Input) MayMake(kinds ...string) bool {
+	return slices.ContainsFunc(in.Unsound, func(o *krm.Object) bool { return slices.Contains(kinds, o.Kind) })
+}
+
+// Reviewer is a System with checks of single fields of a spec, which need no disks, no choice and no other
+// spec. Start makes them of a spec without errors; Review makes the same of one that has some.
+type Reviewer interface {
+	// Review checks the fields that are right. Completed of the spec has these alone
+	// (schema.Reading.Sound): what is absent is not checked.
+	Review(in Input, spec *Spec) []finding.Finding
 }
 
 // Rendering is a system at work. Keep is called for every system before Choose is for
@@ -163,6 +180,7 @@ type Spec struct {
 	Before    []*krm.Object   // what was rendered for it, as the output folder holds it
 	Memory    disklock.Memory // by what the disks of that are known
 	Consent   *Consent
+	Unsound   bool // the document has errors, and Completed what is right of it
 	Gone      bool // of Reporter: it was taken out of the package, and lives
 }
 

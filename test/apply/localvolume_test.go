@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/poolwright/poolwright/test/tool"
 )
 
@@ -29,5 +31,30 @@ func TestVolumesOfMetalK8s(t *testing.T) {
 	}
 	if applied < 3 {
 		t.Errorf("%d of its three sources applied", applied)
+	}
+}
+
+// TestVolumesOfItsExamples applies the Volumes of a script, of the shapes that the examples and tests of MetalK8s
+// have, strictly against its definition: what the script says is taken is what MetalK8s takes.
+func TestVolumesOfItsExamples(t *testing.T) {
+	define(t, tool.Upstream(t, "metalk8s-volume.yaml"))
+	script, err := txtar.ParseFile("../../cmd/poolwright/testdata/script/local-metalk8s-volumes.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := 0
+	for _, file := range script.Files {
+		if file.Name != "pkg/taken.yaml" {
+			continue
+		}
+		for _, o := range parse(t, file.Name, file.Data) {
+			applied++
+			if status, _, answer := tryApply(t, "poolwright", o); status >= 300 {
+				t.Errorf("%s: %d %s", o.Ref, status, answer)
+			}
+		}
+	}
+	if applied != 21 {
+		t.Errorf("%d Volumes were applied, not 21", applied)
 	}
 }

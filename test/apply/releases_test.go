@@ -47,6 +47,9 @@ const (
 	propertyCluster29  = "              cluster_size: {type: string}\n"
 	propertyExpansion  = "              maxExpansion: {type: string}\n"
 
+	properties210 = propertyTopology + propertyEncryption + propertyCluster + propertyExpansion
+	wants210      = wantTopology + wantEncryption + wantCluster + wantExpansion
+
 	wantTopology   = "  topologyLabels: {tier: fast}\n"
 	wantEncryption = "  encryptionSecret: pool-key\n"
 	wantCluster    = "  clusterSize: 32MiB\n"
@@ -60,11 +63,16 @@ func TestReleasesApply(t *testing.T) {
 	t.Cleanup(func() { undefine(t) })
 	for _, release := range []struct{ name, version, properties, wants string }{
 		{"2.0", "v1alpha1", "", ""},
+		{"2.3", "v1alpha1", "", ""},
+		{"2.4", "v1beta1", "", ""},
 		{"2.5", "v1beta1", "", ""},
 		{"2.6", "v1beta2", propertyTopology, wantTopology},
 		{"2.8.2", "v1beta2", propertyTopology, wantTopology},
 		{"2.9", "v1beta3", propertyTopology + propertyEncryption + propertyCluster29, wantTopology + wantEncryption + wantCluster},
-		{"2.10", "v1beta3", propertyTopology + propertyEncryption + propertyCluster + propertyExpansion, wantTopology + wantEncryption + wantCluster + wantExpansion},
+		{"2.10", "v1beta3", properties210, wants210},
+		{"2.11", "v1beta3", properties210, wants210},
+		{"2.12.1", "v1beta3", properties210, wants210},
+		{"2.13", "v1beta3", properties210, wants210}, // not known: as the newest
 	} {
 		undefine(t)
 		apply(t, parse(t, "definition.yaml", fmt.Appendf(nil, definition, release.version, release.properties))[0])

@@ -33,14 +33,15 @@ const (
 
 // World is what the control plane answers, and which release of the operator asks.
 type World struct {
-	Newer  bool   // the operator is one that writes status, error and conditions
-	Put    int    // HTTP status of making a pool: 0 for ok, 422 for one that is there already
-	Error  string // code of the error, in newer releases
-	Get    int    // HTTP status of looking at a pool: 0, 404, or 503
-	State  string // of the pool; "" where the node does not answer
-	Alerts []string
-	Delete int       // HTTP status of deleting: 0, 409 while replicas are on it, 423 while it may not
-	Event  [3]string // type, reason and message of one that comes beside the machine
+	Newer  bool                // the operator is of release 2.9 or later: it writes errorInfo and conditions
+	Put    int                 // HTTP status of making a pool: 0 for ok, 422 for one that is there already
+	Error  string              // code of the error, in newer releases
+	Detail string              // its message
+	Get    int                 // HTTP status of looking at a pool: 0, 404, or 503
+	State  string              // of the pool; "" where the node does not answer
+	Alerts map[string][]string // codes by severity, in newer releases
+	Delete int                 // HTTP status of deleting: 0, 409 while replicas are on it, 423 while it may not
+	Event  [3]string           // type, reason and message of one that comes beside the machine
 }
 
 // Operator reconciles the DiskPools of a namespace.
@@ -169,8 +170,9 @@ func (o *Operator) check(ctx context.Context, pool *unstructured.Unstructured) (
 	w := &o.world
 	switch {
 	case w.Get == 404 && w.Newer:
+		w.Error, w.Detail = "PoolDeleted", "the control plane has no such pool"
 		return pauseCheck, errors.Join(
-			o.write(ctx, pool, o.status("Created", "Deleted")),
+			o.write(ctx, pool, o.status("Created", "Unknown")),
 			o.notify(ctx, pool, "Warning", "Notfound", "the pool is not there, NOT recreating it"),
 		)
 	case w.Get == 404:
@@ -214,29 +216,33 @@ func (o *Operator) remove(ctx context.Context, pool *unstructured.Unstructured, 
 	return pauseDelete, err
 }
 
-// status is what the operator writes.
+// status is what the operator writes: pool_status is Unknown, Online, Degraded, Faulted or Suspected, and the reason of
+// the condition repeats the code of the error.
 func (o *Operator) status(created, state string) map[string]any {
 	w := &o.world
 	status := map[string]any{"cr_state": created, "pool_status": state, "capacity": int64(107374182400), "used": int64(0), "available": int64(107374182400)}
 	if !w.Newer {
 		return status
 	}
-	status["status"] = state
-	switch state { // the old field knows fewer
-	case "Offline", "Suspected", "Deleted":
-		status["pool_status"] = "Unknown"
-	}
-	if w.Error != "" {
-		status["error"] = map[string]any{"code": w.Error}
-	}
-	if len(w.Alerts) > 0 {
-		var alerts []any
-		for _, text := range w.Alerts {
-			alerts = append(alerts, text)
+	if w.Error != "" || len(w.Alerts) > 0 {
+		info := map[string]any{}
+		if w.Error != "" {
+			info["error"] = map[string]any{"code": w.Error, "message": w.Detail}
 		}
-		status["errorInfo"] = map[string]any{"alerts": alerts}
+		if len(w.Alerts) > 0 {
+			alerts := map[string]any{"status": "Raised"}
+			for _, severity := range []string{"notice", "attention", "warning", "critical"} {
+				codes := []any{}
+				for _, code := range w.Alerts[severity] {
+					codes = append(codes, code)
+				}
+				alerts[severity] = codes
+			}
+			info["alerts"] = alerts
+		}
+		status["errorInfo"] = info
 	}
-	ready := map[string]any{"type": "PoolReady", "status": "True", "reason": "", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+	ready := map[string]any{"type": "PoolReady", "status": "True", "reason": w.Error, "message": w.Detail, "lastTransitionTime": "2026-01-01T00:00:00Z"}
 	if state != "Online" {
 		ready["status"] = "False"
 	}

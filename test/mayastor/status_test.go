@@ -64,9 +64,10 @@ func rows() []row {
 		{"and goes on answering 503", meet(World{Get: 503, Put: 503}), "PROGRESSING Creating", "Failure"},
 		{"back, without an answer of the node", meet(World{Put: 422, State: "Unknown"}), "PROGRESSING NoAnswer", ""},
 		{"no answer in time, newer operator", meet(World{Newer: true, State: "Unknown", Event: [3]string{"Warning", "Timeout", "the node does not answer in time"}}), "PROGRESSING NoAnswer", "Timeout"},
-		{"offline, newer operator", meet(World{Newer: true, State: "Offline", Error: "NodeIsOffline"}), "ERROR Offline", "NodeIsOffline"},
-		{"suspected, with an alert, newer operator", meet(World{Newer: true, State: "Suspected", Alerts: []string{"the disk answers late"}}), "ERROR Suspected", "the disk answers late"},
-		{"removed behind its back, newer operator", meet(World{Newer: true, Get: 404}), "ERROR UnknownState", "Notfound"},
+		{"its node is offline, newer operator", meet(World{Newer: true, State: "Unknown", Error: "NodeIsOffline", Detail: "node n1 is offline"}), "PROGRESSING NoAnswer", "NodeIsOffline: node n1 is offline"},
+		{"degraded, with alerts, newer operator", meet(World{Newer: true, State: "Degraded", Alerts: map[string][]string{"attention": {"IoStallIntermittent"}, "critical": {"IoErrors", "MediaErrors"}}}), "ERROR Degraded", "critical: IoErrors, MediaErrors; attention: IoStallIntermittent"},
+		{"suspected, newer operator", meet(World{Newer: true, State: "Suspected", Error: "InvalidSuperBlock", Detail: "the super block cannot be read"}), "ERROR Suspected", "InvalidSuperBlock: the super block cannot be read"},
+		{"removed behind its back, newer operator", meet(World{Newer: true, Get: 404}), "ERROR PoolDeleted", "PoolDeleted: the control plane has no such pool"},
 		{"online again", meet(World{State: "Online"}), "OK Healthy", ""},
 		{"removed behind its back: the status stays", meet(World{Get: 404}), "OK Healthy", "Notfound"},
 		{"state Error of releases to 2.3", func(s *stage) { s.write("Error") }, "ERROR UnknownState", ""},
@@ -76,7 +77,7 @@ func rows() []row {
 			s.remove()
 		}, "ERROR Terminating", "DeleteFailed"},
 		{"and purging is not allowed, newer operator", meet(World{Newer: true, State: "Online", Delete: 423, Event: [3]string{"Warning", "PurgeBlocked", "openebs.io/delete-opts has no value that is known"}}), "ERROR Terminating", "PurgeBlocked"},
-		{"and purged, newer operator", meet(World{Newer: true, State: "Offline", Delete: 423, Event: [3]string{"Warning", "Cordoned", "the node is cordoned for the purge"}}), "ERROR Terminating", "Cordoned"},
+		{"and purged, newer operator", meet(World{Newer: true, State: "Unknown", Error: "NodeIsOffline", Delete: 423, Event: [3]string{"Warning", "Cordoned", "the node is cordoned for the purge"}}), "ERROR Terminating", "Cordoned"},
 		{"deleted, and no longer rendered", func(s *stage) {
 			s.operator.Meet(World{State: "Online", Delete: 409})
 			s.unrender()
@@ -134,6 +135,7 @@ func newStage(t *testing.T) *stage {
 	check(t, err)
 	s := &stage{t: t, dir: filepath.Join(t.TempDir(), "pkg"), cluster: c, client: client, operator: &Operator{Client: client, Namespace: "openebs"}}
 	for _, o := range scenario.Upstream(t, "openebs-diskpool.yaml") {
+		errorInfo(t, o)
 		check(t, c.Apply(t.Context(), o))
 	}
 	check(t, plane.AwaitServed(t.Context()))
@@ -162,6 +164,26 @@ func newStage(t *testing.T) *stage {
 		}
 	})
 	return s
+}
+
+// errorInfo has a definition take status.errorInfo as releases from 2.9 on write it: the alerts are an object.
+func errorInfo(t *testing.T, definition *unstructured.Unstructured) {
+	t.Helper()
+	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	check(t, err)
+	for i := range versions {
+		codes := map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
+		text := map[string]any{"type": "string"}
+		check(t, unstructured.SetNestedMap(versions[i].(map[string]any), map[string]any{
+			"type": "object",
+			"properties": map[string]any{
+				"error":      map[string]any{"type": "object", "properties": map[string]any{"code": text, "message": text}},
+				"alerts":     map[string]any{"type": "object", "properties": map[string]any{"status": text, "notice": codes, "attention": codes, "warning": codes, "critical": codes}},
+				"alertError": text,
+			},
+		}, "schema", "openAPIV3Schema", "properties", "status", "properties", "errorInfo"))
+	}
+	check(t, unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions"))
 }
 
 func (s *stage) parse(file string) *unstructured.Unstructured {
@@ -256,10 +278,7 @@ func (s *stage) said() said {
 	}
 	var now said
 	created, _, _ := unstructured.NestedString(live.Object, "status", "cr_state")
-	state, _, _ := unstructured.NestedString(live.Object, "status", "status")
-	if state == "" {
-		state, _, _ = unstructured.NestedString(live.Object, "status", "pool_status")
-	}
+	state, _, _ := unstructured.NestedString(live.Object, "status", "pool_status")
 	now.state = strings.Trim(created+", "+state, ", ")
 	if now.state == "" {
 		now.state = "no status"

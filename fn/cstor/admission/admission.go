@@ -3,6 +3,8 @@
 // although the operators ignore it, do something else, or lose data, as was seen
 // on the real ones. Render, plan and the dry run ask it, so that they never
 // contradict each other.
+//
+// Source: cstor-operators, admission webhook and cspc-operator, 3.6.0, measured.
 package admission
 
 import (

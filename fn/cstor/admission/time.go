@@ -11,7 +11,10 @@ import (
 )
 
 // What the webhook may ask of the API server: five requests a second after a burst of
-// ten, as measured on version 3.6.
+// ten.
+//
+// Source: cstor-operators, admission webhook (client-go with its default limits), 3.6.0, measured.
+// Source: Kubernetes, ValidatingWebhookConfiguration (timeoutSeconds), 1.36.
 const (
 	burst          = 10
 	rate           = 5  // requests a second

@@ -5,6 +5,8 @@
 // A volume moves in two edits, since the webhook takes no swap: a pool more, and, once the
 // replica there is healthy, the leaving one less (reference: cStor volumes, replicaPoolInfo).
 // Whatever happens in between, a volume never has fewer healthy replicas than it began with.
+//
+// Source: cstor-operators, admission webhook and cvc-operator, 3.6.0, measured.
 package drain
 
 import (

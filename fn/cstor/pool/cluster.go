@@ -1,6 +1,8 @@
 // Package pool holds a CStorPoolCluster and what the operators make of it as typed
 // values (cstor.openebs.io/v1, as the CRDs of OpenEBS cStor 3.6 have it). An object
 // is decoded once, when it is read, judged as a value, and encoded once, at the end.
+//
+// Source: openebs/api, definitions of cstor.openebs.io/v1, 3.6.0.
 package pool
 
 import (

@@ -101,6 +101,8 @@ func (l *Live) Named() []inventory.Key {
 // Down says why a pool serves no volume, as a clause, or "" where it may. Who writes the
 // phase of a replica runs with its pool: with that gone, the phase stays as it was. A
 // degraded pool serves, and facts that tell of no instance or no node say nothing.
+//
+// Source: openebs/api, pkg/apis/cstor/v1 (CStorPoolInstancePhase), 3.6.0.
 func (l *Live) Down(instance inventory.Key) string {
 	i := l.instance[instance]
 	if i == nil {

@@ -1,5 +1,7 @@
 // Package volume is what one claim becomes on cStor: the PersistentVolume, the
 // CStorVolumeConfig, the CStorVolume, and its replicas on the pools.
+//
+// Source: openebs/api, definitions of cstor.openebs.io/v1, 3.6.0.
 package volume
 
 import (
@@ -83,6 +85,8 @@ func (c *Chain) Quorum() int {
 // Phase judges the CStorVolume. One that is degraded, or that has lost replicas and has
 // not noticed, comes right by itself while a replica is being rebuilt, unless pools that are
 // down leave it too few.
+//
+// Source: openebs/api, pkg/apis/cstor/v1 (CStorVolumePhase), 3.6.0.
 func (c *Chain) Phase() health.Phase {
 	switch phase := c.target("status", "phase").Str(); phase {
 	case "", "Init", "Pending":
@@ -113,6 +117,8 @@ func (c *Chain) target(path ...string) *document.Node {
 
 // ReplicaPhase judges a CStorVolumeReplica of the volume. On a pool that is down it is, too,
 // whatever it said last.
+//
+// Source: openebs/api, pkg/apis/cstor/v1 (CStorVolumeReplicaPhase), 3.6.0.
 func (c *Chain) ReplicaPhase(replica *krm.Object) health.Phase {
 	if c.Down(replica) != "" {
 		return health.Error

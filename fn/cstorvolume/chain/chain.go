@@ -1,6 +1,8 @@
 // Package chain is what the driver and the operators of cStor 3.6 make of one claim: the
 // objects from the PersistentVolume down to the replicas, with their names, labels,
 // annotations and owners. What only a cluster can know stands as a hole, <what it is>.
+//
+// Source: cstor-csi and cstor-operators, 3.6.0, measured.
 package chain
 
 import (
@@ -299,6 +301,9 @@ func (v *Volume) deployment() *krm.Object {
 	return o
 }
 
+// service is the Service of the target.
+//
+// Source: cstor-operators, cvc-operator (the Service of a target), 3.6.0.
 func (v *Volume) service() *krm.Object {
 	ports := d.List()
 	for _, p := range []struct {

@@ -1,5 +1,7 @@
 // Package preview says what the operators of cStor will make of claims, before they do:
 // the objects of each chain, the pools of its replicas, and what is left of these.
+//
+// Source: cstor-csi and cstor-operators, 3.6.0, measured.
 package preview
 
 import (

@@ -57,6 +57,8 @@ func (r *request) refusedByDriver(claim *krm.Object, sc *class.Class) bool {
 }
 
 // stage is how far the operators get with the volume, in the order in which they look.
+//
+// Source: cstor-operators, cvc-operator (reconciling a CStorVolumeConfig), 3.6.0.
 func (r *request) stage() chain.Stage {
 	if isKnown(r.vol.Name) {
 		r.made = instancesOf(r.replicas[r.vol.Name])

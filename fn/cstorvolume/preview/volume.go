@@ -58,6 +58,8 @@ func (v *viewer) configured(vol *chain.Volume, config *krm.Object) *chain.Volume
 
 // mostReplicas is more than any volume has: each is on a pool of its own, and a mistake is
 // not to fill the memory.
+//
+// Source: Poolwright.
 const mostReplicas = 1000
 
 // namespaceOf is where the operators run: where the spec of the class is, or else where
@@ -95,6 +97,8 @@ func (v *viewer) version(vol *chain.Volume) string {
 }
 
 // source is <volume>@<snapshot> of a clone.
+//
+// Source: cstor-csi, CreateVolume (source of a volume), 3.6.0.
 func (v *viewer) source(claim *krm.Object) string {
 	from := claim.Node.Get("spec", "dataSource")
 	name := from.Str("name")

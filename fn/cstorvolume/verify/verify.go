@@ -1,6 +1,8 @@
 // Package verify holds what the operators of cStor made of claims against what preview says
 // that they make: each chain, from the claim to its replicas, object by object. What is put
 // together by hand, or half made, is told with what the operators do about it (cStor 3.6).
+//
+// Source: cstor-csi and cstor-operators, 3.6.0, measured.
 package verify
 
 import (
