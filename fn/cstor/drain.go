@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/poolwright/poolwright/fn/cstor/drain"
+	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -86,17 +87,33 @@ func (f *draining) on(m *member) int {
 	if i == nil {
 		return 0
 	}
+	return len(f.volumesAt(i))
+}
+
+// volumesAt lists the volumes that have, or are to have, a replica on an instance.
+func (f *draining) volumesAt(i *pool.Instance) []*drain.Volume {
 	f.volumes()
-	return len(f.byPool[i.Name])
+	return f.byPool[i.Name]
 }
 
 // run plans the drain of the pools of members that go, the last of the plan first, those that
 // are lost before all others.
 func (f *draining) run(members []*member) {
-	members = slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.of != f.of })
+	members = slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.of != f.of || m.before == nil })
+	f.at = map[string]*member{}
+	for _, m := range members {
+		if i := f.live.running(m.before.Pool); i != nil {
+			f.at[i.Name] = m
+		}
+	}
+	f.tellFinalizers()
 	before := f.before()
+	var left []string
+	if len(f.lacks()) == 0 {
+		left = f.leftOfLost()
+	}
 	owned := slices.ContainsFunc(f.facts.Objects(cstorGroup, cstorVolumeConfigKind), func(o *krm.Object) bool { return o.Owner() == f.owner })
-	if len(before) == 0 && !owned && !slices.ContainsFunc(members, func(m *member) bool { return m.leaving != "" }) {
+	if len(before) == 0 && !owned && len(left) == 0 && !slices.ContainsFunc(members, func(m *member) bool { return m.leaving != "" }) {
 		return
 	}
 	if len(f.lacks()) > 0 {
@@ -106,19 +123,18 @@ func (f *draining) run(members []*member) {
 	maps.DeleteFunc(before, func(name string, _ drain.Partial) bool { return f.isGone(name) })
 	state := f.volumes()
 	state.Limit, state.Before = f.limit, before
-	f.at = map[string]*member{}
 	for _, m := range slices.Backward(members) {
-		if m.before == nil {
-			continue
-		}
 		i := f.live.running(m.before.Pool)
-		if i == nil {
+		if i == nil || m.leaving == "" {
 			continue
 		}
-		f.at[i.Name] = m
-		if m.leaving != "" {
-			state.Leaving = append(state.Leaving, drain.Leaving{Pool: i.Name, Lost: m.lost()})
+		lost := f.isLost(m)
+		if state.Leaving = append(state.Leaving, drain.Leaving{Pool: i.Name, Lost: lost}); m.node == nil && !lost && f.on(m) > 0 {
+			f.tellNotLost(m, i)
 		}
+	}
+	for _, name := range left {
+		state.Leaving = append(state.Leaving, drain.Leaving{Pool: name, Lost: true})
 	}
 	slices.SortStableFunc(state.Leaving, func(a, b drain.Leaving) int { return trueFirst(a.Lost, b.Lost) })
 	for i := range state.Pools {
@@ -131,7 +147,81 @@ func (f *draining) run(members []*member) {
 		}
 	}
 	f.plan = state.Plan()
-	f.tell(f.at)
+	f.tell()
+}
+
+// isLost reports whether the node of a pool that goes is gone for good: it is missing, and so say its
+// disks, its instance, or the replicas on it. One snapshot that lacks nothing but a Node says nothing.
+func (f *draining) isLost(m *member) bool {
+	if m.leaving == "" || m.node != nil {
+		return false
+	}
+	runs := func(name string) bool { d := f.facts.Device(f.namespace, name); return d != nil && d.State == "Active" }
+	if f.facts.Tells(deviceGroup, blockDeviceKind, f.namespace) && !slices.ContainsFunc(m.before.Disks(), runs) {
+		return true
+	}
+	i := f.live.running(m.before.Pool)
+	if i == nil || !i.Serves() {
+		return true
+	}
+	answers, silent := 0, 0
+	for _, v := range f.volumes().Volumes {
+		for _, r := range v.Replicas {
+			switch {
+			case r.Pool != i.Name:
+			case r.Silent:
+				silent++
+			default:
+				answers++
+			}
+		}
+	}
+	return silent > 0 && answers == 0
+}
+
+// isLeft reports whether an instance is of a pool that was removed with a lost node, and hangs on its
+// finalizer.
+func (f *draining) isLeft(i *pool.Instance) bool {
+	return i.Cluster().Name == f.of.name && f.at[i.Name] == nil && len(f.facts.Nodes) > 0 && len(f.facts.Host(i.RunsOn)) == 0 && f.isRemoved(i.Hostname) &&
+		!slices.ContainsFunc(f.of.current.Pools, i.Pool.Shares)
+}
+
+// isRemoved reports whether the live CStorPoolCluster has no pool on a host.
+func (f *draining) isRemoved(hostname string) bool {
+	return f.of.current != nil && f.of.current.Host(hostname) == nil
+}
+
+// leftOfLost names the instances of such pools, also those that are gone by now, on which the
+// operators have placed volumes meanwhile.
+func (f *draining) leftOfLost() []string {
+	f.volumes()
+	var left []string
+	for _, name := range slices.Sorted(maps.Keys(f.byPool)) {
+		placed := slices.ContainsFunc(f.byPool[name], func(v *drain.Volume) bool { return slices.Contains(v.Placed, name) })
+		if i := f.live.named[name]; i != nil && f.isLeft(i) || i == nil && placed && f.isRemoved(f.hostOf(name)) {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// hostOf is the host of an instance that may be gone, as a replica there remembers it.
+func (f *draining) hostOf(instance string) string {
+	for _, r := range volume.IndexOf(f.facts).ReplicasOn(inventory.Key{Namespace: f.namespace, Name: instance}) {
+		return r.Annotation(pool.AnnotationReplicaHost)
+	}
+	return ""
+}
+
+// nodeAt names the node of a pool instance.
+func (f *draining) nodeAt(instance string) string {
+	if m := f.at[instance]; m != nil {
+		return m.name
+	}
+	if i := f.live.named[instance]; i != nil {
+		return nodeName(f.facts, i.Hostname)
+	}
+	return nodeName(f.facts, f.hostOf(instance))
 }
 
 // isGone reports whether a volume was deleted, though its replicas may still go: a part of

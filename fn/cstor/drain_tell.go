@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
@@ -18,16 +20,21 @@ const roleReplica role = "replica"
 // ruleDrain is the rule of the finding that says how far the drain of a pool is.
 const ruleDrain = "drain"
 
-// tell says how far each pool is, what becomes of each volume, and what keeps the others. at
-// are the members of the pool instances.
-func (f *draining) tell(at map[string]*member) {
+// tell says how far each pool is, what becomes of each volume, and what keeps the others.
+func (f *draining) tell() {
 	for i := range f.plan.Pools {
-		f.tellPool(&f.plan.Pools[i], at[f.plan.Pools[i].Pool])
+		f.tellPool(&f.plan.Pools[i], f.nodeAt(f.plan.Pools[i].Pool))
+	}
+	for _, r := range f.plan.Armed {
+		f.tellArmed(r)
+	}
+	for _, s := range f.plan.Astray {
+		f.tellStray(s)
 	}
 	for i := range f.plan.Moves {
 		m := &f.plan.Moves[i]
 		node := ""
-		if from := at[m.Leaves]; from != nil {
+		if from := f.at[m.Leaves]; from != nil {
 			node = from.name
 		}
 		verdict, text := place.Chosen, sayMove(m)
@@ -49,11 +56,10 @@ func (f *draining) tell(at map[string]*member) {
 			h.Volume, finding.Count(f.plan.Missing(h.Volume), "replica"), h.Why, krm.AnnotationOwner, cstorVolumeConfigKind)
 		f.choose(f.volumeRef(h.Volume), "", roleReplica, place.Awaited, h.Why)
 	}
-	f.tellFinalizers(at)
 }
 
 // tellPool says how far the drain of a pool is.
-func (f *draining) tellPool(s *drain.Standing, m *member) {
+func (f *draining) tellPool(s *drain.Standing, node string) {
 	if s.Volumes == 0 {
 		return
 	}
@@ -61,7 +67,7 @@ func (f *draining) tellPool(s *drain.Standing, m *member) {
 	if s.Lost {
 		what = "is lost"
 	}
-	text := fmt.Sprintf("the pool on node %s (%s) %s: %s on it, %d of them on their way", m.name, s.Pool, what, finding.Count(s.Volumes, "volume"), s.Moving)
+	text := fmt.Sprintf("the pool on node %s (%s) %s: %s on it, %d of them on their way", node, s.Pool, what, finding.Count(s.Volumes, "volume"), s.Moving)
 	turn, held, why := s.Waiting()
 	if turn > 0 {
 		text += fmt.Sprintf("; %d wait (%s)", turn, why)
@@ -74,26 +80,26 @@ func (f *draining) tellPool(s *drain.Standing, m *member) {
 	}
 	f.standings = append(f.standings, text)
 	for _, h := range s.Held {
-		f.tellHeld(s, m, h)
+		f.tellHeld(s, node, h)
 	}
 }
 
 // tellHeld says why a volume stays on a pool that goes.
-func (f *draining) tellHeld(s *drain.Standing, m *member, h drain.Held) {
+func (f *draining) tellHeld(s *drain.Standing, node string, h drain.Held) {
 	verdict, why := place.Held, h.Why
 	switch {
 	case h.Turn:
 		verdict = place.Awaited
-	case h.Only && f.consent.given.Covers(cstorVolumeConfigKind, h.Volume.Name):
+	case h.Dead && f.consent.given.Covers(cstorVolumeConfigKind, h.Volume.Name):
 		why = fmt.Sprintf("%s, and it is given up: delete it, with its claim, and let go of its replica (kubectl patch cvr -n %s %s %s)", h.Why, f.namespace, replicaOn(h.Volume, s.Pool), noFinalizers)
-		f.report(finding.Warning, "drain-given-up", "", "volume %s keeps the pool on node %s until it is gone: %s", h.Volume, m.name, why)
-	case h.Only:
-		why = fmt.Sprintf("%s, and it stays as it is; if its data is given up, annotate the config with %s: %s/%s", h.Why, krm.AnnotationAllowRemoval, cstorVolumeConfigKind, h.Volume.Name)
+		f.report(finding.Warning, "drain-given-up", "", "volume %s keeps the pool on node %s until it is gone: %s", h.Volume, node, why)
+	case h.Dead:
+		why = fmt.Sprintf("%s, and it stays as it is; bring back the node of a replica, or restore the volume from a backup; if its data is given up, annotate the config with %s: %s/%s", h.Why, krm.AnnotationAllowRemoval, cstorVolumeConfigKind, h.Volume.Name)
 		fallthrough
 	default:
-		f.report(finding.Warning, "drain-held", "", "volume %s cannot leave the pool on node %s: %s", h.Volume, m.name, why)
+		f.report(finding.Warning, "drain-held", "", "volume %s cannot leave the pool on node %s: %s", h.Volume, node, why)
 	}
-	f.choose(f.volumeRef(h.Volume), m.name, roleReplica, verdict, why)
+	f.choose(f.volumeRef(h.Volume), node, roleReplica, verdict, why)
 }
 
 // noFinalizers are the arguments of kubectl patch by which nothing keeps an object any more.
@@ -101,10 +107,10 @@ const noFinalizers = `--type merge -p '{"metadata":{"finalizers":null}}'`
 
 // tellFinalizers says how to let go of what a node that is gone for good has left: only its
 // pods would take the finalizers away.
-func (f *draining) tellFinalizers(at map[string]*member) {
+func (f *draining) tellFinalizers() {
 	for _, i := range f.live.all {
-		m := at[i.Name]
-		if i.Cluster().Name != f.of.name || len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !m.lost() {
+		m := f.at[i.Name]
+		if i.Cluster().Name != f.of.name || len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !f.isLost(m) || m == nil && !f.isLeft(i) {
 			continue
 		}
 		text := fmt.Sprintf("nothing runs on host %s any more that would take the finalizers from what is deleted there, and the cStor operators change nothing of the cluster meanwhile: let go of it yourself, once it is being deleted: kubectl patch cspi -n %s %s %s",
@@ -131,6 +137,37 @@ func replicaOn(v *drain.Volume, instance string) string {
 	return ""
 }
 
+// tellNotLost says of a pool whose removal is allowed, and whose node is missing, that nothing else shows
+// that it is lost, and what would.
+func (f *draining) tellNotLost(m *member, i *pool.Instance) {
+	f.report(finding.Warning, "not-lost", "",
+		"node %s is missing from the inventory, but its disks are Active, CStorPoolInstance %s is %s, and no replica there is offline: no replica of it is removed; take the inventory again; if the node is gone for good, say so: kubectl patch cspi -n %s %s --type merge -p '{\"status\":{\"phase\":\"OFFLINE\"}}'",
+		m.name, i.Name, cmp.Or(i.Phase, "new"), f.namespace, i.Name)
+}
+
+// tellArmed says what a request to remove a replica does that waits below quorum.
+func (f *draining) tellArmed(r drain.Removal) {
+	f.report(finding.Warning, "removal-armed", "",
+		"volume %s: its live %s asks to remove the replica on %s; %s, so cStor keeps it until a replica is back, and then deletes it, healthy or not; the cStor webhook does not let the request be reverted: see that those on %s are healthy before its node is back",
+		r.Volume, cstorVolumeConfigKind, r.Pool, r.Why, finding.Names(r.Volume.Pools))
+}
+
+// tellStray says how to correct a list with a pool that is not there.
+func (f *draining) tellStray(s drain.Stray) {
+	way := "no other pool can take its place; add one, and take the inventory again"
+	if s.Pools != nil {
+		var pools []d.Node
+		for _, name := range s.Pools {
+			pools = append(pools, d.Object(d.F("poolName", d.Text(name))))
+		}
+		patch := d.Object(d.F("spec", d.Object(d.F("policy", d.Object(d.F("replicaPoolInfo", d.List(pools...)))))))
+		way = fmt.Sprintf("name another in its place: kubectl patch cvc -n %s %s --type merge -p '%s'", f.namespace, s.Volume.Name, d.AppendJSON(nil, &patch))
+	}
+	f.report(finding.Warning, "pool-stray", "",
+		"volume %s: its live %s asks for a replica on CStorPoolInstance %s, which does not exist; cStor tries again forever, and its webhook lets names of the list change, but not their number; %s",
+		s.Volume, cstorVolumeConfigKind, s.Pool, way)
+}
+
 // tellUnknown says that nothing is known of volumes that move, or of pools that go.
 func (f *draining) tellUnknown(rendered int) {
 	text := "volumes cannot be moved"
@@ -153,7 +190,7 @@ func sayMove(m *drain.Move) string {
 			text = "its replica leaves, since every other is healthy"
 		}
 	case drain.LetGo:
-		text = "its replica that is lost is let go, since another is healthy"
+		text = "its replica that is lost is let go, since the others have quorum"
 	case drain.Restore:
 		if text = "it gets back the replicas that it had"; len(m.To) > 0 {
 			text = "it gets back a replica, on " + saySpots(m.To)

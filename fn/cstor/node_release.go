@@ -24,9 +24,6 @@ func (r *roster) letGo(m *member, dropped map[string]bool, consent bool, why str
 	return false
 }
 
-// lost reports whether the node of a pool that goes is gone for good.
-func (m *member) lost() bool { return m.leaving != "" && m.node == nil }
-
 // departures decides which of the members that may go do so now.
 type departures struct {
 	*roster
@@ -59,7 +56,7 @@ func (d *departures) release() {
 	gone, present := map[string]bool{}, false
 	for _, m := range leaving {
 		wait := d.removalWaits(m)
-		if wait == "" && pools < d.minimum && !m.lost() && !d.broken(m) {
+		if wait == "" && pools < d.minimum && !m.of.drain.isLost(m) && !d.broken(m) {
 			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", d.minimum, finding.Count(pools, "pool"))
 			if d.staying()+d.coming >= d.minimum {
 				wait += "; a pool on another node comes first"

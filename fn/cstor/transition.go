@@ -181,7 +181,7 @@ func (f *draining) stages() (now, next []transition.Step) {
 		if s.Volumes == 0 {
 			continue
 		}
-		step := transition.Step{State: transition.Next, Kind: drainKind, What: leave(f.at[s.Pool].name), Wait: "until " + sayStanding(s)}
+		step := transition.Step{State: transition.Next, Kind: drainKind, What: leave(f.nodeAt(s.Pool)), Wait: "until " + sayStanding(s)}
 		for _, m := range f.plan.Moves {
 			if m.Volume.On(s.Pool) {
 				told[m.Volume.Name] = true

@@ -92,6 +92,13 @@ func (c *Cluster) Pause(name string, minutes int) error {
 	return fmt.Errorf("there is no operator %s", name)
 }
 
+// Revert applies what a person put back, as git revert does: what it asks for is not our doing.
+func (c *Cluster) Revert(apply func() error) error {
+	c.Watch.theirs = true
+	defer func() { c.Watch.theirs = false }()
+	return apply()
+}
+
 // Befall is something that fate does: what it takes from volumes is not our doing.
 func (c *Cluster) Befall(what func() error) error { return c.Watch.befall(what) }
 

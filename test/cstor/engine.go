@@ -171,9 +171,12 @@ func (e *Engine) applyVolume(wanted *VolumeConfig) error {
 		e.watch.report("CStorVolumeConfig %s is applied without pools, which deletes its replicas", wanted.Name)
 	}
 	for _, name := range minus(wanted.Spec.pools(), old.Spec.pools()) {
-		if of := e.watch.known.clusterOf(e.api, name); of == "" || of != old.Labels[labelCluster] {
+		if of := e.watch.known.clusterOf(e.api, name); !e.watch.theirs && (of == "" || of != old.Labels[labelCluster]) {
 			e.watch.report("CStorVolumeConfig %s names pool %s, which is none of its cluster", wanted.Name, name)
 		}
+	}
+	if len(minus(wanted.Spec.pools(), old.Spec.pools()))+len(minus(old.Spec.pools(), wanted.Spec.pools())) > 0 && e.watch.known.isBelow(e.watch, wanted.Name) && !e.watch.theirs {
+		e.watch.report("CStorVolumeConfig %s goes from pools %v to %v, and the volume is below quorum", wanted.Name, old.Spec.pools(), wanted.Spec.pools())
 	}
 	if before, now := len(old.Spec.pools()), len(wanted.Spec.pools()); before < now {
 		e.Edits["asks for a replica"]++

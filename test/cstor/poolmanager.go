@@ -215,6 +215,8 @@ func (m *poolManagers) replica(i *Instance, r *Replica, z *zpool) {
 	others := slices.ContainsFunc(m.api.replicasOf(r.volume()), func(other *Replica) bool {
 		return other != r && m.healthy(other)
 	})
+	volume := m.api.Volumes[r.volume()]
+	others = others && volume != nil && m.answering(volume) >= volume.Spec.ConsistencyFactor
 	switch r.Status.Phase {
 	case "Healthy":
 	case "Init":
@@ -239,6 +241,29 @@ func (m *poolManagers) replica(i *Instance, r *Replica, z *zpool) {
 func (m *poolManagers) healthy(r *Replica) bool {
 	i := m.api.Instances[r.instance()]
 	return r.Status.Phase == "Healthy" && !r.going() && i != nil && m.hardware.runs(i.selects()) && m.phase(i) != offline
+}
+
+// quorum reports whether the target of a volume has enough healthy replicas to remove one.
+func (m *poolManagers) quorum(v *Volume) bool {
+	healthy := 0
+	for _, r := range m.api.replicasOf(v.Name) {
+		if m.healthy(r) {
+			healthy++
+		}
+	}
+	return healthy >= v.Spec.ConsistencyFactor
+}
+
+// answering counts the replicas that are connected to the target of a volume: with too few of them
+// it rebuilds none.
+func (m *poolManagers) answering(v *Volume) int {
+	n := 0
+	for _, r := range m.api.replicasOf(v.Name) {
+		if i := m.api.Instances[r.instance()]; i != nil && m.hardware.runs(i.selects()) && m.phase(i) != offline {
+			n++
+		}
+	}
+	return n
 }
 
 // missed has the replicas on a host miss what is written to others, before it is up again.

@@ -93,7 +93,8 @@ func (o volumeOperator) scaleUp(c *VolumeConfig) {
 	}
 }
 
-// scaleDown removes the replica that the config does not ask for any more.
+// scaleDown removes the replica that the config does not ask for any more, once the volume has
+// quorum: until then the request waits.
 func (o volumeOperator) scaleDown(c *VolumeConfig) {
 	v := o.api.Volumes[c.Name]
 	for _, name := range minus(c.Status.PoolInfo, c.Spec.pools()) {
@@ -104,7 +105,7 @@ func (o volumeOperator) scaleDown(c *VolumeConfig) {
 			c.Status.PoolInfo = minus(c.Status.PoolInfo, []string{name})
 			continue
 		}
-		if !r.going() {
+		if !r.going() && o.pools.quorum(v) {
 			v.Spec.DesiredReplicationFactor--
 			remove(o.api, o.api.Replicas, r.Name)
 		}
@@ -113,16 +114,10 @@ func (o volumeOperator) scaleDown(c *VolumeConfig) {
 
 // serve is what the target of a volume writes: it sees which replicas answer.
 func (o volumeOperator) serve(v *Volume) {
-	healthy := 0
-	for _, r := range o.api.replicasOf(v.Name) {
-		if o.pools.healthy(r) {
-			healthy++
-		}
-	}
 	switch {
-	case healthy >= v.Spec.DesiredReplicationFactor:
+	case o.pools.quorum(v):
 		v.Status.Phase = "Healthy"
-	case healthy >= v.Spec.ConsistencyFactor:
+	case o.pools.answering(v) >= v.Spec.ConsistencyFactor:
 		v.Status.Phase = "Degraded"
 	default:
 		v.Status.Phase = "Offline"

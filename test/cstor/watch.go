@@ -29,6 +29,7 @@ type View struct {
 	pools map[string]string   // CStorPoolClusters, by the names of their instances
 	lives map[string]bool     // CStorPoolClusters, by name
 	hosts map[string]bool     // that a pool can select
+	below map[string]bool     // volumes below quorum
 }
 
 // lost reports whether pools on none of some hosts select a node: these go in one edit, since the
@@ -99,7 +100,10 @@ func (w *Watch) Healthy(volume string) int {
 func (w *Watch) Look() View {
 	v := View{
 		fates: w.fates, false: map[string]bool{}, claim: map[string]bool{}, stays: map[string][]string{},
-		pools: w.api.pools(), lives: map[string]bool{}, hosts: w.api.hosts(),
+		pools: w.api.pools(), lives: map[string]bool{}, hosts: w.api.hosts(), below: map[string]bool{},
+	}
+	for _, volume := range w.api.Volumes {
+		v.below[volume.Name] = !w.pools.quorum(volume)
 	}
 	for name := range w.api.PoolClusters {
 		v.lives[name] = true
@@ -119,6 +123,16 @@ func (w *Watch) Look() View {
 		}
 	}
 	return v
+}
+
+// isBelow reports whether a volume is below quorum as facts tell it: an edit of its replicas then waits,
+// and comes true when nobody expects it.
+func (v View) isBelow(w *Watch, volume string) bool {
+	if v.below == nil {
+		of := w.api.Volumes[volume]
+		return of != nil && !w.pools.quorum(of)
+	}
+	return v.below[volume] && !v.false[volume]
 }
 
 // Know says by which facts edits are made from now on. Where it is never called they are

@@ -83,7 +83,15 @@ type Held struct {
 	Volume *Volume
 	Why    string
 	Turn   bool // nothing is wrong: it has its turn, or the operators are at it
-	Only   bool // its only replica is on a pool that is lost
+	Dead   bool // too few of its replicas are left for any change of them
+}
+
+// Removal is a replica that the live CStorVolumeConfig asks to remove, and that a volume below
+// quorum keeps until another replica is back.
+type Removal struct {
+	Volume *Volume
+	Pool   string
+	Why    string
 }
 
 // Standing is how far a pool has come.
@@ -96,9 +104,11 @@ type Standing struct {
 
 // Plan is what comes next.
 type Plan struct {
-	Moves []Move     // by volume
-	Pools []Standing // in the order of State.Leaving
-	Short []Held     // volumes with fewer replicas than they are to have, that get none now
+	Moves  []Move     // by volume
+	Pools  []Standing // in the order of State.Leaving
+	Short  []Held     // volumes with fewer replicas than they are to have, that get none now
+	Armed  []Removal  // by volume
+	Astray []Stray    // by volume
 
 	counts map[string]int // how many replicas those are to have
 }
@@ -129,6 +139,12 @@ func (s *State) Plan() Plan {
 	}
 	plan := Plan{counts: map[string]int{}}
 	for i := range s.Volumes {
+		if r, armed := p.armed(&s.Volumes[i]); armed {
+			plan.Armed = append(plan.Armed, r)
+		}
+		if a, astray := p.astray(&s.Volumes[i]); astray {
+			plan.Astray = append(plan.Astray, a)
+		}
 		if held, short := p.restore(&s.Volumes[i]); short {
 			plan.Short = append(plan.Short, held)
 			plan.counts[held.Volume.Name] = p.count(held.Volume)
@@ -211,11 +227,11 @@ func (p *planner) begin(v *Volume, l Leaving, busy bool) Held {
 		return held
 	}
 	if !slices.Contains(v.Pools, l.Pool) {
-		held.Why, held.Turn = p.unsettledOr(v, "its replica there is not gone yet"), true
+		held.Why, held.Turn = p.unsettledOr(v, "its replica there is not gone yet"), !p.isArmed(v)
 		return held
 	}
 	if l.Lost {
-		if held.Why, held.Only = p.cannotLetGo(v, l.Pool); held.Why != "" {
+		if held.Why, held.Dead = p.cannotLetGo(v, l.Pool); held.Why != "" {
 			return held
 		}
 	} else if held.Why, held.Turn = p.cannotBegin(v, l.Pool); held.Why != "" {
@@ -236,7 +252,7 @@ func (p *planner) begin(v *Volume, l Leaving, busy bool) Held {
 // by itself.
 func (p *planner) cannotBegin(v *Volume, name string) (why string, passes bool) {
 	if why := p.unsettled(v); why != "" {
-		return why, true
+		return why, p.stray(v) == ""
 	}
 	if why := p.cannotSpare(v, name); why != "" {
 		return why, false
@@ -288,6 +304,7 @@ func (p *planner) goOn(v *Volume, asked Partial, rendered bool) {
 		if rendered { // nothing is known of it: what was asked for stays
 			p.moves[v.Name] = &Move{Volume: v, Partial: asked, Stage: Settle, Waits: v.Unknown}
 		}
+	case p.stray(v) != "", p.isArmed(v): // nothing leads on, and it holds the place of no other
 	case asked.Leaves != "" && slices.Contains(v.Pools, asked.Leaves) && (rendered || len(v.Pools) > asked.Replicas):
 		if len(v.Pools) > asked.Replicas || p.lost[asked.Leaves] || p.nowhere(v) == "" {
 			p.leave(v, asked.Leaves, asked.Replicas, added)
@@ -298,7 +315,7 @@ func (p *planner) goOn(v *Volume, asked Partial, rendered bool) {
 			p.moves[v.Name] = &Move{Volume: v, Partial: asked, Stage: Settle, Waits: why}
 		}
 	case len(taken) == 1 && len(added) == 0: // it is not applied yet
-		if letGo := asked.Replicas > len(asked.Pools); !letGo || p.lost[taken[0]] {
+		if letGo := asked.Replicas > len(asked.Pools); p.belowQuorum(v) == "" && (!letGo || p.lost[taken[0]]) {
 			p.leave(v, taken[0], count, nil)
 		}
 	case len(taken) == 0 && asked.Leaves == "":
@@ -327,7 +344,7 @@ func (p *planner) leave(v *Volume, name string, count int, wanted []string) {
 			m.Partial = Partial{Pools: without}
 		}
 	default:
-		if m.Waits = p.unsettled(v); m.Waits != "" {
+		if m.Waits = p.blocked(v); m.Waits != "" {
 			return
 		}
 		spots, why := p.spots(v, []string{name}, 1, wanted)
@@ -341,13 +358,13 @@ func (p *planner) leave(v *Volume, name string, count int, wanted []string) {
 // one that lacks some and gets none.
 func (p *planner) restore(v *Volume) (held Held, short bool) {
 	count := p.count(v)
-	if count <= len(v.Pools) || p.moves[v.Name] != nil || v.Unknown != "" || len(v.Pools) == 0 ||
+	if count <= len(v.Pools) || p.moves[v.Name] != nil || v.Unknown != "" || p.isArmed(v) || len(v.Pools) == 0 ||
 		slices.ContainsFunc(v.Pools, func(name string) bool { return p.lost[name] }) {
 		return held, false
 	}
 	held = Held{Volume: v}
 	if held.Why = p.stuck(v); held.Why == "" {
-		held.Why = p.unsettled(v)
+		held.Why = p.blocked(v)
 	}
 	if held.Why == "" && len(p.moves) >= p.Limit {
 		held.Why, held.Turn = "as many volumes are on their way as may be at once", true
@@ -362,7 +379,7 @@ func (p *planner) restore(v *Volume) (held Held, short bool) {
 // why it cannot.
 func (p *planner) add(v *Volume, count int, wanted []string) string {
 	spots, why := p.spots(v, nil, count-len(v.Pools), wanted)
-	if len(spots) == 0 {
+	if why = cmp.Or(p.belowQuorum(v), why); why != "" {
 		return why
 	}
 	m := &Move{Volume: v, Stage: Restore, Partial: Partial{Pools: v.Pools}}

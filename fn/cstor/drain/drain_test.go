@@ -59,6 +59,73 @@ func TestOlderPartial(t *testing.T) {
 	}
 }
 
+// Below quorum nothing is asked for, what was rendered is reverted, and what is applied already is
+// reported: it would delete a replica once one comes back.
+func TestBelowQuorum(t *testing.T) {
+	lost := func(v drain.Volume, names ...string) drain.State {
+		s := drain.State{Volumes: []drain.Volume{v}, Limit: 4}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			s.Pools = append(s.Pools, drain.Pool{Name: name, Absent: slices.Contains(names, name)})
+		}
+		for _, name := range names {
+			s.Leaving = append(s.Leaving, drain.Leaving{Pool: name, Lost: true})
+		}
+		return s
+	}
+	applied := settled("v", "a", "b", "c")
+	applied.Pools = []string{"a", "c"}
+	for _, c := range []struct {
+		name   string
+		state  drain.State
+		before []string
+		want   []string // the list that is rendered, nil for none
+		armed  string
+	}{
+		{"1 of 2", lost(settled("v", "a", "b"), "b"), nil, nil, ""},
+		{"1 of 2, rendered and not applied", lost(settled("v", "a", "b"), "b"), []string{"a"}, nil, ""},
+		{"1 of 3", lost(settled("v", "a", "b", "c"), "b", "c"), nil, nil, ""},
+		{"2 of 3", lost(settled("v", "a", "b", "c"), "b"), nil, []string{"a", "c"}, ""},
+		{"1 of 3, applied", lost(applied, "b", "c"), []string{"a", "c"}, nil, "b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.before != nil {
+				c.state.Before = map[string]drain.Partial{"v": {Pools: c.before, Replicas: len(c.before) + 1}}
+			}
+			plan := c.state.Plan()
+			var got []string
+			for _, m := range plan.Moves {
+				got = m.Pools
+			}
+			armed := ""
+			for _, r := range plan.Armed {
+				armed = r.Pool
+			}
+			if !slices.Equal(got, c.want) || armed != c.armed {
+				t.Errorf("asks for %v, armed %q: %+v", got, armed, plan)
+			}
+		})
+	}
+}
+
+// A list with a pool that is not there is not asked for again, and another pool is named for it; the
+// volume holds the place of no other.
+func TestStray(t *testing.T) {
+	v := settled("v", "a", "b")
+	v.Pools, v.Owned = []string{"a", "b", "gone"}, true
+	s := drain.State{
+		Volumes: []drain.Volume{v, settled("w", "a", "b")}, Limit: 1, Leaving: []drain.Leaving{{Pool: "b"}},
+		Pools:  []drain.Pool{{Name: "a"}, {Name: "b"}, {Name: "c"}},
+		Before: map[string]drain.Partial{"v": {Pools: v.Pools}},
+	}
+	plan := s.Plan()
+	if len(plan.Moves) != 1 || plan.Moves[0].Volume.Name != "w" {
+		t.Errorf("%+v", plan.Moves)
+	}
+	if len(plan.Astray) != 1 || !slices.Equal(plan.Astray[0].Pools, []string{"a", "b", "c"}) {
+		t.Errorf("%+v", plan.Astray)
+	}
+}
+
 // BenchmarkPlan drains a third of a thousand pools.
 func BenchmarkPlan(b *testing.B) {
 	const pools = 1000

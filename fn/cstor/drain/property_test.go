@@ -72,6 +72,9 @@ func (w *world) healthy(v *volume) int {
 	return n
 }
 
+// quorum reports whether the target of a volume adds, rebuilds and removes replicas.
+func (w *world) quorum(v *volume) bool { return w.healthy(v) > v.factor/2 }
+
 // state is what a snapshot of the world says.
 func (w *world) state() drain.State {
 	s := drain.State{Pools: slices.Clone(w.pools), Leaving: slices.Clone(w.leaving), Before: maps.Clone(w.lock), Limit: w.limit}
@@ -87,9 +90,12 @@ func (w *world) state() drain.State {
 		for _, at := range slices.Sorted(maps.Keys(v.replicas)) {
 			r := drain.Replica{Name: name + "-" + at, Pool: at}
 			if phase := v.replicas[at]; phase != "Healthy" {
-				r.Fault, r.Broken, seen.Target = "its phase is "+phase, phase == "Offline", "Degraded"
+				r.Fault, r.Broken = "its phase is "+phase, phase == "Offline"
 			}
 			seen.Replicas = append(seen.Replicas, r)
+		}
+		if !w.quorum(v) {
+			seen.Target = "Degraded"
 		}
 		s.Volumes = append(s.Volumes, seen)
 	}
@@ -157,7 +163,7 @@ func (w *world) webhook(name string, v *volume, pools []string) {
 	}
 	switch {
 	case added+removed == 0:
-	case len(pools) == 0, removed > 1, added > 0 && removed > 0, !pool.SameNames(v.pools, v.placed):
+	case len(pools) == 0, removed > 1, added > 0 && removed > 0, !pool.SameNames(v.pools, v.placed), !w.quorum(v):
 		w.Fatalf("volume %s goes from %v (placed on %v) to %v", name, v.pools, v.placed, pools)
 	}
 }
@@ -194,10 +200,10 @@ func (w *world) operate(all bool) {
 			continue
 		}
 		for _, at := range slices.Sorted(maps.Keys(v.replicas)) {
-			if v.replicas[at] == "Rebuilding" && w.healthy(v) > 0 && !w.pool(at).Absent {
+			if v.replicas[at] == "Rebuilding" && w.quorum(v) && !w.pool(at).Absent {
 				v.replicas[at] = "Healthy"
 			}
-			if !slices.Contains(v.pools, at) {
+			if !slices.Contains(v.pools, at) && w.quorum(v) {
 				delete(v.replicas, at)
 			}
 		}
@@ -206,7 +212,9 @@ func (w *world) operate(all bool) {
 				v.replicas[to] = "Rebuilding"
 			}
 		}
-		if v.placed = slices.Clone(v.pools); !slices.Contains(slices.Collect(maps.Values(v.replicas)), "Rebuilding") {
+		left := func(name string) bool { return !slices.Contains(v.pools, name) && v.replicas[name] == "" }
+		v.placed = slices.DeleteFunc(slices.Concat(v.pools, pool.Without(v.placed, v.pools)), left)
+		if !slices.Contains(slices.Collect(maps.Values(v.replicas)), "Rebuilding") {
 			v.factor = len(v.placed)
 		}
 	}

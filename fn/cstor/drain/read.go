@@ -140,6 +140,7 @@ func (r *reader) target(v *Volume, c *volume.Chain) {
 	for i, o := range c.Replicas {
 		replica := &v.Replicas[i]
 		phase := o.Node.Str("status", "phase")
+		replica.Silent = broken(phase) || doubt(statuses, o.Node.Str("spec", "replicaid"), len(c.Replicas)) != ""
 		switch {
 		case o.Deleting():
 			replica.Fault = "it is being deleted"

@@ -1,6 +1,7 @@
 package drain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -35,6 +36,7 @@ type Replica struct {
 	Name, Pool string
 	Fault      string // why it is not whole, or ""
 	Broken     bool   // nothing is under way that would mend that
+	Silent     bool   // itself, or the target of the volume, says that it serves nothing
 }
 
 // NoneHealthy says what is wrong with each replica of a volume of which none is healthy, or "":
@@ -120,6 +122,79 @@ func (p *planner) unsettled(v *Volume) string {
 	return ""
 }
 
+// blocked says why the operators carry out no change of the replicas of a volume now, or "".
+func (p *planner) blocked(v *Volume) string { return cmp.Or(p.unsettled(v), p.belowQuorum(v)) }
+
+// belowQuorum says that a volume has too few healthy replicas for any change of them, or "". The
+// target needs more than half of replicationFactor (consistencyFactor): below that it rebuilds
+// nothing, and a request to remove a replica waits in the CStorVolumeConfig, which the webhook lets
+// nobody undo, until one comes back.
+func (p *planner) belowQuorum(v *Volume) string {
+	healthy, need := 0, v.Factor/2+1
+	for _, r := range v.Replicas {
+		if p.fault(v, r.Pool) == "" {
+			healthy++
+		}
+	}
+	if healthy >= need {
+		return ""
+	}
+	return fmt.Sprintf("it is below quorum, with %d of %s healthy, and needs %d for its replicas to change", healthy, finding.Count(v.Factor, "replica"), need)
+}
+
+// armed is what the live object asks for below quorum: it deletes a replica as soon as that, or
+// another, is back.
+func (p *planner) armed(v *Volume) (r Removal, armed bool) {
+	goes := pool.Without(v.Placed, v.Pools)
+	if v.Unknown != "" || len(goes) != 1 || len(v.Pools) >= len(v.Placed) {
+		return r, false
+	}
+	r = Removal{Volume: v, Pool: goes[0], Why: p.belowQuorum(v)}
+	return r, r.Why != ""
+}
+
+func (p *planner) isArmed(v *Volume) bool {
+	_, armed := p.armed(v)
+	return armed
+}
+
+// Stray is a volume of which the live CStorVolumeConfig names a pool that is not there: the
+// operators try for ever to put a replica on it. Of such a list the webhook lets names change, and
+// not their number.
+type Stray struct {
+	Volume *Volume
+	Pool   string
+	Pools  []string // the list with pools that are there, nil where there are too few
+}
+
+// stray is the first pool that a volume is to be on and that is not there, or "".
+func (p *planner) stray(v *Volume) string {
+	for _, name := range pool.Without(v.Pools, v.Placed) {
+		if p.pools[name] == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// astray is the way out for a volume with a pool that is not there.
+func (p *planner) astray(v *Volume) (a Stray, astray bool) {
+	if v.Unknown != "" || p.stray(v) == "" {
+		return a, false
+	}
+	a = Stray{Volume: v, Pool: p.stray(v)}
+	gone := slices.DeleteFunc(pool.Without(v.Pools, v.Placed), func(name string) bool { return p.pools[name] != nil })
+	spots, _ := p.spots(v, gone, len(gone), nil)
+	if len(spots) < len(gone) {
+		return a, true
+	}
+	a.Pools = pool.Without(v.Pools, gone)
+	for _, s := range spots {
+		a.Pools = append(a.Pools, s.Pool)
+	}
+	return a, true
+}
+
 func (p *planner) unsettledOr(v *Volume, otherwise string) string {
 	if why := p.unsettled(v); why != "" {
 		return why
@@ -145,7 +220,7 @@ func (p *planner) fault(v *Volume, name string) string {
 // operators have carried out all that was asked for, and every other replica is healthy. So
 // is that one, or it is of no use.
 func (p *planner) cannotSpare(v *Volume, name string) string {
-	if why := p.unsettled(v); why != "" {
+	if why := p.blocked(v); why != "" {
 		return why
 	}
 	for _, other := range v.Pools {
@@ -166,26 +241,17 @@ func (p *planner) cannotSpare(v *Volume, name string) string {
 	return ""
 }
 
-// cannotLetGo says why a volume cannot give up its replica on a pool that is lost, or "".
-func (p *planner) cannotLetGo(v *Volume, name string) (why string, only bool) {
+// cannotLetGo says why a volume cannot give up its replica on a pool that is lost, or "". dead is
+// one of which too little is left for that.
+func (p *planner) cannotLetGo(v *Volume, name string) (why string, dead bool) {
 	if len(pool.Without(v.Pools, []string{name})) == 0 {
 		return "its only replica was on " + name, true
 	}
 	if !pool.SameNames(v.Pools, v.Placed) { // of the factors the target knows nothing good
 		return p.unsettled(v), false
 	}
-	var faults []string
-	for _, other := range v.Pools {
-		if other == name {
-			continue
-		}
-		fault := p.fault(v, other)
-		if fault == "" {
-			return "", false
-		}
-		faults = append(faults, fault)
-	}
-	return "no other replica is healthy: " + finding.Names(faults), false
+	why = p.belowQuorum(v)
+	return why, why != ""
 }
 
 func (p *planner) absent(name string) bool {

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -44,6 +45,15 @@ func DecodeInstance(o *krm.Object) *Instance {
 	}
 	i.Pool.Hostname = i.Hostname
 	return i
+}
+
+// Serves reports whether the pool says that it can be used, or says nothing yet.
+func (i *Instance) Serves() bool {
+	switch strings.ToUpper(i.Phase) {
+	case "", "ONLINE", "DEGRADED":
+		return true
+	}
+	return false
 }
 
 // Cluster is the pool cluster that the label of the instance names, zero if it names none.

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 )
@@ -111,9 +110,7 @@ func (l *Live) Down(instance inventory.Key) string {
 		}
 		return ""
 	}
-	switch strings.ToUpper(i.Phase) {
-	case "", "ONLINE", "DEGRADED":
-	default:
+	if !i.Serves() {
 		return "its pool " + i.Name + " is " + i.Phase
 	}
 	if down := l.HostDown(i.RunsOn); down != "" {

@@ -65,9 +65,12 @@ func verbs() map[string]verb {
 		// What people and engines do, and time.
 		"inventory": exactly(1, func(s scene, args []string) error { return s.inventory(args[0]) }),
 		"apply":     exactly(1, func(s scene, args []string) error { return s.apply(args[0]) }),
-		"advance":   exactly(1, advance),
-		"turn":      turn,
-		"settle":    exactly(1, settle),
+		"revert": exactly(1, func(s scene, args []string) error {
+			return s.cluster.Revert(func() error { return s.apply(args[0]) })
+		}),
+		"advance": exactly(1, advance),
+		"turn":    turn,
+		"settle":  exactly(1, settle),
 		"show": exactly(0, func(s scene, _ []string) error {
 			_, err := fmt.Fprint(s.ts.Stdout(), s.cluster)
 			return err
