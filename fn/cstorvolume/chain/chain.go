@@ -16,6 +16,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // Volume is one volume as its class and claim want it.
@@ -109,6 +110,25 @@ func ReplicaName(volume, instance string) string { return volume + "-" + instanc
 // TargetName is the name of the Deployment of a target.
 func TargetName(volume string) string { return volume + "-target" }
 
+// replicas is how many a volume has, or is to have while it is made: later its
+// PodDisruptionBudget comes and goes with them.
+func (v *Volume) replicas() int {
+	if v.Phase == PhaseBound && len(v.Pools) > 0 {
+		return len(v.Pools)
+	}
+	return v.Replicas
+}
+
+// WholeGiB is the size that the driver makes of the size of a claim.
+func WholeGiB(size string) string {
+	bytes := quantity.Bytes(size)
+	const gib = 1 << 30
+	if bytes%gib == 0 {
+		return size
+	}
+	return fmt.Sprintf("%dGi", bytes/gib+1)
+}
+
 // Objects is what becomes of a volume, in the order in which its parts hang on each other.
 func (v *Volume) Objects(stage Stage) []*krm.Object {
 	var objects []*krm.Object
@@ -124,7 +144,7 @@ func (v *Volume) Objects(stage Stage) []*krm.Object {
 		objects = append(objects, v.replica(&v.Pools[i]))
 	}
 	objects = append(objects, v.deployment(), v.service())
-	if stage >= Unbound && HasBudget(v.Replicas) {
+	if stage >= Unbound && HasBudget(v.replicas()) {
 		objects = append(objects, v.budget())
 	}
 	return objects
@@ -183,7 +203,7 @@ func (v *Volume) config(stage Stage) *krm.Object {
 	}
 	if stage == Bound {
 		o.SetLabel(labelTemplateHash, Hole("hash of its policy"))
-		if HasBudget(v.Replicas) {
+		if HasBudget(v.replicas()) {
 			o.SetLabel(LabelBudget, v.budgetName())
 		}
 	}
@@ -278,15 +298,28 @@ func (v *Volume) pods() []d.Field {
 }
 
 func (v *Volume) deployment() *krm.Object {
-	containers := d.List()
-	for _, name := range []string{"cstor-istgt", "maya-volume-exporter", "cstor-volume-mgmt"} {
-		containers.Add(d.Object(d.F("name", d.Text(name))))
+	target, containers := v.Settings.Get("target"), d.List()
+	for _, c := range [][2]string{{"cstor-istgt", "resources"}, {"maya-volume-exporter", "auxResources"}, {"cstor-volume-mgmt", "auxResources"}} {
+		container := d.Object(d.F("name", d.Text(c[0])))
+		if resources := target.Get(c[1]); resources != nil {
+			container.Set("resources", resources.Copy())
+		}
+		containers.Add(container)
+	}
+	pod := d.Object(d.F("containers", containers))
+	for _, field := range []string{"tolerations", "nodeSelector", "priorityClassName"} {
+		if value := target.Get(field); value != nil {
+			pod.Set(field, value.Copy())
+		}
+	}
+	if affinity := target.Get("affinity"); affinity != nil {
+		pod.Set("affinity", d.Object(d.F("podAffinity", affinity.Copy())))
 	}
 	o := krm.Make("apps/v1", "Deployment", v.Namespace, TargetName(v.Name), d.F("spec", d.Object(
 		d.F("replicas", d.Int(1)),
 		d.F("selector", d.Object(d.F("matchLabels", d.Object(v.pods()...)))),
 		d.F("strategy", d.Object(d.F("type", d.Text("Recreate")))),
-		d.F("template", d.Object(d.F("spec", d.Object(d.F("containers", containers))))),
+		d.F("template", d.Object(d.F("metadata", d.Object(d.F("labels", d.Object(v.pods()...)))), d.F("spec", pod))),
 	)))
 	for _, f := range v.pods() {
 		o.SetLabel(f.Key, f.Value.Value())
@@ -361,7 +394,7 @@ func (v *Volume) make(kind, name string, fields ...d.Field) *krm.Object {
 func owned(o *krm.Object, kind, name string) {
 	o.Node.Get("metadata").Set("ownerReferences", d.List(d.Object(
 		d.F("apiVersion", d.Text(pool.APIGroup+"/v1")), d.F("kind", d.Text(kind)), d.F("name", d.Text(name)),
-		d.F("uid", d.Text(Hole("uid of the %s", kind))), d.F("controller", d.Bool(true)),
+		d.F("uid", d.Text(Hole("uid of the %s", kind))), d.F("controller", d.Bool(true)), d.F("blockOwnerDeletion", d.Bool(true)),
 	)))
 }
 

@@ -27,7 +27,11 @@ func (r *request) settle() {
 		}
 	}
 	r.chain.Placement = "as it is"
-	if needs := vol.Replicas - len(vol.Pools); needs > 0 && !r.isPlaced() {
+	needs := vol.Replicas - len(vol.Pools)
+	if len(r.twice) > 0 {
+		needs = len(r.usable)
+	}
+	if needs > 0 && !r.isPlaced() {
 		r.choose(needs, size)
 	}
 	for _, p := range vol.Pools {

@@ -26,7 +26,8 @@ type request struct {
 	made    []string         // pools of the replicas that are there
 	usable  []*pool.Instance // where the others may be, by name
 	refused []string         // why pools are not among these
-	pins    []string         // pools that its policy names
+	pins    []string         // pools that its policy names, in its order
+	twice   []string         // those that it names more than once: each gets one replica
 }
 
 // refuse reports what the driver or the operators do not make, and why.
@@ -83,6 +84,9 @@ func (r *request) stage() chain.Stage {
 			r.refuse("phase", "the operators make nothing of CStorVolumeConfig %s: its status.phase is %q, and they begin with one that is Pending; delete it, and claim anew", r.vol.Name, phase)
 			return chain.Refused
 		}
+		if r.isIncomplete() {
+			return chain.Refused
+		}
 	}
 	if !r.readPolicy() {
 		return chain.Refused
@@ -90,22 +94,47 @@ func (r *request) stage() chain.Stage {
 	if !r.hasPools() {
 		return chain.Unplaced
 	}
-	if r.config != nil && len(r.config.Node.Seq("spec", "policy", "replicaPoolInfo")) > 0 {
-		r.refuse("pools-in-config", "the operators never bind CStorVolumeConfig %s: it names spec.policy.replicaPoolInfo before it is Bound, so that replicas are made at random and their own webhook refuses to note where "+
-			"(volume replica migration directly by modifying pool names is not yet supported); delete it, and name pools in a CStorVolumePolicy", r.vol.Name)
+	if len(r.twice) > 0 {
 		return chain.Unbound
 	}
 	return chain.Bound
 }
 
+// isIncomplete reports a Pending config of which the operators make nothing at all: all that they go
+// by is in it, whatever its class says. Pools that it names they never take.
+func (r *request) isIncomplete() bool {
+	before := len(r.findings)
+	named := len(r.config.Node.Seq("spec", "policy", "replicaPoolInfo")) > 0
+	cluster := inventory.Key{Namespace: r.vol.Namespace, Name: r.vol.Cluster}
+	switch {
+	case r.vol.Cluster == "":
+		r.refuse("no-cluster", "the operators make nothing of it: failed to get cspc name from cstorvolumeclaim: CStorVolumeConfig %s has no label %s", r.vol.Name, inventory.LabelPoolCluster)
+	case r.facts.Tells(pool.APIGroup, pool.ClusterKind, cluster.Namespace) && r.live.Cluster(cluster.Namespace, cluster.Name) == nil &&
+		r.rendered[krm.ID{Group: pool.APIGroup, Kind: pool.ClusterKind, Namespace: cluster.Namespace, Name: cluster.Name}] == nil:
+		r.refuse("no-cluster", "the operators make nothing of it: label %s of CStorVolumeConfig %s names CStorPoolCluster %s, which does not exist", inventory.LabelPoolCluster, r.vol.Name, r.vol.Cluster)
+	case r.vol.Replicas == 0:
+		r.refuse("no-replicas", "the operators make nothing of it: spec.provision.replicaCount of CStorVolumeConfig %s is 0 or missing; delete it, and claim from a class that has it", r.vol.Name)
+	case named && r.config.Node.Str("versionDetails", "status", "current") == "":
+		r.refuse("pools-in-config", "the operators make nothing of it: CStorVolumeConfig %s names spec.policy.replicaPoolInfo before it is Bound, and the cStor webhook refuses the operator's update of versionDetails; delete it, and name pools in a CStorVolumePolicy", r.vol.Name)
+	}
+	if len(r.findings) > before {
+		return true
+	}
+	if named {
+		r.findings = append(r.findings, finding.Finding{Severity: finding.Warning, Rule: "pools-in-config", Object: r.about, Message: fmt.Sprintf(
+			"spec.policy.replicaPoolInfo of CStorVolumeConfig %s is overwritten with the pools that the operators choose: it is not Bound yet; name pools in a CStorVolumePolicy", r.vol.Name)})
+	}
+	return false
+}
+
 // isOfOtherVersion reports a config that the operators leave alone. One whose volume is
 // made, and which asks for nothing more, is fine as it is.
 func (r *request) isOfOtherVersion() bool {
-	has := r.config.Node.Str("versionDetails", "status", "current")
-	if has == "" || !isKnown(r.vol.Version) || has == r.vol.Version || r.vol.Phase == chain.PhaseBound && !r.isScaling() {
+	has, operators := r.config.Node.Str("versionDetails", "status", "current"), r.version(r.vol)
+	if has == "" || !isKnown(operators) || has == operators || r.vol.Phase == chain.PhaseBound && !r.isScaling() {
 		return false
 	}
-	r.refuse("version", "can not reconcile CVC %s as cvc operator version is %s but cvc version is %s; upgrade the volume first", r.vol.Name, r.vol.Version, has)
+	r.refuse("version", "can not reconcile CVC %s as cvc operator version is %s but cvc version is %s; upgrade the volume first", r.vol.Name, operators, has)
 	return true
 }
 
@@ -140,17 +169,24 @@ const leftBehind = "; its Service, CStorVolume and target stay behind until the 
 // hasPools finds the pools that the operator may take for the replicas that are not there,
 // and reports whether they are enough.
 func (r *request) hasPools() bool {
-	if r.vol.Cluster == "" {
-		r.refuse("no-cluster", "the operators refuse its volume: failed to get cspc name from cstorvolumeclaim: CStorVolumeConfig %s has no label %s%s", r.vol.Name, inventory.LabelPoolCluster, leftBehind)
-		return false
-	}
 	if len(r.pins) > 0 && len(r.pins) != r.vol.Replicas {
 		r.refuse("pinned-count", "the operators refuse its volume: incorrect number of pool names in cvc policy: expected %d got %d; name as many pools in CStorVolumePolicy %s as its class wants replicas%s",
 			r.vol.Replicas, len(r.pins), r.vol.Policy, leftBehind)
 		return false
 	}
+	for i, name := range r.pins {
+		if slices.Contains(r.pins[:i], name) && !slices.Contains(r.twice, name) {
+			r.twice = append(r.twice, name)
+		}
+	}
+	if len(r.twice) > 0 {
+		r.refuse("pinned-twice", "the operators never bind its volume: duplicate pool names %v found under spec of cvc %s; CStorVolumePolicy %s names %s more than once; name each pool once", r.pins, r.vol.Name, r.vol.Policy, finding.Names(r.twice))
+	}
 	r.findUsable()
 	needs := r.vol.Replicas - len(r.made)
+	if len(r.twice) > 0 {
+		needs = len(r.usable)
+	}
 	if len(r.usable) >= needs || !r.facts.Tells(pool.APIGroup, pool.InstanceKind, r.vol.Namespace) {
 		return true
 	}
@@ -201,5 +237,8 @@ func (r *request) findUsable() {
 		default:
 			r.usable = append(r.usable, i)
 		}
+	}
+	if len(r.pins) > 0 { // the operators keep their order
+		slices.SortStableFunc(r.usable, func(a, b *pool.Instance) int { return slices.Index(r.pins, a.Name) - slices.Index(r.pins, b.Name) })
 	}
 }

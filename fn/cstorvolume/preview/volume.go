@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/schema/document"
 )
 
 // volume is the volume that a claim asks for.
@@ -22,7 +23,7 @@ func (v *viewer) volume(claim *krm.Object, sc *class.Class) *chain.Volume {
 		Class:     sc.Name,
 		Reclaim:   sc.ReclaimPolicy,
 		FSType:    cmp.Or(sc.Parameters["csi.storage.k8s.io/fstype"], "ext4"),
-		Size:      claim.Node.Str("spec", "resources", "requests", "storage"),
+		Size:      chain.WholeGiB(claim.Node.Str("spec", "resources", "requests", "storage")),
 		Policy:    sc.Parameters["cstorVolumePolicy"],
 		Namespace: v.namespaceOf(sc.Parameters["cstorPoolCluster"], claim),
 	}
@@ -48,11 +49,17 @@ func (v *viewer) configured(vol *chain.Volume, config *krm.Object) *chain.Volume
 	vol.Policy = config.Annotation("openebs.io/volume-policy")
 	vol.Size = cmp.Or(spec.Str("capacity", "storage"), spec.Str("provision", "capacity", "storage"), vol.Size)
 	vol.Source = cmp.Or(spec.Str("cstorVolumeSource"), vol.Source)
+	vol.Replicas = 0
 	if n, ok := spec.Get("provision", "replicaCount").Int(); ok && n > 0 && n <= mostReplicas {
 		vol.Replicas = int(n)
 	}
 	vol.Phase = config.Node.Str("status", "phase")
-	vol.Version = v.version(vol)
+	vol.Version = cmp.Or(config.Node.Str("versionDetails", "status", "current"), v.version(vol))
+	if policy := spec.Get("policy"); vol.Phase == chain.PhaseBound && policy.Kind() == document.Map {
+		own := policy.Copy()
+		own.Delete("replicaPoolInfo")
+		vol.Settings = &own
+	}
 	return vol
 }
 
