@@ -48,6 +48,8 @@ func DecodeInstance(o *krm.Object) *Instance {
 }
 
 // Serves reports whether the pool says that it can be used, or says nothing yet.
+//
+// Source: openebs/api, pkg/apis/cstor/v1 (CStorPoolInstancePhase), 3.6.0.
 func (i *Instance) Serves() bool {
 	switch strings.ToUpper(i.Phase) {
 	case "", "ONLINE", "DEGRADED":

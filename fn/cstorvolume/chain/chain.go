@@ -120,6 +120,8 @@ func (v *Volume) replicas() int {
 }
 
 // WholeGiB is the size that the driver makes of the size of a claim.
+//
+// Source: cstor-csi, CreateVolume (size of a volume), 3.6.0.
 func WholeGiB(size string) string {
 	bytes := quantity.Bytes(size)
 	const gib = 1 << 30
