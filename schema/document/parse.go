@@ -108,6 +108,9 @@ func checkText(src *Source) (marks []int, odd bool, err error) {
 		return nil, false, &SyntaxError{src.Position(int32(i)), fmt.Sprintf(format, args...)}
 	}
 	i := bomLen(data)
+	if isConflict(data, i) {
+		return fail(i, msgConflict)
+	}
 	if isMark(data, i) {
 		marks = append(marks, i)
 	}
@@ -127,6 +130,9 @@ func checkText(src *Source) (marks []int, odd bool, err error) {
 		switch c := data[i]; {
 		case c == '\n':
 			i++
+			if isConflict(data, i) {
+				return fail(i, msgConflict)
+			}
 			if isMark(data, i) {
 				marks = append(marks, i)
 			}

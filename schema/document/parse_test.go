@@ -39,6 +39,8 @@ func TestParse(t *testing.T) {
 		{"1: a\ntrue: b\n", `{"1":"a","true":"b"}`},
 		{"a:\tb\n", `{"a":"b"}`},
 		{"{\n\t\"a\": 1\n}\n", `{"a":1}`},
+		{"a: |\n  <<<<<<< b\n  =======\n  >>>>>>> c\n", `{"a":"<<<<<<< b\n=======\n>>>>>>> c\n"}`},
+		{"# <<<<<<< b\na: =======\n", `{"a":"======="}`},
 	} {
 		docs := parse(t, c.text)
 		if len(docs) != 1 {
@@ -107,6 +109,10 @@ func TestSyntaxErrors(t *testing.T) {
 		{"a: b\n... c\n", "x.yaml:2:5: nothing but a comment may follow ... on its line; start the next document with ---"},
 		{strings.Repeat("[", 1001), "x.yaml:1:1001: " + msgDepth},
 		{strings.Repeat("- ", 1001) + "a\n", "x.yaml:1:2001: " + msgDepth},
+		{"<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n", "x.yaml:1:1: " + msgConflict},
+		{"\ufeffa:\r\n  b: 1\r\n=======\r\n  b: 2\r\n", "x.yaml:3:1: " + msgConflict},
+		{"a: |\n  <<<<<<< x\n---\nb: 1\n||||||||| base", "x.yaml:5:1: " + msgConflict},
+		{"a: \x01\n>>>>>>>", "x.yaml:1:4: this is not text: it holds the control character 0x01; remove it, or write it as an escape inside double quotes"},
 		{"a: &x [*x]\n", "x.yaml:1:8: the alias *x stands inside what it names"},
 	} {
 		_, err := Parse(&Source{Name: "x.yaml", Data: []byte(c.text)})

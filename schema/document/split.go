@@ -1,6 +1,9 @@
 package document
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // part is the text of one document of a source.
 type part struct {
@@ -24,6 +27,64 @@ func isMark(text []byte, i int) bool {
 		return false
 	}
 	return i+3 == len(text) || isBlank(text[i+3])
+}
+
+// msgConflict says what to do about a file that Git could not merge.
+const msgConflict = "unresolved merge conflict; resolve it (in rendered/, take one side of each file whole, then render again); docs/merging.md says how"
+
+// minConflict is the length of a conflict marker of Git (gitattributes, conflict-marker-size).
+const minConflict = 7
+
+// isConflict reports whether a line that begins at i is one that Git writes where a merge
+// failed. No object has such a line: what it contains is indented.
+func isConflict(text []byte, i int) bool {
+	if i+minConflict > len(text) {
+		return false
+	}
+	c, end := text[i], i
+	if c != '<' && c != '|' && c != '=' && c != '>' {
+		return false
+	}
+	for end < len(text) && text[end] == c {
+		end++
+	}
+	switch {
+	case end-i < minConflict:
+		return false
+	case end == len(text), text[end] == '\n', text[end] == '\r':
+		return true
+	}
+	return c != '=' && text[end] == ' '
+}
+
+// CheckMerged reports the first line of a source that Git wrote where a merge failed, as a
+// *SyntaxError. Parse does, too.
+func CheckMerged(src *Source) error {
+	for i := bomLen(src.Data); i < len(src.Data); i = nextLine(src.Data, i) {
+		if isConflict(src.Data, i) {
+			return &SyntaxError{src.Position(int32(i)), msgConflict}
+		}
+	}
+	return nil
+}
+
+// nextLine is the start of the line after i.
+func nextLine(text []byte, i int) int {
+	if j := bytes.IndexByte(text[i:], '\n'); j >= 0 {
+		return i + j + 1
+	}
+	return len(text)
+}
+
+// Blank reports whether a text has nothing but comments, and marks between documents.
+func Blank(text []byte) bool {
+	for i := bomLen(text); i < len(text); i = nextLine(text, i) {
+		line := bytes.TrimSpace(text[i:nextLine(text, i)])
+		if len(line) > 0 && line[0] != '#' && !isMark(line, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // next cuts off the next document; more is false at the end.

@@ -111,6 +111,7 @@ func Read(in Input) (Package, []finding.Finding, error) {
 
 	// The output folder is the lock only if it holds something of ours: a new
 	// -o starts from what was rendered so far.
+	r.output = true
 	if exists(target) {
 		r.tree(target)
 		if anyOwned(r.objects) || sameDir(target, rendered) {
@@ -133,7 +134,7 @@ func Read(in Input) (Package, []finding.Finding, error) {
 // ReadRendered reads an output folder, which messages call by name. One that is
 // not there is empty.
 func ReadRendered(dir, name string) ([]*krm.Object, []finding.Finding) {
-	r := &reader{}
+	r := &reader{output: true}
 	r.leftovers(dir, name)
 	if exists(dir) {
 		r.treeAs(dir, name)

@@ -26,6 +26,7 @@ type reader struct {
 	unread   []unread
 	limit    int64             // larger files, in bytes, are passed over; 0 for none
 	packed   bool              // files that the user named may be packed with gzip
+	output   bool              // what is read was rendered: no file of that is empty
 	onFile   func(name string) // called after each file, for tests; nil for none
 }
 
@@ -221,6 +222,10 @@ func (r *reader) source(src *document.Source, path string) {
 		}
 		return
 	}
+	if r.output && len(docs) == 0 {
+		r.fail(at(src.Name), "%s", emptied)
+		return
+	}
 	for i := range docs {
 		d := &docs[i]
 		object, err := isObject(&d.Node)
@@ -229,6 +234,9 @@ func (r *reader) source(src *document.Source, path string) {
 			continue
 		}
 		if !object {
+			if r.output && !ofTool(&d.Node) {
+				r.fail(src.Position(d.Node.Off), "is no Kubernetes object, and no render writes anything else: restore the file from Git")
+			}
 			continue
 		}
 		o := krm.NewObject(src, &d.Node)
@@ -257,8 +265,7 @@ func isObject(n *document.Node) (bool, error) {
 	apiVersion, kind := n.Str("apiVersion"), n.Str("kind")
 	switch {
 	case apiVersion != "" && kind != "":
-		group, _, _ := strings.Cut(apiVersion, "/")
-		return group != "kustomize.config.k8s.io" && group != "kpt.dev", nil
+		return !ofTool(n), nil
 	case apiVersion != "" || n.Get("apiVersion") != nil:
 		return false, errors.New("not a Kubernetes object: it has an apiVersion but no kind")
 	case kind != "" || n.Get("kind") != nil:
@@ -267,6 +274,12 @@ func isObject(n *document.Node) (bool, error) {
 		return false, errors.New("not a Kubernetes object: it has neither apiVersion nor kind")
 	}
 	return false, nil
+}
+
+// ofTool reports whether a document is for kustomize or kpt.
+func ofTool(n *document.Node) bool {
+	group, _, _ := strings.Cut(n.Str("apiVersion"), "/")
+	return group == "kustomize.config.k8s.io" || group == "kpt.dev"
 }
 
 func isJSONPatch(n *document.Node) bool {

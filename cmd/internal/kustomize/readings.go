@@ -22,12 +22,13 @@ import (
 type readings struct {
 	files    map[string]bool
 	editions map[string]folder.Edition
-	failed   string            // the kustomization whose specs were refused, or ""; no other was read as a whole
-	onFile   func(path string) // called after each file, for tests; nil for none
+	damaged  map[string]*finding.Finding // by file
+	failed   string                      // the kustomization whose specs were refused, or ""; no other was read as a whole
+	onFile   func(path string)           // called after each file, for tests; nil for none
 }
 
 func newReadings(onFile func(string)) *readings {
-	return &readings{files: map[string]bool{}, editions: map[string]folder.Edition{}, onFile: onFile}
+	return &readings{files: map[string]bool{}, editions: map[string]folder.Edition{}, damaged: map[string]*finding.Finding{}, onFile: onFile}
 }
 
 // read reads a file.
@@ -39,6 +40,12 @@ func (r *readings) read(path string, read func(string) ([]byte, error)) ([]byte,
 		}
 	}
 	data, err := read(path)
+	if err == nil {
+		rendered := slices.Contains(strings.Split(filepath.Dir(path), string(filepath.Separator)), fn.RenderedFolder)
+		if f := folder.Damage(&document.Source{Name: path, Data: data}, rendered); f != nil {
+			r.damaged[path] = f
+		}
+	}
 	if r.onFile != nil {
 		r.onFile(path)
 	}
@@ -53,6 +60,19 @@ func (r *readings) exchanged() string {
 		}
 	}
 	return ""
+}
+
+// damages are the files that must not be used, by the name of the folder that is built.
+func (r *readings) damages(top string) []finding.Finding {
+	var findings []finding.Finding
+	real, _, err := filesys.MakeFsOnDisk().CleanedAbs(top)
+	for path, f := range r.damaged {
+		if f.Pos.File = path; err == nil {
+			f.Pos.File = shownAs(real.String(), top, path)
+		}
+		findings = append(findings, *f)
+	}
+	return finding.Sort(findings)
 }
 
 // unlisted warns of input beside the kustomizations that were read, which none of them
@@ -95,6 +115,9 @@ func atRest(dir string, o Options, build func(Options) ([]byte, []finding.Findin
 		out, fs, err := build(o)
 		if r.exchanged() != "" {
 			continue
+		}
+		if len(r.damaged) > 0 { // kustomize passes over what is empty, and says less of the rest
+			return nil, r.damages(dir), nil
 		}
 		if err == nil && o.HasSpec != nil && (!finding.Failed(fs) || r.failed != "") {
 			fs = finding.Sort(append(fs, r.unlisted(dir, o.HasSpec)...))
