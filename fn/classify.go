@@ -108,6 +108,9 @@ func (c *classified) add(o *krm.Object, fact bool) {
 	default:
 		c.others[o.ID()] = o
 		c.checkKind(o)
+		if _, part := homeOf(o.Path); part == RenderedFolder {
+			c.checkOwned(o)
+		}
 	}
 }
 
@@ -180,6 +183,7 @@ func (c *classified) addLock(output []*krm.Object) {
 		owner := o.RenderedFor()
 		if owner == "" {
 			c.others[o.ID()] = o
+			c.checkOwned(o)
 			continue
 		}
 		if c.lock[owner] == nil {

@@ -24,7 +24,7 @@ func encode(schemas *schema.Schemas, written []wanted) []finding.Finding {
 			text = document.Append(text[:0], w.Object.Node, 0)
 			w.Object.Raw = bytes.Clone(text)
 			if !w.copied {
-				found[i] = schemas.Check(w.Object.Ref, w.Object.Node)
+				found[i] = schemas.Check(nil, w.Object.Ref, w.Object.Node)
 			}
 		}
 	})

@@ -115,6 +115,7 @@ func (f *Function) prepare(p Package) *prepared {
 		}
 	}
 	pkg.policy = pkg.completePolicy()
+	pkg.checkLock()
 	return pkg
 }
 

@@ -98,7 +98,7 @@ func BenchmarkCheck(b *testing.B) {
 	s := Load()
 	b.ReportAllocs()
 	for b.Loop() {
-		if fs := s.Check(ref, n); len(fs) > 0 {
+		if fs := s.Check(nil, ref, n); len(fs) > 0 {
 			b.Fatal(fs)
 		}
 	}
@@ -118,7 +118,7 @@ func BenchmarkCheckPoolCluster(b *testing.B) {
 	s := Load()
 	b.ReportAllocs()
 	for b.Loop() {
-		if fs := s.Check(ref, n); len(fs) > 0 {
+		if fs := s.Check(nil, ref, n); len(fs) > 0 {
 			b.Fatal(fs[0])
 		}
 	}

@@ -58,15 +58,15 @@ func (s *Schemas) Read(where Locate, ref finding.Ref, n *document.Node) Reading 
 	return r
 }
 
-// Check checks an object that is about to be written. It looks at each value by
-// itself, and is fast; what its values must keep together was made sure of when
-// they were chosen.
-func (s *Schemas) Check(ref finding.Ref, n *document.Node) []finding.Finding {
+// Check checks an object that is about to be written, or that was written by an earlier
+// run. It looks at each value by itself, and is fast; what its values must keep together
+// was made sure of when they were chosen.
+func (s *Schemas) Check(where Locate, ref finding.Ref, n *document.Node) []finding.Finding {
 	d := s.find(ref, n)
 	if d == nil {
-		return []finding.Finding{s.unknownKind(nil, ref, n)}
+		return []finding.Finding{s.unknownKind(where, ref, n)}
 	}
-	p := &pass{ref: ref, shape: d.shape}
+	p := &pass{where: where, ref: ref, shape: d.shape}
 	at := rootPlace(n)
 	p.unknown(d.shape, &at, new([]meaning))
 	p.check(d.shape, &at)

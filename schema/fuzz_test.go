@@ -40,7 +40,7 @@ func FuzzComplete(f *testing.F) {
 				ref.Kind = "CStorClusterConfig"
 			}
 			completed, findings := s.Complete(src.Position, ref, n)
-			s.Check(ref, n)
+			s.Check(nil, ref, n)
 			if completed != nil && (!json.Valid(completed) || finding.Failed(findings)) {
 				t.Fatalf("completed %q with %v", completed, findings)
 			}

@@ -28,7 +28,7 @@ func TestCompleteMutated(t *testing.T) {
 		if !bytes.Equal(text, document.Append(nil, &n, 0)) {
 			t.Fatal("the document itself was changed")
 		}
-		s.Check(ref, &n)
+		s.Check(nil, ref, &n)
 		for _, f := range findings {
 			if f.Rule == "schema" {
 				t.Fatalf("%v\n%s", f, text)

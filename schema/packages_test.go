@@ -187,7 +187,7 @@ spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem, storageClassName: c
 			n.Get("metadata").Set("annotations", document.Object(document.F("poolwright.io/owner", document.Text(owner))))
 		}
 		var got string
-		for _, f := range s.Check(ref, n) {
+		for _, f := range s.Check(nil, ref, n) {
 			got += f.Field + ": " + f.Message
 		}
 		if got != want {

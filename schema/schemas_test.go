@@ -149,7 +149,7 @@ func TestConcurrentUse(t *testing.T) {
 				if completed, findings := s.Complete(src.Position, ref, n); completed == nil {
 					t.Error(findings)
 				}
-				if findings := s.Check(storageRef, storage); len(findings) > 0 {
+				if findings := s.Check(nil, storageRef, storage); len(findings) > 0 {
 					t.Error(findings)
 				}
 			}

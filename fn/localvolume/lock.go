@@ -57,19 +57,10 @@ func (l *lock) damage(name string) string {
 		return "has no source"
 	case g != nil:
 		written = g.name
-		if g.kind == sparseGroup && g.size.bytes <= 0 {
-			return "has the size " + strconv.Quote(g.size.text)
-		}
 	default:
 		written = v.name
-		if s := v.source; s.kind != raw && s.kind != raid && s.size.bytes <= 0 {
-			return "has the size " + strconv.Quote(s.size.text)
-		}
 	}
-	switch {
-	case l.node() == "":
-		return "has no node"
-	case written != name:
+	if written != name {
 		return "is of " + strconv.Quote(written)
 	}
 	return ""
