@@ -48,6 +48,9 @@ func (r *recovery) restorePools() {
 				"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s, or restore it in rendered/ from Git", known.node, why)
 		case why == "":
 			r.rename(known, p)
+			if r.isAnother(known, p) {
+				continue
+			}
 			r.checkStripe(known, p)
 			r.restoreGroups(known, p)
 			r.checkAdded(known, p)

@@ -5,8 +5,46 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/schema/finding"
 )
+
+// isAnother refuses a rendered pool that has other disks than the running one, unless the record
+// explains it: the storage set has each disk of the running pool, which then is one that leaves.
+// That of another branch, commit or cluster does not, and applied, its disks would be added to
+// the running pool.
+func (r *recovery) isAnother(known *nodePool, live *pool.Pool) bool {
+	if r.settings(known.node).external() || r.live.pool(known.Hostname) == nil {
+		return false // the volumes say which disks are meant, or claims do not say which are in the pool
+	}
+	has, current := live.Disks(), r.live.pools[known.Hostname] != nil
+	added := slices.DeleteFunc(known.Disks(), func(name string) bool { return slices.Contains(has, name) || !current && r.live.claims[name] })
+	unknown := slices.DeleteFunc(has, func(name string) bool { return r.lock.pooled[name] || r.remembers(known.node, name) })
+	if len(added) == 0 || len(unknown) == 0 {
+		return false
+	}
+	r.report(finding.Error, "other-disk", "",
+		"the pool on node %s is rendered with %s, and running with %s, which no earlier render knows; one of them is of another cluster or commit, or was edited by hand: put the rendered one right, from the history of Git; if the running one is right, delete the output of the config and render again, which adopts it",
+		known.node, devices(added), devices(unknown))
+	return true
+}
+
+// remembers reports whether the storage set of a node has a disk, be it under another name.
+func (r *recovery) remembers(node, name string) bool {
+	were := r.lock.sets[node].were
+	if _, found := were[name]; found {
+		return true
+	}
+	return slices.ContainsFunc(r.disk(name).Others(), func(d *disk.Disk) bool {
+		_, found := were[d.Name().Name]
+		return found && d.Name().Namespace == r.namespace
+	})
+}
+
+// devices names block devices for people.
+func devices(names []string) string {
+	return finding.Agree(len(names), "block device ", "block devices ") + finding.Names(names)
+}
 
 // checkInstance refuses a pool that an instance shows with disks of which it can never
 // become what is rendered. The instance may be behind: groups may come and a disk of each
