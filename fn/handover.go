@@ -138,9 +138,11 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 	memory := h.pkg.memories[owner]
 	var all []disklock.Disk
 	for i, o := range objects {
-		if kind, _ := h.pkg.kinds.Find(o.GroupKind()); kind.Role == system.RoleLock {
+		kind, _ := h.pkg.kinds.Find(o.GroupKind())
+		if kind.Role == system.RoleLock {
 			continue
 		}
+		gone := kind.Grows && h.tells(o.Ref) && h.facts.Object(o.ID()) == nil
 		for _, hold := range h.pkg.function.holds(o.Object) {
 			if hold.Device.Name != "" {
 				continue
@@ -149,7 +151,9 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 			if len(of) == 0 {
 				continue
 			}
-			e := memory.Known(o.Ref, hold, append(of[0].Others(), of[0]))
+			same := append(of[0].Others(), of[0])
+			e := memory.Known(o.Ref, hold, same)
+			e.Applied = kind.Grows && !gone && (e.Applied || showsHold(same, o.Ref))
 			if e.Identity.Empty() {
 				continue
 			}

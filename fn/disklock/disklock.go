@@ -45,6 +45,7 @@ type Disk struct {
 	Identity disk.Identity // what is known of it
 	Role     string        // what it was for, or ""
 	Size     int64         // bytes, 0 where it is not known
+	Applied  bool          // a snapshot has shown it in the running object, of a kind whose disks come and go
 }
 
 // Hold is the disk as the ledger knows it.
@@ -100,6 +101,7 @@ func readDisks(items []d.Node) []Disk {
 			Role:     n.Str("role"),
 		}
 		e.Size, _ = n.Get("size").Int()
+		e.Applied, _ = n.Get("applied").Bool()
 		if name := n.Str("blockDevice"); name != "" {
 			e.Device = inventory.Key{Namespace: e.Holder.Namespace, Name: name}
 		}
@@ -135,7 +137,7 @@ func list(disks []Disk) d.Node {
 }
 
 func (e *Disk) node() d.Node {
-	holder, fields := make([]d.Field, 0, 4), make([]d.Field, 0, 8)
+	holder, fields := make([]d.Field, 0, 4), make([]d.Field, 0, 9)
 	add := func(to *[]d.Field, key, value string) {
 		if value != "" {
 			*to = append(*to, d.F(key, d.Text(value)))
@@ -162,6 +164,9 @@ func (e *Disk) node() d.Node {
 		fields = append(fields, d.F("size", d.Int(e.Size)))
 	}
 	add(&fields, "role", e.Role)
+	if e.Applied {
+		fields = append(fields, d.F("applied", d.Bool(true)))
+	}
 	return d.Object(fields...)
 }
 

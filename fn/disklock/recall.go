@@ -45,6 +45,16 @@ func words(holder krm.ID, id *disk.Identity) []word {
 	return words
 }
 
+// Knows reports whether anything is remembered of the disks of an object.
+func (m Memory) Knows(holder krm.ID) bool {
+	for w := range m.disks {
+		if w.holder == holder {
+			return true
+		}
+	}
+	return false
+}
+
 // Disk is what is remembered of a disk that an object holds, or nil.
 func (m Memory) Disk(holder krm.ID, hold disk.Hold) *Disk {
 	if len(m.disks) == 0 || hold.Device.Name != "" {
@@ -66,7 +76,7 @@ func (m Memory) Known(holder finding.Ref, hold disk.Hold, reports []*disk.Disk) 
 	id := &e.Identity
 	was := m.Disk(idOf(holder), hold)
 	if was != nil {
-		id.WWN, id.Serial, e.Size = cmp.Or(was.Identity.WWN, id.WWN), cmp.Or(was.Identity.Serial, id.Serial), was.Size
+		id.WWN, id.Serial, e.Size, e.Applied = cmp.Or(was.Identity.WWN, id.WWN), cmp.Or(was.Identity.Serial, id.Serial), was.Size, was.Applied
 		id.Links = join(id.Links, was.Identity.Links)
 	}
 	addLinks := was == nil || id.WWN == "" && id.Serial == ""

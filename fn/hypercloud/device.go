@@ -24,6 +24,7 @@ type device struct {
 	disk         *disk.Disk // never nil; it may be missing
 	written      string     // the kernel name by which the spec names it, or ""
 	locked       bool       // by an earlier run
+	running      bool       // the live CephCluster has it, or is not known
 	path         []any      // where the spec names it; nil if it does not
 }
 

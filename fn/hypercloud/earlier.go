@@ -39,6 +39,11 @@ func (e *earlier) readPrior() {
 			e.readHost(n.Str("name"), &n, o == e.locked)
 		}
 	}
+	for _, h := range e.prior {
+		for _, v := range h.devices {
+			v.running = e.isRunning(v)
+		}
+	}
 	if e.locked == nil {
 		return
 	}
@@ -85,6 +90,26 @@ func (e *earlier) readHost(name string, n *d.Node, locked bool) {
 		}
 		h.devices = append(h.devices, v)
 	}
+}
+
+// isRunning reports whether the live CephCluster has a disk, under whatever host and name, or is not
+// known.
+func (e *earlier) isRunning(v *device) bool {
+	if e.live == nil || !v.locked {
+		return true
+	}
+	nodes := e.live.Node.Seq("spec", "storage", "nodes")
+	for i := range nodes {
+		devices := nodes[i].Seq("devices")
+		for j := range devices {
+			if cmp.Or(devices[j].Str("fullpath"), devices[j].Str("name")) == v.Name {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(append(v.disk.Others(), v.disk), func(d *disk.Disk) bool {
+		return slices.ContainsFunc(d.Holders(), func(h disk.Holder) bool { return h.Source == disk.Live && !h.Assumed && e.mine(h) })
+	})
 }
 
 // hasElsewhere reports whether what was rendered has a disk of a live host under another one:

@@ -52,8 +52,8 @@ func (d *departure) leave(all []leaving) {
 			d.drop(allowed)
 			d.Report(finding.Info, "device-removed", "spec.storage", "%s of host %s, of which nothing lives: given up, since %s", links(here), name, here[0].why)
 		case len(allowed) == 0:
-		case !slices.ContainsFunc(allowed, func(l leaving) bool { return l.locked }):
-			d.drop(allowed) // it left before; the live cluster has yet to follow
+		case !slices.ContainsFunc(allowed, func(l leaving) bool { return l.locked && l.running }):
+			d.drop(allowed) // it left before; the live cluster, or what is rendered, has yet to follow
 			d.purge(name, allowed)
 		case why != "":
 			d.stay(allowed, why)

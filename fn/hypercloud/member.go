@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -65,6 +66,29 @@ func (m *members) checkOthers(h *host, v *device) {
 		default:
 			m.reportAt(finding.Error, "disk-twice", at(v), "%s of host %s, a disk of CephCluster %s, is also named by %s; take it out of one of them", v.Name, h.name, m.Object.Name, holder)
 			return
+		}
+	}
+}
+
+// checkRunning refuses disks that the running cluster has no longer, or never had, and that nobody
+// asks for: applied, each would become an OSD. What the record explains is not applied yet: a
+// render chose the disk, and no snapshot has shown it in the cluster since.
+func (m *members) checkRunning() {
+	recorded := m.Memory.Knows(m.clusterID())
+	for _, h := range m.hosts {
+		for _, v := range h.devices {
+			if v.running || !v.locked || !recorded {
+				continue
+			}
+			known := m.Memory.Disk(m.clusterID(), named(h.name, v.Name, "osd"))
+			switch {
+			case known != nil && !known.Applied:
+			case v.path != nil:
+				m.reportAt(finding.Warning, "not-running", at(v), "%s of host %s is not in the running CephCluster any more, and Rook makes an OSD on it again where it is clean; if that is not meant, take it out of the spec", v.Name, h.name)
+			default:
+				m.reportAt(finding.Error, "other-disk", at(v), "CephCluster %s is rendered with %s of host %s, and %s; applied, it would become an OSD: put what is rendered right, from the history of Git, or take the inventory anew; to let it go, annotate the spec with %s: %s/%s/%s/%s",
+					m.Object.Name, v.Name, h.name, orElse(known == nil, "no render chose it, nor does the running one have it", "the running one does not have it any more"), krm.AnnotationAllowRemoval, clusterKind, m.Object.Name, h.name, v.last())
+			}
 		}
 	}
 }

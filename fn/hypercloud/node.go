@@ -162,7 +162,7 @@ func (n *naming) keepPrior(h *host, v, before *device) {
 		n.reportAt(finding.Info, "link-kept", append(v.path, "name"), "is %s, by which the disk was rendered; it is kept as it is", before.Name)
 		v.Name = before.Name
 	}
-	v.locked = before.locked
+	v.locked, v.running = before.locked, before.running
 	now, was := v.deviceConfig, before.deviceConfig
 	if !n.unused && (now.DeviceClass != was.DeviceClass || now.MetadataDevice != was.MetadataDevice || now.OSDsPerDevice != was.OSDsPerDevice || now.Encrypted != was.Encrypted) {
 		n.reportAt(finding.Warning, "old-settings", v.path, "has other settings than its OSD was made with, and Rook reads them only once; they stay as they were: to have others, take the disk out, purge its OSD, clean it and put it in again")

@@ -105,6 +105,7 @@ func (s *storage) keep() {
 		s.selection.keepSelected()
 	}
 	s.naming.members.settle()
+	s.naming.members.checkRunning()
 	s.selection.warnOfNodes()
 }
 

@@ -26,7 +26,7 @@ func (System) Declare() system.Declaration {
 			},
 			{
 				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
-				Plural: "cephclusters", Names: []string{"ceph"}, Holds: true, Converts: true, Health: true,
+				Plural: "cephclusters", Names: []string{"ceph"}, Holds: true, Grows: true, Converts: true, Health: true,
 				Keep: keepCluster,
 			},
 			{

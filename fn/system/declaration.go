@@ -148,6 +148,8 @@ type Kind struct {
 	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
+	// Grows says that disks come into an object while it exists, and leave it.
+	Grows bool
 	// Converts says that specs can be made of its objects where there are none (Converter).
 	Converts bool
 	// Definition says that a snapshot keeps which versions and fields of the kind the cluster
