@@ -169,6 +169,7 @@ func (pkg *prepared) render() Result {
 			continue
 		}
 		result.Findings = append(result.Findings, unmatchedConsent(spec)...)
+		result.Findings = append(result.Findings, pkg.warnOfStrays(facts, &o)...)
 		protect(spec, out, &o.system.Declaration, pkg.policy.Policy)
 		r.reconcile(spec, out, &o.system.Declaration)
 	}
