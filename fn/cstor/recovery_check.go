@@ -6,6 +6,8 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/disklock"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -29,10 +31,11 @@ func (r *recovery) isAnother(known *nodePool, live *pool.Pool) bool {
 	return true
 }
 
-// remembers reports whether the storage set of a node has a disk, be it under another name.
+// remembers reports whether the storage set of a node has a disk, under any name, or the DiskLock has
+// it as one that leaves: a disk without identity is only there.
 func (r *recovery) remembers(node, name string) bool {
-	were := r.lock.sets[node].were
-	if _, found := were[name]; found {
+	were, released := r.lock.sets[node].were, disklock.Of(r.spec.Before).Released
+	if _, found := were[name]; found || slices.ContainsFunc(released, func(e disklock.Disk) bool { return e.Device == inventory.Key{Namespace: r.namespace, Name: name} }) {
 		return true
 	}
 	return slices.ContainsFunc(r.disk(name).Others(), func(d *disk.Disk) bool {

@@ -30,7 +30,6 @@ func (e *earlier) readPrior() {
 	if live := e.Facts.Object(e.clusterID()); e.isOurs(live) {
 		e.live = live
 	}
-	e.checkNamespace()
 	e.unused = e.live == nil && e.Facts.Tells(cephGroup, clusterKind, e.Object.Namespace)
 	for _, o := range []*krm.Object{e.locked, e.live} {
 		if o == nil {
@@ -55,19 +54,6 @@ func (e *earlier) readPrior() {
 			if v := h.find(link, nil); v != nil {
 				v.written = written
 			}
-		}
-	}
-}
-
-// checkNamespace refuses a new cluster in a namespace in which another one is running, as where the spec
-// was renamed and its output deleted: the new one would be a second cluster on the same nodes.
-func (e *earlier) checkNamespace() {
-	if e.locked != nil || e.live != nil {
-		return
-	}
-	for _, o := range e.Facts.Objects(cephGroup, clusterKind) {
-		if o.Namespace == e.Object.Namespace && o.Name != e.Object.Name && !o.Deleting() {
-			e.Report(finding.Error, "cluster-running", "metadata.name", "%s is running in this namespace, and Rook takes one a namespace; if this spec was renamed, name it %s again, and it adopts the running one, else move this spec to another namespace", o.Ref, o.Name)
 		}
 	}
 }
