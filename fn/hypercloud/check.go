@@ -21,6 +21,7 @@ func (k *checking) checkCluster() {
 			break
 		}
 	}
+	k.checkEngine()
 	k.checkImage()
 	k.checkKeyType()
 	k.checkKernels()
@@ -34,6 +35,13 @@ func (k *checking) checkCluster() {
 	}
 	if mons, said := k.live.Node.Get("spec", "mon", "count").Int(); said && int(mons) > c.Mons {
 		k.reportAt(finding.Warning, "fewer-mons", []any{"spec", "ceph", "mons"}, "the live cluster has %d; with fewer, fewer may fail", mons)
+	}
+}
+
+// checkEngine refuses objects of one engine in output that is protected for another one only.
+func (k *checking) checkEngine() {
+	if delivery := k.cfg.Spec.Delivery.Type; delivery != deliverManifests && k.Engine != "all" && k.Engine != delivery {
+		k.reportAt(finding.Error, "engine-contradicts", []any{"spec", "delivery"}, "is %s, and the RenderConfig says engine: %s, for which nothing in the output is protected from %s; write engine: %s or all in the RenderConfig, or delivery: manifests", delivery, k.Engine, delivery, delivery)
 	}
 }
 
