@@ -43,7 +43,7 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 		handover.hold(ledger)
 		outputs, leave := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
-			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own",
+			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own", Engine: pkg.policy.Engine,
 			DrainVolumes: pkg.policy.Drain.Volumes,
 			Unsound:      pkg.unsoundObjects(),
 		}, selected, left)

@@ -21,8 +21,8 @@ type Object struct {
 	Stage        int      // objects of a lower stage are applied first
 	Needs        []krm.ID // objects that must be there first; part of the same output
 	Level        string   // the level of a Graph that it belongs to, or ""
-	// Engine is the one that applies it, whatever the policy says; "" for those of the
-	// policy.
+	// Engine is the only one that applies it in order; "" for those of the policy. The
+	// protection is that of the policy all the same: another engine may come to see the object.
 	Engine string
 	// Undefined says that its kind is defined by something that is not applied with it.
 	Undefined bool
@@ -78,13 +78,14 @@ func (p Policy) Annotate(o Object) {
 	if o.Partial || o.Retained {
 		p, o.Stateful = Policy{Engine: "all", Protection: "hard"}, true
 	}
+	order := p
 	if o.Engine != "" {
-		p.Engine = o.Engine
+		order.Engine = o.Engine
 	}
-	if p.serves("argocd") && o.Stage != 0 {
+	if order.serves("argocd") && o.Stage != 0 {
 		o.SetAnnotation(argoWave, strconv.Itoa(o.Stage))
 	}
-	if p.serves("kpt") && len(o.Needs) > 0 {
+	if order.serves("kpt") && len(o.Needs) > 0 {
 		var needs []string
 		if written := o.Annotation(kptDepends); o.Copy && written != "" {
 			needs = splitList(written)

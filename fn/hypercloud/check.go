@@ -21,7 +21,10 @@ func (k *checking) checkCluster() {
 			break
 		}
 	}
+	k.checkEngine()
 	k.checkImage()
+	k.checkKeyType()
+	k.checkKernels()
 	for _, o := range slices.Concat(k.Facts.Objects(cephGroup, clusterKind), k.Held) {
 		if o.GroupKind() == gk(cephGroup, clusterKind) && o.Namespace == k.Object.Namespace && o.Name != k.Object.Name && o.Owner() != k.owner {
 			k.reportAt(finding.Error, "namespace-taken", []any{"metadata", "namespace"}, "has %s already, and Rook takes one cluster a namespace; call the spec %s to take that over, or move it to another namespace", o.Ref, o.Name)
@@ -32,6 +35,13 @@ func (k *checking) checkCluster() {
 	}
 	if mons, said := k.live.Node.Get("spec", "mon", "count").Int(); said && int(mons) > c.Mons {
 		k.reportAt(finding.Warning, "fewer-mons", []any{"spec", "ceph", "mons"}, "the live cluster has %d; with fewer, fewer may fail", mons)
+	}
+}
+
+// checkEngine refuses objects of one engine in output that is protected for another one only.
+func (k *checking) checkEngine() {
+	if delivery := k.cfg.Spec.Delivery.Type; delivery != deliverManifests && k.Engine != "all" && k.Engine != delivery {
+		k.reportAt(finding.Error, "engine-contradicts", []any{"spec", "delivery"}, "is %s, and the RenderConfig says engine: %s, for which nothing in the output is protected from %s; write engine: %s or all in the RenderConfig, or delivery: manifests", delivery, k.Engine, delivery, delivery)
 	}
 }
 
@@ -54,14 +64,13 @@ func (k *checking) checkImage() {
 	}
 	c.Image = cmp.Or(c.Image, release.image())
 	v, read := versionOf(c.Image)
-	first, last, known := release.runs()
 	switch {
-	case !known:
-		k.reportAt(finding.Info, "newer-release", []any{"spec", "rook", "version"}, "%s is newer than the newest release that is known, %s; everything is rendered as for that, and whether it runs %s is not known", release, newestRelease, c.Image)
+	case !release.known():
+		k.reportAt(finding.Warning, "newer-release", []any{"spec", "rook", "version"}, "%s is newer than %s, the newest release that Poolwright knows; it is assumed to have the definitions of %s, to make no CSI drivers, and to run %s; compare the release notes of Rook before you apply this", release, newestRelease, newestRelease, c.Image)
 	case !read:
 		k.reportAt(finding.Warning, "image-version", path, "%s has no version in its tag, so whether Rook %s runs it is not known; write one such as %s", c.Image, release, release.image())
 	case !release.fits(v):
-		k.reportAt(finding.Error, "image-not-run", path, "Rook %s runs Ceph v%d to v%d, and not %s; write one such as %s, or another rook.version", release, first, last, c.Image, release.image())
+		k.reportAt(finding.Error, "image-not-run", path, "Rook %s runs Ceph v%d to v%d, and not %s; write one such as %s, or another rook.version", release, release.documented().from, release.documented().to, c.Image, release.image())
 	case !v.exact:
 		k.reportAt(finding.Warning, "image-version", path, "%s is no exact tag, and may be another Ceph tomorrow; write one such as %s", c.Image, release.image())
 	}

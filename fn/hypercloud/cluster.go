@@ -61,6 +61,9 @@ func (m *manifests) addCluster() {
 			spec.Set(field, plain(*n))
 		}
 	}
+	if t := m.cfg.keyType; t != "" {
+		spec.Set("security", d.Object(d.F("cephx", d.Object(d.F("csi", d.Object(d.F("keyType", d.Text(t))))))))
+	}
 	spec.Set("disruptionManagement", d.Object(d.F("managePodBudgets", d.Bool(true))))
 	spec.Set("storage", m.disks())
 	o := krm.Make(cephVersion, clusterKind, m.Object.Namespace, m.Object.Name, d.F("spec", spec))

@@ -24,6 +24,7 @@ type config struct {
 		CDI        *cdiConfig         `json:"cdi"` // nil: none is wanted
 	} `json:"spec"`
 	release release
+	keyType string // of the CephX keys of the CSI drivers, "" where Rook or Ceph knows one type
 }
 
 type storageConfig struct {
@@ -94,6 +95,7 @@ func (c *config) charted() bool { return c.Spec.Delivery.Type != deliverManifest
 type rookConfig struct {
 	Version           string `json:"version"`
 	OperatorNamespace string `json:"operatorNamespace"`
+	CephX             string `json:"cephx"` // "" for the default
 	Chart             struct {
 		URL     string `json:"url"`
 		Version string `json:"version"`

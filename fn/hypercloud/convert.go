@@ -47,7 +47,11 @@ func (c *conversion) run() system.Conversion {
 		storage.Set("failureDomain", d.Text(cmp.Or(c.domain, "host")))
 		spec.Set("storage", *storage)
 	}
-	spec.Set("rook", d.Object(d.F("version", d.Text(c.release()))))
+	rook := d.Object(d.F("version", d.Text(c.release())))
+	if keys := c.Take(c.Node, "spec", "security", "cephx", "csi", "keyType"); keys.Str() != "" {
+		rook.Set("cephx", d.Text(keys.Value()))
+	}
+	spec.Set("rook", rook)
 	spec.Set("ceph", ceph)
 	spec.Set("block", block)
 	spec.Set("filesystem", filesystem)
@@ -188,15 +192,22 @@ func (c *conversion) find(kind krm.GroupKind, namespace, name string) *krm.Objec
 	return c.facts.Object(id)
 }
 
-// release is the newest release of Rook that runs the image and makes its CSI drivers as
-// they are made here.
+// release is that of the operator, if its Deployment is there. Otherwise it is the newest
+// one that runs the image and makes the CSI drivers itself, or the first that does not.
 func (c *conversion) release() string {
-	release := newestRelease
+	for _, o := range slices.Concat(c.all, c.facts.Objects(appsGroup, deploymentKind)) {
+		if tag := imageTag(o); isOperator(o) {
+			if r, _, exact := parsePatch(tag); exact && r >= oldestRelease {
+				return tag
+			}
+		}
+	}
+	release := withDrivers
 	if c.find(gk(csiGroup, driverKind), c.Namespace, rbdDriver(c.Namespace)) == nil {
 		release = withDrivers - 1
 	}
 	if v, known := versionOf(c.Node.Str("spec", "cephVersion", "image")); known {
-		for release > 14 && !release.fits(v) {
+		for release > oldestRelease && !release.fits(v) {
 			release--
 		}
 	}

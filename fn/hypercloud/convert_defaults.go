@@ -9,7 +9,8 @@ import (
 )
 
 // rookDefault is a field of the spec of a CephCluster, and what Rook takes where it is not
-// set (the zero values of ClusterSpec in ceph.rook.io/v1, but for the timeout).
+// set: the zero values of ClusterSpec in ceph.rook.io/v1, and what the definition and deploy/examples/cluster.yaml
+// of Rook 1.20 give as the default.
 type rookDefault struct {
 	path  []string
 	value string
@@ -29,9 +30,10 @@ func renderedDefaults() []rookDefault {
 	}
 }
 
-// unsaidDefaults are those that no HyperCloudStorage says.
+// unsaidDefaults are those that no HyperCloudStorage says. cluster.yaml, cluster-on-pvc.yaml
+// and cluster-test.yaml of deploy/examples set many of them.
 func unsaidDefaults() []rookDefault {
-	return []rookDefault{
+	defaults := []rookDefault{
 		{[]string{"skipUpgradeChecks"}, "false"},
 		{[]string{"continueUpgradeAfterChecksEvenIfNotHealthy"}, "false"},
 		{[]string{"upgradeOSDRequiresHealthyPGs"}, "false"},
@@ -41,7 +43,32 @@ func unsaidDefaults() []rookDefault {
 		{[]string{"external", "enable"}, "false"},
 		{[]string{"cleanupPolicy", "allowUninstallWithVolumes"}, "false"},
 		{[]string{"cleanupPolicy", "wipeDevicesFromOtherClusters"}, "false"},
+		{[]string{"cleanupPolicy", "sanitizeDisks", "method"}, "quick"},
+		{[]string{"cleanupPolicy", "sanitizeDisks", "dataSource"}, "zero"},
+		{[]string{"cleanupPolicy", "sanitizeDisks", "iteration"}, "1"},
+		{[]string{"monitoring", "metricsDisabled"}, "false"},
+		{[]string{"monitoring", "exporter", "perfCountersPrioLimit"}, "5"},
+		{[]string{"monitoring", "exporter", "statsPeriodSeconds"}, "5"},
+		{[]string{"storage", "allowDeviceClassUpdate"}, "false"},
+		{[]string{"storage", "allowOsdCrushWeightUpdate"}, "false"},
+		{[]string{"storage", "scheduleAlways"}, "false"},
+		{[]string{"storage", "onlyApplyOSDPlacement"}, "false"},
+		{[]string{"disruptionManagement", "osdMaintenanceTimeout"}, "30"},
+		{[]string{"disruptionManagement", "pgHealthCheckTimeout"}, "0"},
+		{[]string{"csi", "readAffinity", "enabled"}, "false"},
+		{[]string{"healthCheck", "daemonHealth", "mon", "interval"}, "45s"},
+		{[]string{"healthCheck", "daemonHealth", "mon", "timeout"}, "600s"},
+		{[]string{"healthCheck", "daemonHealth", "osd", "interval"}, "60s"},
+		{[]string{"healthCheck", "daemonHealth", "status", "interval"}, "60s"},
 	}
+	for check, daemons := range map[string][]string{
+		"daemonHealth": {"mon", "osd", "status"}, "livenessProbe": {"mon", "mgr", "osd"}, "startupProbe": {"mon", "mgr", "osd"},
+	} {
+		for _, daemon := range daemons {
+			defaults = append(defaults, rookDefault{[]string{"healthCheck", check, daemon, "disabled"}, "false"})
+		}
+	}
+	return defaults
 }
 
 // withDefaults is a CephCluster that says what Rook takes for what it leaves open.

@@ -130,7 +130,7 @@ func (v *delivering) driverValues() d.Node {
 		d.F("operatorConfig", d.Object(
 			d.F("namespace", d.Text(namespace)),
 			d.F("driverSpecDefaults", d.Object(
-				d.F("imageSet", d.Object(d.F("name", d.Text("rook-csi-operator-image-set-configmap")))), // Rook makes it
+				d.F("imageSet", d.Object(d.F("name", d.Text(imageSetName)))),
 				d.F("nodePlugin", d.Object(d.F("priorityClassName", d.Text("system-node-critical")))),
 				d.F("controllerPlugin", d.Object(d.F("priorityClassName", d.Text("system-cluster-critical")))),
 			)),

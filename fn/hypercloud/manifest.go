@@ -14,7 +14,7 @@ import (
 type part struct {
 	name        string   // for people
 	deployment  string   // its operator
-	config      string   // a ConfigMap beside it, or ""
+	configs     []string // ConfigMaps beside it
 	groups      []string // whose definitions belong to it
 	definitions []string // those that are needed, without their group: the first of groups
 	chart       bool     // a chart brings it, where charts are used
@@ -24,7 +24,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{
-			name: "the operator of Rook", deployment: rookOperator, config: "rook-ceph-operator-config", chart: true,
+			name: "the operator of Rook", deployment: rookOperator, configs: []string{"rook-ceph-operator-config", imageSetName}, chart: true,
 			groups:      []string{cephGroup, "objectbucket.io"},
 			definitions: []string{"cephclusters", "cephblockpools", "cephfilesystems", "cephfilesystemsubvolumegroups", "cephobjectstores"},
 		},
@@ -48,7 +48,11 @@ func parts() []part {
 
 // needed lists the parts without which the spec is not carried out.
 func (c *config) needed() []part {
-	return slices.DeleteFunc(parts(), func(p part) bool {
+	all := parts()
+	if c.release < withImageSet {
+		all[0].configs = all[0].configs[:1]
+	}
+	return slices.DeleteFunc(all, func(p part) bool {
 		switch p.deployment {
 		case csiOperator:
 			return c.release < withCSIOperator
@@ -73,7 +77,7 @@ func partOf(o *krm.Object) *part {
 				return p
 			}
 		case gk("", "ConfigMap"):
-			if p.config != "" && o.Name == p.config {
+			if slices.Contains(p.configs, o.Name) {
 				return p
 			}
 		case gk(definitionGroup, definitionKind):
@@ -87,8 +91,9 @@ func partOf(o *krm.Object) *part {
 
 // recognised finds the manifests of operators among those of the package, sorted: what is
 // known by kind and name, the roles that these run with, and the rest of the files in
-// which these are. others are in such a file, too, and are what a spec makes or a person
-// does: they are not of the operator.
+// which these are, and the CSI drivers with their defaults, wherever they are. others are
+// in such a file, too, and are what a spec makes or a person does: they are not of the
+// operator.
 func recognised(manifests []*krm.Object) (found map[*krm.Object]*part, others []*krm.Object) {
 	found = map[*krm.Object]*part{}
 	for _, o := range manifests {
@@ -106,6 +111,8 @@ func recognised(manifests []*krm.Object) (found map[*krm.Object]*part, others []
 	for _, o := range manifests {
 		p := files[fileOf(o)]
 		switch {
+		case isDriver(o.GroupKind()):
+			found[o] = csiPart()
 		case p == nil || found[o] != nil:
 		case ownKind(o.GroupKind()):
 			others = append(others, o)
@@ -114,6 +121,17 @@ func recognised(manifests []*krm.Object) (found map[*krm.Object]*part, others []
 		}
 	}
 	return found, others
+}
+
+// isDriver reports whether a kind is that of the CSI drivers, or of what all of them get.
+func isDriver(kind krm.GroupKind) bool {
+	return kind == gk(csiGroup, driverKind) || kind == gk(csiGroup, operatorConfKind)
+}
+
+// csiPart is the part that the CSI drivers belong to.
+func csiPart() *part {
+	all := parts()
+	return &all[slices.IndexFunc(all, func(p part) bool { return p.deployment == csiOperator })]
 }
 
 // fileOf is the file that an object lies in, "" where that is not known.
@@ -183,6 +201,8 @@ func levelOf(kind krm.GroupKind) level {
 	case gk("", "ServiceAccount"), gk("", "ConfigMap"), gk("", "Secret"), gk("scheduling.k8s.io", "PriorityClass"),
 		gk(rbacGroup, "Role"), gk(rbacGroup, "RoleBinding"), gk(rbacGroup, "ClusterRole"), gk(rbacGroup, "ClusterRoleBinding"):
 		return levelRoles
+	case gk(csiGroup, driverKind), gk(csiGroup, operatorConfKind):
+		return levelCluster
 	}
 	return levelOperators
 }
@@ -205,7 +225,15 @@ func copyOf(o *krm.Object) *krm.Object {
 }
 
 // fileName is the file that a manifest is rendered to, in the folder of its level.
-func fileName(o *krm.Object) string { return strings.ToLower(o.Kind) + ".yaml" }
+func fileName(o *krm.Object) string {
+	switch o.GroupKind() {
+	case gk(csiGroup, operatorConfKind):
+		return operatorConfFile + ".yaml"
+	case gk(csiGroup, driverKind):
+		return driverFile + ".yaml"
+	}
+	return strings.ToLower(o.Kind) + ".yaml"
+}
 
 // engineKind reports whether objects of a kind tell an engine what to apply.
 func engineKind(kind krm.GroupKind) bool {

@@ -56,10 +56,13 @@ func (c *copying) addCopies(v *vendored) (ordered []gitops.Object) {
 		case c.cfg.charted() && p.chart && o.GroupKind() != gk("", "Namespace"):
 			charted = append(charted, o)
 		case c.OwnOrder:
+			c.drop(o)
 			ordered = append(ordered, gitops.Object{Object: o, Level: levelOf(o.GroupKind()).word()})
 		case v.by == c.input:
 			wanted[o.ID()] = true
 			c.addCopy(copyOf(o))
+		default:
+			c.drop(o)
 		}
 	}
 	if len(charted) > 0 {
@@ -70,6 +73,8 @@ func (c *copying) addCopies(v *vendored) (ordered []gitops.Object) {
 		c.keepCopies(wanted)
 	}
 	c.operators.reportMissing(v)
+	c.operators.checkPlace()
+	c.operators.checkRelease()
 	return ordered
 }
 
@@ -83,15 +88,34 @@ func (c *copying) wasCopied(id krm.ID) bool {
 // protected: definitions, namespaces, and the operators, without which nothing that is
 // being deleted ever goes.
 func (c *copying) addCopy(o *krm.Object) {
-	c.objects = append(c.objects, gitops.Object{
-		Object: o, File: fileName(o), Level: levelOf(o.GroupKind()).word(), Copy: true, Stateful: staying(o),
-	})
+	made := gitops.Object{Object: o, File: fileName(o), Level: levelOf(o.GroupKind()).word(), Copy: true, Stateful: staying(o)}
+	if i := c.index(o.ID()); i >= 0 {
+		c.compare(c.objects[i].Object, o)
+		c.objects[i] = made
+		return
+	}
+	c.objects = append(c.objects, made)
+}
+
+// index is where an object of the output is, -1 if there is none of its identity.
+func (c *copying) index(id krm.ID) int {
+	return slices.IndexFunc(c.objects, func(o gitops.Object) bool { return o.ID() == id })
+}
+
+// drop takes an object out of the output that a manifest of the package stands for.
+func (c *copying) drop(manifest *krm.Object) {
+	if i := c.index(manifest.ID()); i >= 0 {
+		c.compare(c.objects[i].Object, manifest)
+		c.objects = slices.Delete(c.objects, i, i+1)
+	}
 }
 
 // staying reports whether a copy stays until a person lets it go.
 func staying(o *krm.Object) bool {
 	switch o.GroupKind() {
 	case gk(definitionGroup, definitionKind), gk("", "Namespace"):
+		return true
+	case gk(csiGroup, driverKind), gk(csiGroup, operatorConfKind):
 		return true
 	case gk(appsGroup, deploymentKind):
 		return partOf(o) != nil
@@ -120,7 +144,7 @@ func (c *copying) keepCopies(wanted map[krm.ID]bool) {
 	operator := false
 	for _, o := range c.Before {
 		switch {
-		case !isCopy(o) || wanted[o.ID()]:
+		case !isCopy(o) && !isDriver(o.GroupKind()) || wanted[o.ID()] || c.index(o.ID()) >= 0:
 		case c.Partial && !c.seen(o.ID()):
 			c.addKept(o)
 		default:
@@ -141,7 +165,7 @@ func (c *copying) keepCopies(wanted map[krm.ID]bool) {
 	if len(kept) == 0 {
 		return
 	}
-	severity, what := finding.Warning, "gone from the package and kept, since a definition takes its objects along, and without its operator nothing that is being deleted ever goes"
+	severity, what := finding.Warning, "gone from the package and kept, since the deletion of a definition deletes its objects, without its driver no volume is mounted, and without its operator nothing that is being deleted ever disappears"
 	if c.cfg.charted() && slices.ContainsFunc(kept, func(o *krm.Object) bool { p := partOf(o); return p != nil && p.chart }) {
 		severity, what = finding.Error, "rendered from the package so far, and a chart cannot take it over"
 	}

@@ -42,7 +42,8 @@ const (
 	dataPoolName       = "replicated" // of a filesystem
 	subvolumesName     = "csi"        // in a filesystem
 	operatorConfName   = "ceph-csi-operator-config"
-	rbdProvisioner     = "rook-csi-rbd-provisioner" // Secrets that Rook makes in the namespace of the cluster
+	imageSetName       = "rook-csi-operator-image-set-configmap" // of Rook, with the images of the CSI drivers
+	rbdProvisioner     = "rook-csi-rbd-provisioner"              // Secrets that Rook makes in the namespace of the cluster
 	rbdNode            = "rook-csi-rbd-node"
 	cephfsProvisioner  = "rook-csi-cephfs-provisioner"
 	cephfsNode         = "rook-csi-cephfs-node"

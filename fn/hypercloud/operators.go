@@ -37,12 +37,49 @@ func (o *operators) reportMissing(v *vendored) {
 	}
 }
 
+// checkPlace warns of an operator of Ceph in another namespace than the spec says: the names
+// of its CSI drivers begin with its namespace, and so do those of the classes and Drivers.
+func (o *operators) checkPlace() {
+	if o.cfg.charted() {
+		return
+	}
+	namespace := o.cfg.Spec.Rook.OperatorNamespace
+	there, where := o.operatorsIn(o.Manifests), "the package has"
+	if len(there) == 0 {
+		there, where = o.operatorsIn(o.Facts.Objects(appsGroup, deploymentKind)), "the cluster runs"
+	}
+	if len(there) == 0 || slices.ContainsFunc(there, func(d *krm.Object) bool { return d.Namespace == namespace }) {
+		return
+	}
+	found := there[0]
+	o.reportAt(finding.Warning, "operator-elsewhere", []any{"spec", "rook", "operatorNamespace"}, "is %s, but %s %s in namespace %s; that operator has the CSI drivers %s and %s, and what is rendered uses %s and %s: write operatorNamespace: %s, or move the operator to %s",
+		namespace, where, found.Kind+" "+found.Name, found.Namespace, rbdDriver(found.Namespace), cephfsDriver(found.Namespace), rbdDriver(namespace), cephfsDriver(namespace), found.Namespace, namespace)
+}
+
+// operatorsIn lists the Deployments of Rook's operator.
+func (o *operators) operatorsIn(objects []*krm.Object) []*krm.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return !isOperator(o) || o.Namespace == "" })
+}
+
+// checkRelease warns of an operator of another release than the spec says.
+func (o *operators) checkRelease() {
+	if o.cfg.charted() {
+		return
+	}
+	for _, found := range o.operatorsIn(o.Manifests) {
+		if r, _, exact := parsePatch(imageTag(found)); exact && r != o.cfg.release {
+			o.reportAt(finding.Warning, "operator-release", []any{"spec", "rook", "version"}, "is %s, but %s of the package is release %s; what is rendered is for %s: write version: \"%s\", or take the manifests of %s",
+				o.cfg.release, found.Ref, imageTag(found), o.cfg.release, r, o.cfg.release)
+		}
+	}
+}
+
 // objects are what a part is known by. A Deployment and a ConfigMap may be in any
 // namespace.
 func (p *part) objects() []krm.ID {
 	ids := []krm.ID{{Group: appsGroup, Kind: deploymentKind, Name: p.deployment}}
-	if p.config != "" {
-		ids = append(ids, krm.ID{Kind: "ConfigMap", Name: p.config})
+	for _, name := range p.configs {
+		ids = append(ids, krm.ID{Kind: "ConfigMap", Name: name})
 	}
 	for _, plural := range p.definitions {
 		ids = append(ids, krm.ID{Group: definitionGroup, Kind: definitionKind, Name: plural + "." + p.groups[0]})

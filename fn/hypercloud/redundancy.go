@@ -57,13 +57,13 @@ func domainLabel(domain string) string {
 	return inventory.LabelHostname
 }
 
-// domains counts the failure domains with disks of a class, "" for any. A disk of which no
-// class is said may be of any.
+// domains counts the failure domains with disks of a class, "" for any. A disk whose class
+// is not known may be of any.
 func (r *redundancy) domains(class string) (count int, unlabelled []string) {
 	label := domainLabel(r.cfg.Spec.Storage.FailureDomain)
 	seen := map[string]bool{}
 	for _, h := range r.members.hosts {
-		if !slices.ContainsFunc(h.devices, func(v *device) bool { return class == "" || v.DeviceClass == "" || v.DeviceClass == class }) {
+		if !slices.ContainsFunc(h.devices, func(v *device) bool { return class == "" || v.class() == "" || v.class() == class }) {
 			continue
 		}
 		value := h.name
@@ -125,6 +125,9 @@ func (r *redundancy) checkDomains() {
 		r.checkFewer(&c, path)
 		if c.Replicas == 1 && !c.AllowUnsafe {
 			r.reportAt(finding.Error, "unsafe", []any{"spec", c.list, c.index, "allowUnsafe"}, "%s has one copy, and is lost with its disk; write replicas: 2 or more, or, to put up with that, allowUnsafe: true", &c)
+		}
+		if !r.checkClass(&c) {
+			continue
 		}
 		n, unlabelled := r.domains(c.DeviceClass)
 		if c.Replicas <= n || about == "" && told {

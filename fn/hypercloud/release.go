@@ -11,57 +11,120 @@ type release int
 
 // parseRelease reads 1.20, 1.20.1 or v1.20.1.
 func parseRelease(text string) release {
-	_, rest, _ := strings.Cut(text, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	minor, _, _ = strings.Cut(minor, "-")
-	n, _ := strconv.Atoi(minor) // the definition has seen to it
-	return release(n)
+	r, _, _ := parsePatch(text)
+	return r
+}
+
+// parsePatch reads a release of Rook and its patch; exact is false where the text names none.
+func parsePatch(text string) (r release, patch int, exact bool) {
+	text, _, _ = strings.Cut(text, "-")
+	parts := strings.Split(text, ".")
+	if len(parts) < 2 {
+		return 0, 0, false
+	}
+	n, _ := strconv.Atoi(parts[1]) // the definition has seen to it
+	if len(parts) < 3 {
+		return release(n), 0, false
+	}
+	patch, err := strconv.Atoi(parts[2])
+	return release(n), patch, err == nil
 }
 
 func (r release) String() string { return "1." + strconv.Itoa(int(r)) }
 
-// Releases of Rook from which on something is so.
+// Releases of Rook from which on something is so. The sources are documents of Rook, each
+// of the release that it is about.
 //
-// Source: Rook, PendingReleaseNotes and deploy/examples, 1.14 to 1.20.
+// Source: Rook, PendingReleaseNotes and deploy/examples, 1.14 to 1.21.
 const (
-	withCSIOperator release = 18 // the CSI drivers have an operator of their own
-	withDrivers     release = 20 // Rook makes no CSI drivers any more
-	newestRelease   release = 20
+	// The CSI drivers have an operator of their own: Getting-Started/quickstart.md of 1.18 adds csi-operator.yaml.
+	withCSIOperator release = 18
+	// Rook makes no CSI drivers: Upgrade/rook-upgrade.md of 1.20.
+	withDrivers release = 20
+	// The images of the CSI drivers are in a ConfigMap that the OperatorConfig names: Storage-Configuration/Ceph-CSI/custom-images.md of 1.20.
+	withImageSet release = 20
+	// Clients use the second version of Ceph's protocol by default: Upgrade/rook-upgrade.md of 1.21, breaking changes.
+	withMsgr2 release = 21
+
+	oldestRelease release = 14
+	newestRelease release = 21
 )
 
-// runs says which Ceph releases a release of Rook runs, from and to which major number;
-// found is false for a release that is not known.
-//
-// Source: Rook, Documentation/CRDs/Cluster/ceph-cluster-crd.md (cephVersion), 1.14 to 1.20.
-func (r release) runs() (from, to int, found bool) {
-	for _, row := range []struct {
-		first, last release
-		from, to    int
-	}{{14, 15, 17, 18}, {16, 17, 18, 19}, {18, 19, 18, 20}, {20, 20, 19, 20}} {
-		if r >= row.first && r <= row.last {
-			return row.from, row.to, true
-		}
-	}
-	return 0, 0, false
+// supported is what Rook documents of one of its releases.
+type supported struct {
+	release  release
+	from, to int    // major numbers of the Ceph releases that it runs
+	image    string // of Ceph, if the spec names none
+	source   string // the document, of the release itself
 }
 
-// image is the image of Ceph where the spec names none.
+// releases lists the releases that are known, oldest first.
 //
-// Source: Rook, deploy/examples/cluster.yaml, 1.14 to 1.20.
-func (r release) image() string {
-	switch {
-	case r < 16:
-		return "quay.io/ceph/ceph:v18.2.4"
-	case r < 20:
-		return "quay.io/ceph/ceph:v19.2.3"
+// Source: Rook, the documents in the rows, 1.14 to 1.21.
+func releases() []supported {
+	const (
+		reef, squid, tentacle = "quay.io/ceph/ceph:v18.2.4", "quay.io/ceph/ceph:v19.2.3", "quay.io/ceph/ceph:v20.2.4"
+
+		upgrade = "Documentation/Upgrade/ceph-upgrade.md of Rook "
+	)
+	return []supported{
+		{14, 17, 18, reef, upgrade + "1.14"},
+		{15, 17, 18, reef, upgrade + "1.15"},
+		{16, 18, 19, squid, "release notes of Rook 1.16.0: v17 is removed"},
+		{17, 18, 19, squid, upgrade + "1.17"},
+		{18, 18, 20, squid, upgrade + "1.18"},
+		{19, 19, 20, squid, "Documentation/Upgrade/rook-upgrade.md of Rook 1.19: v19.2.0 is the oldest"},
+		{20, 19, 20, tentacle, "deploy/examples/cluster.yaml of Rook 1.20: Squid and Tentacle are supported"},
+		{21, 19, 20, tentacle, "deploy/examples/cluster.yaml of Rook 1.21"},
 	}
-	return "quay.io/ceph/ceph:v20.2.4"
 }
+
+// documented is what is known of a release: of a newer one, what is known of the newest.
+func (r release) documented() supported {
+	all := releases()
+	return all[min(max(int(r-all[0].release), 0), len(all)-1)]
+}
+
+// known reports whether a release is one of those that are known.
+func (r release) known() bool { return r >= oldestRelease && r <= newestRelease }
+
+// image is the image of Ceph where the spec names none.
+func (r release) image() string { return r.documented().image }
 
 // fits reports whether the release of Rook runs a Ceph; one that is not known runs any.
 func (r release) fits(v version) bool {
-	from, to, known := r.runs()
-	return !known || v.major >= from && v.major <= to
+	d := r.documented()
+	return !r.known() || v.major >= d.from && v.major <= d.to
+}
+
+// since is from which patch on each release of Rook has something. Those between the first
+// and the last that are not listed have it from the start, as have all newer ones.
+type since []struct {
+	release release
+	patch   int
+}
+
+// withKeyType are the releases of Rook that have security.cephx.csi.keyType in the
+// CephCluster: Storage-Configuration/Advanced/cephx-key-rotation.md of Rook 1.20.7.
+func withKeyType() since { return since{{19, 9}, {20, 5}} }
+
+// in reports whether a release has it. One without an exact patch counts as its newest.
+func (s since) in(r release, patch int, exact bool) bool {
+	for _, first := range s {
+		if r == first.release {
+			return !exact || patch >= first.patch
+		}
+	}
+	return r > s[len(s)-1].release
+}
+
+// String names the first releases that have it.
+func (s since) String() string {
+	names := make([]string, len(s))
+	for i, first := range s {
+		names[i] = first.release.String() + "." + strconv.Itoa(first.patch)
+	}
+	return strings.Join(names, " and ")
 }
 
 // version is that of a Ceph.

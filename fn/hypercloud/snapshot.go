@@ -10,9 +10,9 @@ const (
 	keepReady   = "conditions[type=Ready]{type status reason message lastTransitionTime}"
 	keepCluster = "spec{cephVersion{image allowUnsupported} dataDirHostPath external{enable} mon{count allowMultiplePerNode} mgr{count allowMultiplePerNode}" +
 		" dashboard{enabled ssl port urlPrefix} monitoring{enabled} network{provider selectors ipFamily dualStack connections{encryption{enabled} compression{enabled} requireMsgr2}}" +
-		" placement resources priorityClassNames disruptionManagement{managePodBudgets} storage{useAllNodes " + keepDisks +
+		" placement resources priorityClassNames disruptionManagement{managePodBudgets} security{cephx{csi{keyType}}} storage{useAllNodes " + keepDisks +
 		" nodes{name " + keepDisks + "} storageClassDeviceSets{name count}}}" +
-		" status{phase state message ceph{health details{*{severity}} versions{osd}} " + keepReady + "}"
+		" status{phase state message ceph{health details{*{severity}} versions{osd}} storage{deviceClasses{name}} " + keepReady + "}"
 	keepReplicas   = "failureDomain deviceClass replicated{size requireSafeReplicaSize}"
 	keepDaemon     = "resources placement priorityClassName"
 	keepPhase      = "status{phase message " + keepReady + "}"

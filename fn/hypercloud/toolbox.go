@@ -5,16 +5,18 @@ import (
 	d "github.com/poolwright/poolwright/schema/document"
 )
 
-// follow writes the configuration of the ceph command, and again when the monitors move.
+// follow writes the configuration of the ceph command, and again when the monitors move or
+// the key is rotated. A key in the environment would stay the old one.
 const follow = `set -eu
-endpoints=
+written=
 while true; do
-  now=$(cat /etc/rook/mon-endpoints)
-  if [ "$now" != "$endpoints" ]; then
-    endpoints=$now
-    hosts=$(echo "$now" | tr ',' '\n' | cut -d= -f2 | paste -sd, -)
+  endpoints=$(cat /etc/rook/mon-endpoints)
+  key=$(cat /var/lib/rook-ceph-mon/secret.keyring)
+  if [ "$endpoints $key" != "$written" ]; then
+    written="$endpoints $key"
+    hosts=$(echo "$endpoints" | tr ',' '\n' | cut -d= -f2 | paste -sd, -)
     printf '[global]\nmon_host = %s\n\n[%s]\nkeyring = /etc/ceph/keyring\n' "$hosts" "$CEPH_USER" > /etc/ceph/ceph.conf
-    printf '[%s]\nkey = %s\n' "$CEPH_USER" "$CEPH_KEY" > /etc/ceph/keyring
+    printf '[%s]\nkey = %s\n' "$CEPH_USER" "$key" > /etc/ceph/keyring
   fi
   sleep 10
 done
@@ -26,9 +28,10 @@ func (m *manifests) addToolbox() {
 		return
 	}
 	labels := d.Object(d.F("app", d.Text(toolboxName)))
-	secret := func(name, key string) d.Node {
-		return d.Object(d.F("name", d.Text(name)), d.F("valueFrom", d.Object(d.F("secretKeyRef", d.Object(
-			d.F("name", d.Text(monSecret)), d.F("key", d.Text(key)))))))
+	user := d.Object(d.F("name", d.Text("CEPH_USER")), d.F("valueFrom", d.Object(d.F("secretKeyRef", d.Object(
+		d.F("name", d.Text(monSecret)), d.F("key", d.Text("ceph-username")))))))
+	file := func(key, path string) d.Field {
+		return d.F("items", d.List(d.Object(d.F("key", d.Text(key)), d.F("path", d.Text(path)))))
 	}
 	mount := func(name, path string) d.Node {
 		return d.Object(d.F("name", d.Text(name)), d.F("mountPath", d.Text(path)))
@@ -38,7 +41,7 @@ func (m *manifests) addToolbox() {
 		d.F("image", d.Text(m.cfg.Spec.Ceph.Image)),
 		d.F("imagePullPolicy", d.Text("IfNotPresent")),
 		d.F("command", d.List(d.Text("/bin/bash"), d.Text("-c"), d.Text(follow))),
-		d.F("env", d.List(secret("CEPH_USER", "ceph-username"), secret("CEPH_KEY", "ceph-secret"))),
+		d.F("env", d.List(user)),
 		d.F("securityContext", d.Object(
 			d.F("runAsNonRoot", d.Bool(true)),
 			d.F("runAsUser", d.Int(2016)),
@@ -46,7 +49,7 @@ func (m *manifests) addToolbox() {
 			d.F("allowPrivilegeEscalation", d.Bool(false)),
 			d.F("capabilities", d.Object(d.F("drop", d.List(d.Text("ALL"))))),
 		)),
-		d.F("volumeMounts", d.List(mount("ceph", "/etc/ceph"), mount("mon-endpoints", "/etc/rook"))),
+		d.F("volumeMounts", d.List(mount("ceph", "/etc/ceph"), mount("mon-endpoints", "/etc/rook"), mount("admin-key", "/var/lib/rook-ceph-mon"))),
 	)
 	pod := d.Object()
 	if tolerations := m.Object.Node.Get("spec", "ceph", "placement", "all", "tolerations"); len(tolerations.Seq()) > 0 {
@@ -57,7 +60,10 @@ func (m *manifests) addToolbox() {
 		d.Object(d.F("name", d.Text("ceph")), d.F("emptyDir", d.Object())),
 		d.Object(d.F("name", d.Text("mon-endpoints")), d.F("configMap", d.Object(
 			d.F("name", d.Text(monEndpointsConfig)),
-			d.F("items", d.List(d.Object(d.F("key", d.Text("data")), d.F("path", d.Text("mon-endpoints"))))),
+			file("data", "mon-endpoints"),
+		))),
+		d.Object(d.F("name", d.Text("admin-key")), d.F("secret", d.Object(
+			d.F("secretName", d.Text(monSecret)), file("ceph-secret", "secret.keyring"),
 		))),
 	))
 	m.add(levelToolbox, "deployment", krm.Make(appsGroup+"/v1", deploymentKind, m.Object.Namespace, toolboxName, d.F("spec", d.Object(

@@ -40,7 +40,7 @@ func (Shared) Declare() Declaration {
 				GroupKind: krm.GroupKind{Kind: "Node"}, Version: "v1", Role: RoleFact,
 				Plural: "nodes", Names: []string{"node", "no"}, Cluster: true, Selected: true,
 				// Why a node is not ready is said with "3m2s ago"; the reason is enough.
-				Keep: "spec{unschedulable taints{key value effect}} status{allocatable{hugepages-2Mi} conditions[type=Ready]{type status reason lastTransitionTime}}",
+				Keep: "spec{unschedulable taints{key value effect}} status{allocatable{hugepages-2Mi} nodeInfo{kernelVersion} conditions[type=Ready]{type status reason lastTransitionTime}}",
 			},
 			{GroupKind: disk.Kind(), Plural: "disks", Names: []string{"disk"}, Cluster: true, Static: true}, // by serial number, WWN, link or path
 			{

@@ -61,6 +61,8 @@ type Input struct {
 	// OwnOrder says that people order and protect their manifests themselves, so that
 	// none is to be copied.
 	OwnOrder bool
+	// Engine is the one of the RenderConfig that applies the output: all, argocd, flux or kpt.
+	Engine string
 	// DrainVolumes is how many volumes of a cluster may be on their way to other pools at once.
 	DrainVolumes int
 }
