@@ -108,7 +108,10 @@ func (h *handover) remember(ledger *disk.Ledger, owner string, objects []gitops.
 				if kept[d] {
 					continue
 				}
-				e := disklock.Disk{Holder: held.object, Device: hold.Device, Identity: d.Known().With(hold.Identity), Role: hold.Role}
+				e := disklock.Disk{Holder: held.object, Device: hold.Device, Identity: hold.Identity, Role: hold.Role}
+				if d.Is(e.Identity) { // and not another disk under its name
+					e.Identity = e.Identity.With(d.Known())
+				}
 				if !e.Identity.Empty() || e.Device.Name != "" {
 					e.Identity.Path = "" // it is known by more
 				}
