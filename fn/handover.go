@@ -148,11 +148,11 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 			if hold.Device.Name != "" {
 				continue
 			}
-			of := ledger.Named(memory.Recall(o.ID(), hold))
-			if len(of) == 0 {
-				continue
+			var reports []*disk.Disk
+			if d := ledger.Meant(memory.Recall(o.ID(), hold)); d != nil {
+				reports = append(d.Others(), d)
 			}
-			e := memory.Known(o.Ref, hold, append(of[0].Others(), of[0]))
+			e := memory.Known(o.Ref, hold, reports)
 			if e.Identity.Empty() {
 				continue
 			}
