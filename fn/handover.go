@@ -136,7 +136,8 @@ func inOrder(disks []disklock.Disk) []disklock.Disk {
 }
 
 // known lists the disks of what is rendered for a spec, with everything by which they are known. The
-// locks of a system have that of their disks already, and so has a BlockDevice, in its name.
+// locks of a system have that of their disks already, and so has a BlockDevice, in its name, and an object
+// that carries the identity of its disk beside the link.
 func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Object) []disklock.Disk {
 	memory := h.pkg.memories[owner]
 	var all []disklock.Disk
@@ -153,7 +154,7 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 				reports = append(d.Others(), d)
 			}
 			e := memory.Known(o.Ref, hold, reports)
-			if e.Identity.Empty() {
+			if e.Identity.Empty() || len(hold.Identity.Links) > 0 && hold.Identity.Says(&e.Identity) {
 				continue
 			}
 			if all == nil {
