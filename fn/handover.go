@@ -108,7 +108,10 @@ func (h *handover) remember(ledger *disk.Ledger, owner string, objects []gitops.
 				if kept[d] {
 					continue
 				}
-				e := disklock.Disk{Holder: held.object, Device: hold.Device, Identity: d.Known().With(hold.Identity), Role: hold.Role}
+				e := disklock.Disk{Holder: held.object, Device: hold.Device, Identity: hold.Identity, Role: hold.Role}
+				if d.Is(e.Identity) { // and not another disk under its name
+					e.Identity = e.Identity.With(d.Known())
+				}
 				if !e.Identity.Empty() || e.Device.Name != "" {
 					e.Identity.Path = "" // it is known by more
 				}
@@ -133,7 +136,8 @@ func inOrder(disks []disklock.Disk) []disklock.Disk {
 }
 
 // known lists the disks of what is rendered for a spec, with everything by which they are known. The
-// locks of a system have that of their disks already, and so has a BlockDevice, in its name.
+// locks of a system have that of their disks already, and so has a BlockDevice, in its name, and an object
+// that carries the identity of its disk beside the link.
 func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Object) []disklock.Disk {
 	memory := h.pkg.memories[owner]
 	var all []disklock.Disk
@@ -147,14 +151,13 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 			if hold.Device.Name != "" {
 				continue
 			}
-			of := ledger.Named(memory.Recall(o.ID(), hold))
-			if len(of) == 0 {
-				continue
+			var reports []*disk.Disk
+			if d := ledger.Meant(memory.Recall(o.ID(), hold)); d != nil {
+				reports = append(d.Others(), d)
 			}
-			same := append(of[0].Others(), of[0])
-			e := memory.Known(o.Ref, hold, same)
-			e.Applied = kind.Grows && !gone && (e.Applied || showsHold(same, o.Ref))
-			if e.Identity.Empty() {
+			e := memory.Known(o.Ref, hold, reports)
+			e.Applied = kind.Grows && !gone && (e.Applied || showsHold(reports, o.Ref))
+			if e.Identity.Empty() || !e.Applied && len(hold.Identity.Links) > 0 && hold.Identity.Says(&e.Identity) {
 				continue
 			}
 			if all == nil {

@@ -104,6 +104,19 @@ func (id Identity) With(also Identity) Identity {
 	return id
 }
 
+// Says reports whether an identity says all that tells the disk from others which another one says: a
+// link below /dev/disk/by-id that is made of the WWN or of the serial number adds nothing to these.
+func (id *Identity) Says(other *Identity) bool {
+	var mine, more [8]string
+	keys := id.keys(mine[:0])
+	for _, key := range other.keys(more[:0]) {
+		if !slices.Contains(keys, key) {
+			return false
+		}
+	}
+	return true
+}
+
 // Empty reports whether nothing tells the disk from others.
 func (id Identity) Empty() bool { return id.WWN == "" && id.Serial == "" && len(id.Links) == 0 }
 

@@ -255,6 +255,25 @@ func (l *Ledger) Named(hold Hold) []*Disk {
 	return []*Disk{d}
 }
 
+// Meant is the disk that a hold means; nil where none is found, or its name is that of several. Of those
+// at one path, one that is Inactive does not count beside others.
+func (l *Ledger) Meant(hold Hold) *Disk {
+	var meant *Disk
+	several := false
+	for _, d := range l.Named(hold) {
+		switch {
+		case meant == nil || meant.Inactive() && !d.Inactive():
+			meant, several = d, false
+		case d.class.whole() != meant.class.whole() && (meant.Inactive() || !d.Inactive()):
+			several = true
+		}
+	}
+	if several {
+		return nil
+	}
+	return meant
+}
+
 // matching lists what a filter matches.
 func (l *Ledger) matching(hold Hold) []*Disk {
 	var found []*Disk

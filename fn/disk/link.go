@@ -90,21 +90,20 @@ func (d *Disk) NoByID() string {
 	return "it has no link below /dev/disk/by-id"
 }
 
-// ByPathLinks lists the links of the whole disk that say where it is plugged in and by which
-// an object may name it, sorted.
-func (d *Disk) ByPathLinks() []string {
-	var all, links []string
-	if d.Device != nil {
-		all = append(all, d.Device.Links...)
-	}
-	if d.Entry != nil {
-		all = append(all, d.Entry.Links...)
-	}
-	for _, link := range all {
-		if strings.Contains(link, "/by-path/") && wholeDisk(link) == link && namesDisk(link) {
-			links = append(links, link)
+// ByPath is the first link of the whole disk that says where it is plugged in and by which an object
+// may name it, "" where it has none. Where other reports have each such link, shared is one of them: an
+// object that names the link may get either disk.
+func (l *Ledger) ByPath(d *Disk) (link string, shared *Disk) {
+	for _, link := range slices.Sorted(d.paths()) {
+		if !strings.Contains(link, "/by-path/") || wholeDisk(link) != link || !namesDisk(link) {
+			continue
 		}
+		at := l.at(l.NodeOf(d), link)
+		i := slices.IndexFunc(at, func(o *Disk) bool { return !o.Inactive() && o.class.whole() != d.class.whole() })
+		if i < 0 {
+			return link, nil
+		}
+		shared = at[i]
 	}
-	slices.Sort(links)
-	return slices.Compact(links)
+	return "", shared
 }

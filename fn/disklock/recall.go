@@ -18,14 +18,16 @@ type word struct {
 	node, name string
 }
 
-// Memory indexes the disks of what is rendered.
+// Memory indexes the disks of what is rendered, and those of objects that are not, and that may still exist.
 func (l *Lock) Memory() Memory {
-	m := Memory{make(map[word]*Disk, 3*len(l.Disks))}
-	for i := range l.Disks {
-		e := &l.Disks[i]
-		for _, w := range words(idOf(e.Holder), &e.Identity) {
-			if m.disks[w] == nil {
-				m.disks[w] = e
+	m := Memory{make(map[word]*Disk, 3*(len(l.Disks)+len(l.Released)))}
+	for _, disks := range [...][]Disk{l.Disks, l.Released} {
+		for i := range disks {
+			e := &disks[i]
+			for _, w := range words(idOf(e.Holder), &e.Identity) {
+				if m.disks[w] == nil {
+					m.disks[w] = e
+				}
 			}
 		}
 	}

@@ -56,18 +56,20 @@ func stableID(d *disk.Disk, node, byPath string) string {
 }
 
 // linkOf is the link by which a new pool is to name a disk, or why there is none.
-func linkOf(d *disk.Disk, allowByPath bool) (link, reason string) {
+func (in *input) linkOf(d *disk.Disk) (link, reason string) {
 	if link = d.ByID(); link != "" {
 		return link, ""
 	}
-	byPath := d.ByPathLinks()
-	switch {
-	case allowByPath && len(byPath) > 0:
-		return byPath[0], ""
-	case allowByPath:
-		return "", d.NoByID() + " and none below /dev/disk/by-path, and its kernel name may be that of another disk tomorrow"
-	case len(byPath) > 0:
+	allowed := in.cfg.Spec.AllowByPath
+	switch byPath, shared := in.Disks.ByPath(d); {
+	case allowed && byPath != "":
+		return byPath, ""
+	case byPath != "":
 		return "", d.NoByID() + "; allowByPath: true takes it by the place where it is plugged in"
+	case shared != nil:
+		return "", d.NoByID() + ", and " + shared.Ref().String() + " has the same links below /dev/disk/by-path"
+	case allowed:
+		return "", d.NoByID() + " and none below /dev/disk/by-path, and its kernel name may be that of another disk tomorrow"
 	}
 	return "", d.NoByID() + ", and its kernel name may be that of another disk tomorrow"
 }

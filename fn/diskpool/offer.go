@@ -24,7 +24,7 @@ type offers struct {
 
 // refuse says why a disk cannot be taken for a new pool, or what the pool is to be.
 func (o *offers) refuse(n *inventory.Node, there *disk.Disk) (c candidate, reason string) {
-	link, why := linkOf(there, o.cfg.Spec.AllowByPath)
+	link, why := o.linkOf(there)
 	c = candidate{Disk: there, link: link, name: poolName(o.Object.Name, n.Name, stableID(there, n.Name, link))}
 	if reason := o.Disks.Verdict(there, o.want(n, c.name)).Reason(); reason != "" {
 		return c, reason

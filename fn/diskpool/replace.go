@@ -97,7 +97,7 @@ func (r *replacement) checkReplaced(name string) {
 	}
 	for _, n := range r.Facts.Nodes {
 		for _, there := range r.Disks.On(n) {
-			link, _ := linkOf(there, r.cfg.Spec.AllowByPath)
+			link, _ := r.linkOf(there)
 			if poolName(r.Object.Name, n.Name, stableID(there, n.Name, link)) == name {
 				return
 			}

@@ -36,13 +36,14 @@ func (l *locator) isOn(there *disk.Disk, h *host) bool {
 
 // movedTo is the node that a disk of a host is reported of now, where that is another one:
 // a node was renamed, or a disk was carried over. nil where it has not moved: a disk with other
-// content than an OSD's may be a clone, and Rook would make an OSD on it.
+// content than an OSD's, or with another holder, may be a clone, and Rook would make an OSD on it.
 func (l *locator) movedTo(h *host, v *device) *inventory.Node {
 	if v.disk.Missing() || v.disk.Inactive() || !strings.HasPrefix(v.Name, byID) || l.isOn(v.disk, h) {
 		return nil
 	}
 	n := l.Facts.Node(l.Disks.NodeOf(v.disk))
-	if n == nil || n == h.node || len(l.Disks.Recheck(v.disk, disk.Use{Content: osdContent()})) > 0 {
+	if n == nil || n == h.node || len(l.Disks.Recheck(v.disk, disk.Use{Content: osdContent()})) > 0 ||
+		l.Disks.Verdict(v.disk, disk.Want{Mine: l.mine, Own: true}).Of(disk.Held) != "" {
 		return nil
 	}
 	return n

@@ -40,14 +40,22 @@ func (n *namedDisk) check() {
 		}
 		here = there
 	}
+	var now []*disk.Disk
+	if n.of.path != "" {
+		now, _ = n.host().resolve(n.of)
+	}
 	if len(here) == 0 {
 		n.checkNamedTwice()
 		n.checkHeldUnreported(elsewhere)
+		if remembered && len(elsewhere) == 0 && len(now) > 0 {
+			n.report(finding.Warning, "path-moved", "leads to another disk now, %s; the disk of the object, %s, is missing from the inventory, and stays reserved for it", now[0].Identity, meant.identity(n.node()))
+			return
+		}
 		n.reportMissing(elsewhere)
 		return
 	}
 	n.there = here[0]
-	if now, _ := n.host().resolve(n.of); n.of.path != "" && len(now) > 0 && !slices.Contains(now, n.there) {
+	if len(now) > 0 && !slices.Contains(now, n.there) {
 		write := ""
 		if link := n.link(); link != "" {
 			write = " (write devicePath: " + link + ")"

@@ -130,5 +130,5 @@ func (e *entry) output() system.Output {
 		}
 		v.reclaim = reclaimPolicy(e.Facts, e.Manifests, v)
 	}
-	return e.Output([]gitops.Object{{File: "volumelock.yaml", Object: makeLock(e.declared, e.disks, e.was.lock)}}, nil)
+	return e.Output([]gitops.Object{{File: "volumelock.yaml", Object: makeLock(e.declared, e.disks, &e.was)}}, nil)
 }

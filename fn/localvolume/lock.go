@@ -124,8 +124,8 @@ func cut(name string, most int) string {
 }
 
 // makeLock writes the lock of a spec. disks are those that were found, a nil for one that
-// was not; before is the lock of the last render, or nil.
-func makeLock(now declared, disks []*disk.Disk, before *lock) *krm.Object {
+// was not.
+func makeLock(now declared, disks []*disk.Disk, was *past) *krm.Object {
 	spec := d.Object()
 	add := func(key, value string) {
 		if value != "" {
@@ -168,7 +168,7 @@ func makeLock(now declared, disks []*disk.Disk, before *lock) *krm.Object {
 			if i < len(disks) {
 				there = disks[i]
 			}
-			items.Add(remember(of, there, before))
+			items.Add(remember(of, there, was))
 		}
 		spec.Set("disks", items)
 	}
@@ -189,7 +189,7 @@ func addTags(spec *d.Node, tags map[string]string) {
 
 // remember writes by what a disk is known. What was remembered of it and is not told now is
 // kept.
-func remember(of device, there *disk.Disk, before *lock) d.Node {
+func remember(of device, there *disk.Disk, was *past) d.Node {
 	known := device{path: of.path, wwn: of.wwn, serial: of.serial, size: amount{bytes: of.size.bytes}}
 	if there != nil && !there.Missing() {
 		id := there.Known()
@@ -198,16 +198,12 @@ func remember(of device, there *disk.Disk, before *lock) d.Node {
 	} else if strings.Contains(of.path, "/by-id/") {
 		known.links = of.identity("").Links
 	}
-	if before != nil {
-		for _, was := range before.disks {
-			if known.shares(was) {
-				known.wwn, known.serial = cmp.Or(known.wwn, was.wwn), cmp.Or(known.serial, was.serial)
-				if len(known.links) == 0 {
-					known.links = was.links
-				}
-				known.size.bytes = max(known.size.bytes, was.size.bytes) // a disk that shrinks is said to
-			}
+	for _, before := range was.remembered(of, known) {
+		known.wwn, known.serial = cmp.Or(known.wwn, before.wwn), cmp.Or(known.serial, before.serial)
+		if len(known.links) == 0 {
+			known.links = before.links
 		}
+		known.size.bytes = max(known.size.bytes, before.size.bytes) // a disk that shrinks is said to
 	}
 	n := d.Object()
 	for _, f := range []struct{ key, value string }{{"wwn", known.wwn}, {"serial", known.serial}} {

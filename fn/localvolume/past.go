@@ -51,3 +51,15 @@ func (p *past) known(of device) (device, bool) {
 	}
 	return p.lock.disks[i], true
 }
+
+// remembered is what the lock knows of a disk: of the one that the object named in the same words, or else
+// that shares a name with what is known of it now.
+func (p *past) remembered(of, now device) []device {
+	if before, found := p.known(of); found {
+		return []device{before}
+	}
+	if p.lock == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.lock.disks), func(before device) bool { return !now.shares(before) })
+}
