@@ -63,7 +63,7 @@ func TestStoryStuckDisk(t *testing.T) {
 	one, scsi := machineDisk(t, "VBLK0001"), machineDisk(t, "SCSI0001")
 	b := machineBench(t, one, scsi)
 	b.engine.Host.Tools.Deadline = 2 * time.Minute
-	b.engine.Host.Apart = &apart.Pool{Deadline: 15 * time.Second, Command: func(args ...string) *exec.Cmd {
+	b.engine.Host.Apart = &apart.Pool{Deadline: time.Minute, Command: func(args ...string) *exec.Cmd {
 		cmd := exec.Command("/proc/self/exe", args...)
 		cmd.Env = append(os.Environ(), apartEnv+"=1")
 		return cmd

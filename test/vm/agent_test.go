@@ -33,6 +33,9 @@ func machines() map[string]string {
 	return runs
 }
 
+// patience is for a machine that runs for one to three minutes where nothing else does.
+const patience = time.Hour
+
 // told is what tests say, without the progress of those that pass.
 var told = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*\n(?: {8,}.*\n)*`)
 
@@ -132,7 +135,7 @@ func TestBoot(t *testing.T) {
 		vm.NewDisk(t, "virtio", "STATE001", "", 2<<30), // sparse files leave a GiB free
 	}
 	for _, test := range []string{"TestBootFirst", "TestBootSecond"} {
-		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, inMachine("source", test), map[string]string{"/source.test": program})
+		out, code := vm.Machine{Disks: disks, Timeout: patience}.Run(t, inMachine("source", test), map[string]string{"/source.test": program})
 		t.Log(out)
 		if code != 0 || !strings.Contains(out, "--- PASS: "+test) {
 			t.Fatalf("%s ended with %d", test, code)
@@ -162,7 +165,7 @@ func TestReboots(t *testing.T) {
 	}
 	steps := 0
 	for boots := 1; ; boots++ {
-		out, code := vm.Machine{Disks: disks, Timeout: 20 * time.Minute}.Run(t, inMachine("source", "TestReboot"), map[string]string{"/source.test": program})
+		out, code := vm.Machine{Disks: disks, Timeout: patience}.Run(t, inMachine("source", "TestReboot"), map[string]string{"/source.test": program})
 		if code != 0 || !strings.Contains(out, "--- PASS: TestReboot") {
 			t.Fatalf("boot %d ended with %d:\n%s", boots, code, out)
 		}
@@ -192,7 +195,7 @@ func TestNamespaces(t *testing.T) {
 	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
 		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
 	}
-	out, code := vm.Machine{Timeout: 20 * time.Minute}.Run(t, inMachine("host", "TestNamespaces"), map[string]string{"/host.test": build(t, "host")})
+	out, code := vm.Machine{Timeout: patience}.Run(t, inMachine("host", "TestNamespaces"), map[string]string{"/host.test": build(t, "host")})
 	if code != 0 || !strings.Contains(out, "--- PASS: TestNamespaces") {
 		t.Errorf("it ended with %d:\n%s", code, out)
 	}
@@ -232,7 +235,7 @@ func fillBaits(t *testing.T, baits []vm.Disk) {
 	for i, content := range baitContents() {
 		fmt.Fprintf(&script, "d=$(readlink -f /dev/disk/by-id/virtio-%s); %s\n", baits[i].Serial, content)
 	}
-	out, code := vm.Machine{Disks: baits, Timeout: 5 * time.Minute}.Run(t, script.String()+"udevadm settle; sync\n", nil)
+	out, code := vm.Machine{Disks: baits, Timeout: patience}.Run(t, script.String()+"udevadm settle; sync\n", nil)
 	if code != 0 {
 		t.Fatalf("the baits cannot be made: %s", out)
 	}

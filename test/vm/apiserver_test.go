@@ -114,7 +114,7 @@ func TestAPIServer(t *testing.T) {
 		ended <- errors.Join(err, failed)
 	}()
 	disks := []vm.Disk{vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20)}
-	out, code := vm.Machine{Network: true, Memory: 2048, Disks: disks, Timeout: 40 * time.Minute}.Run(t, `
+	out, code := vm.Machine{Network: true, Memory: 2048, Disks: disks, Timeout: patience}.Run(t, `
 exec 2>&1
 /nodeagent run --kubeconfig /kubeconfig --node n1 --cluster test --state /var/lib/poolwright --listen "" &
 until /nodeagent plan --kubeconfig /kubeconfig --node nowhere --cluster test --state /tmp/plan 2>/dev/null | grep -q Volume/end; do sleep 1; done
@@ -129,7 +129,7 @@ kill $!
 func watch(kube func(...string) (string, error), late string) error {
 	until := func(want string, args ...string) error {
 		var last string
-		for end := time.Now().Add(15 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+		for end := time.Now().Add(30 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
 			if last, _ = kube(args...); strings.Contains(last, want) {
 				return nil
 			}

@@ -148,13 +148,16 @@ func emulatorFailed(err error, console []byte) bool {
 	return !bytes.Contains(console, []byte(drivers))
 }
 
-// emulate runs QEMU until the machine is switched off, or the script has not begun after some minutes.
+// booting is far above the seconds that a boot takes: QEMU may have a twentieth of a processor.
+const booting = 15 * time.Minute
+
+// emulate runs QEMU until the machine is switched off, or the script has not begun after so long.
 func emulate(args []string, timeout time.Duration, result string) ([]byte, error) {
 	cmd := exec.Command("qemu-system-x86_64", args...)
 	cmd.SysProcAttr = tool.DieWithParent()
 	kill := func() { _ = cmd.Process.Kill() }
 	defer time.AfterFunc(timeout, kill).Stop()
-	defer time.AfterFunc(min(timeout, 4*time.Minute), func() {
+	defer time.AfterFunc(min(timeout, booting), func() {
 		if text, _ := os.ReadFile(result); !bytes.HasPrefix(text, []byte(begun)) {
 			kill()
 		}
