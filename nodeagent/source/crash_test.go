@@ -188,7 +188,7 @@ func (o operation) once(e *source.Engine) (source.Result, error) {
 // settled does it again for as long as the machine has not finished with a device, as the controller does.
 func settled(h host.Host, do func() (source.Result, error)) error {
 	passing := []guard.Rule{guard.RuleUnsettled, guard.RuleLocked, guard.RuleClaimed}
-	for end := time.Now().Add(2 * time.Minute); ; {
+	for end := time.Now().Add(20 * time.Minute); ; { // udev, emulated and beside others, may take minutes
 		result, err := do()
 		var refusal guard.Refusal
 		if !errors.As(err, &refusal) || !slices.Contains(passing, refusal.Rule) || time.Now().After(end) {
@@ -218,10 +218,10 @@ func whileMounted(e *source.Engine, name string, do func() (source.Result, error
 	return result, err
 }
 
-// patiently runs a program until it succeeds, for at most a minute: udev takes links away while it looks at a
+// patiently runs a program until it succeeds, for at most ten minutes: udev takes links away while it looks at a
 // disk again, and holds what it looks at.
 func patiently(name string, args ...string) error {
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		out, err := exec.Command(name, args...).CombinedOutput()
 		if err == nil {
 			return nil
@@ -245,7 +245,7 @@ func use(h host.Host, r source.Result) error {
 // link does what udev does, where there is none.
 func link(h host.Host, path, name string) error {
 	if _, err := os.Stat(h.Path("/run/udev/data")); err == nil {
-		_, err := h.Tools.Output(context.Background(), "udevadm", "settle", "--timeout=60", "--exit-if-exists="+path)
+		_, err := h.Tools.Output(context.Background(), "udevadm", "settle", "--timeout=600", "--exit-if-exists="+path)
 		return err
 	}
 	path = h.Path(path)

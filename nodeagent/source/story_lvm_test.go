@@ -124,7 +124,7 @@ func (b *bench) awaitAnswers() {
 		b.t.Fatal(err)
 	}
 	stuck := func(d *device.Device) bool { return b.engine.Host.Apart.Stuck(d.ID()) }
-	for end := time.Now().Add(time.Minute); slices.ContainsFunc(devices.All, stuck); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); slices.ContainsFunc(devices.All, stuck); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatal("a device that answers again is said to be stuck")
 		}
