@@ -42,12 +42,11 @@ var told = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*\n(?: {8,}.*\n)*`)
 // TestNodeAgent runs the tests of nodeagent/source on the disks of virtual machines. Beside
 // the disks that are declared there are baits: disks with somebody's data, of every kind that
 // can be made here. Their checksums are the same afterwards. POOLWRIGHT_VM_ALL=1 adds
-// RAID controllers, and all faults of each run of a program; POOLWRIGHT_VM_RUN names other tests, for one
+// RAID controllers, all faults of each run of a program, all points of each step, and all baits in each
+// machine; POOLWRIGHT_VM_RUN names other tests, for one
 // machine; POOLWRIGHT_TEST_KILLS says how often TestKillsLVM kills the agent, instead of 3 times.
 func TestNodeAgent(t *testing.T) {
-	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
-		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
-	}
+	begin(t)
 	program := build(t, "source")
 	var baits []vm.Disk
 	for i, content := range baitContents() {
@@ -79,7 +78,7 @@ func TestNodeAgent(t *testing.T) {
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			own := copies(t, baits)
+			own := copies(t, beside(name, baits))
 			before := sums(t, own)
 			machine := vm.Machine{Memory: 3072, Timeout: 100 * time.Minute, Disks: append([]vm.Disk{
 				vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20),
@@ -105,6 +104,30 @@ func TestNodeAgent(t *testing.T) {
 	}
 }
 
+// beside are the baits of a machine. Every agent reads all disks: where hundreds of agents die, there are half of the
+// baits, and the others in the next machine.
+func beside(machine string, baits []vm.Disk) []vm.Disk {
+	half := len(baits) / 2
+	switch {
+	case os.Getenv("POOLWRIGHT_VM_ALL") != "":
+		return baits
+	case machine == "crashes":
+		return baits[:half]
+	case machine == "faults":
+		return baits[half:]
+	}
+	return baits
+}
+
+// begin leaves a test out unless make test-vm runs it. As many run at the same time as there are processors.
+func begin(t *testing.T) {
+	t.Helper()
+	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
+		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
+	}
+	t.Parallel()
+}
+
 // copies are disks of the same content.
 func copies(t *testing.T, disks []vm.Disk) []vm.Disk {
 	t.Helper()
@@ -124,9 +147,7 @@ func copies(t *testing.T, disks []vm.Disk) []vm.Disk {
 // TestBoot makes volumes and sparse files, boots with the disks attached in another order and without a
 // journal, and finds all of them again. One disk has become larger meanwhile.
 func TestBoot(t *testing.T) {
-	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
-		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
-	}
+	begin(t)
 	program := build(t, "source")
 	disks := []vm.Disk{
 		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "virtio", "VBLK0002", "", 320<<20),
@@ -155,9 +176,7 @@ func TestBoot(t *testing.T) {
 // TestReboots makes and removes a group, a logical volume and a partition with a boot between every two
 // steps. The disks are attached in another order each time.
 func TestReboots(t *testing.T) {
-	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
-		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
-	}
+	begin(t)
 	program := build(t, "source")
 	disks := []vm.Disk{
 		vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "virtio", "STATE001", "", 64<<20),
@@ -192,9 +211,7 @@ func inMachine(name, test string) string {
 
 // TestNamespaces runs a test that needs a process 1 whose namespaces may be entered.
 func TestNamespaces(t *testing.T) {
-	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
-		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
-	}
+	begin(t)
 	out, code := vm.Machine{Timeout: patience}.Run(t, inMachine("host", "TestNamespaces"), map[string]string{"/host.test": build(t, "host")})
 	if code != 0 || !strings.Contains(out, "--- PASS: TestNamespaces") {
 		t.Errorf("it ended with %d:\n%s", code, out)

@@ -67,9 +67,7 @@ spec: {nodeName: nowhere, storageClassName: delete, mode: Filesystem, rawBlockDe
 // slice of it, a whole disk, and a Volume that wants the group's disk; then the group is deleted, with what is in it,
 // once no claim has that.
 func TestAPIServer(t *testing.T) {
-	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
-		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
-	}
+	begin(t)
 	vm.Built(t)
 	kubectl := tool.Need(t, "kubectl")
 	plane := controlplane.ForTest(t)
