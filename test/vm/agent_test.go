@@ -145,7 +145,8 @@ func copies(t *testing.T, disks []vm.Disk) []vm.Disk {
 }
 
 // TestBoot makes volumes and sparse files, boots with the disks attached in another order and without a
-// journal, and finds all of them again. One disk has become larger meanwhile.
+// journal, and finds all of them again. One disk has become larger meanwhile. After a third boot the unit that attaches
+// sparse files runs before there is an agent.
 func TestBoot(t *testing.T) {
 	begin(t)
 	program := build(t, "source")
@@ -155,8 +156,12 @@ func TestBoot(t *testing.T) {
 		vm.NewDisk(t, "nvme", "NVME0001", "", 64<<20), vm.NewDisk(t, "nvme", "NVME0002", "", 64<<20),
 		vm.NewDisk(t, "virtio", "STATE001", "", 2<<30), // sparse files leave a GiB free
 	}
-	for _, test := range []string{"TestBootFirst", "TestBootSecond"} {
-		out, code := vm.Machine{Disks: disks, Timeout: patience}.Run(t, inMachine("source", test), map[string]string{"/source.test": program})
+	files := map[string]string{
+		"/source.test": program, "/usr/local/bin/nodeagent": buildAgent(t),
+		"/etc/systemd/system/poolwright-attach.service": filepath.Join(tool.Root(t), "deploy/nodeagent/poolwright-attach.service"),
+	}
+	for _, test := range []string{"TestBootFirst", "TestBootSecond", "TestBootUnit"} {
+		out, code := vm.Machine{Disks: disks, Timeout: patience}.Run(t, inMachine("source", test), files)
 		t.Log(out)
 		if code != 0 || !strings.Contains(out, "--- PASS: "+test) {
 			t.Fatalf("%s ended with %d", test, code)
@@ -218,12 +223,24 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// build builds the tests of a package below nodeagent, static, as the machine has no libraries for them.
+// build builds the tests of a package below nodeagent.
 func build(t *testing.T, name string) string {
 	t.Helper()
+	return compile(t, name+".test", "test", "-c", "./nodeagent/"+name)
+}
+
+// buildAgent builds the agent.
+func buildAgent(t *testing.T) string {
+	t.Helper()
+	return compile(t, "nodeagent", "build", "-ldflags", "-s -w", "./cmd/nodeagent")
+}
+
+// compile has go make a program, static, as the machine has no libraries for it. The package is the last argument.
+func compile(t *testing.T, name string, args ...string) string {
+	t.Helper()
 	vm.Built(t)
-	program := filepath.Join(t.TempDir(), name+".test")
-	cmd := exec.Command("go", "test", "-c", "-o", program, "./nodeagent/"+name)
+	program := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", slices.Insert(args, len(args)-1, "-o", program)...)
 	cmd.Dir, cmd.Env = tool.Root(t), append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -72,12 +72,7 @@ func TestAPIServer(t *testing.T) {
 	kubectl := tool.Need(t, "kubectl")
 	plane := controlplane.ForTest(t)
 	root, dir := tool.Root(t), t.TempDir()
-	program := filepath.Join(dir, "nodeagent")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "./cmd/nodeagent")
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := buildAgent(t)
 	kube := func(args ...string) (string, error) {
 		out, err := exec.Command(kubectl, append([]string{"--kubeconfig", plane.Kubeconfig}, args...)...).CombinedOutput()
 		return strings.TrimSpace(string(out)), err

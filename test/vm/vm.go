@@ -201,7 +201,14 @@ func (m Machine) overlay(t *testing.T, built, initrd, script string, files map[s
 		if err != nil {
 			t.Fatal(err)
 		}
-		list.WriteString(strings.TrimPrefix(path, "/") + "\n")
+		// The kernel makes no folder that is not listed before what is in it.
+		name := strings.TrimPrefix(path, "/")
+		for i, c := range name {
+			if c == '/' {
+				list.WriteString(name[:i] + "\n")
+			}
+		}
+		list.WriteString(name + "\n")
 	}
 	add("/payload", "", []byte("#!/bin/sh\necho PAYLOAD-BEGUN\n"+script))
 	for path, from := range files {
