@@ -21,7 +21,7 @@ import (
 var ErrNotBuilt = errors.New("the control plane is not built")
 
 // readyTimeout is far above the two or three seconds that a start takes.
-const readyTimeout = 5 * time.Minute
+const readyTimeout = 15 * time.Minute
 
 // ControlPlane is a running control plane.
 type ControlPlane struct {
