@@ -74,7 +74,7 @@ test: bin/kustomize bin/kustomize-controller control-plane missing ## Run all te
 
 .PHONY: test-all
 test-all: export POOLWRIGHT_TEST_ALL := 1
-test-all: test ## Run all tests, and spoil each run of a program of the node agent in each way, not in two
+test-all: test ## Run all tests, each with all its scenarios, faults and random input (CI)
 
 .PHONY: test-fast
 test-fast: ## Run the tests that need no other program and little time
@@ -89,7 +89,7 @@ vm: ## Build the virtual machine of the node agent's tests, into .cache/vm
 	test/vm/build.sh .cache/vm
 
 .PHONY: test-vm
-test-vm: ## Run the node agent's tests on the disks of a virtual machine (minutes; emulated)
+test-vm: control-plane ## Run the node agent's tests on the disks of a virtual machine (minutes; emulated)
 	POOLWRIGHT_TEST_VM=1 go test -timeout 120m -v ./test/vm
 
 KILLS ?= 1000

@@ -19,12 +19,13 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
-// TestMain asks rapid for a thousand checks a test, of which a short run does a tenth.
+// TestMain asks rapid for a thousand checks a test, or its share of them, of which a short run does a tenth.
 // -rapid.checks on the command line stands.
 func TestMain(m *testing.M) {
-	checks := "1000"
+	checks := strconv.Itoa(tool.Share(1000))
 	if slices.Contains(os.Args, "-test.short=true") {
 		checks = "500" // rapid itself does a fifth of them
 	}

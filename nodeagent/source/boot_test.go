@@ -13,6 +13,7 @@ import (
 
 	"github.com/poolwright/poolwright/nodeagent/api"
 	"github.com/poolwright/poolwright/nodeagent/device"
+	"github.com/poolwright/poolwright/nodeagent/mark"
 	"github.com/poolwright/poolwright/nodeagent/step"
 )
 
@@ -72,6 +73,78 @@ func TestBootSecond(t *testing.T) {
 		t.Errorf("%d files were attached, want 2", attached)
 	}
 	grown(t, folder, "wide", machineDisk(t, "SCSI0002"))
+}
+
+// attachUnit is where the virtual machine has deploy/nodeagent/poolwright-attach.service.
+const attachUnit = "/etc/systemd/system/poolwright-attach.service"
+
+// TestBootUnit runs after another boot what the unit runs before kubelet starts: the links of the PersistentVolumes on
+// sparse files are there before an agent is, with their data, and the agent has nothing to attach.
+func TestBootUnit(t *testing.T) {
+	machineDisk(t, "SCSI0001")
+	folder := stateFolder(t, "second")
+	link := "/dev/disk/by-uuid/" + mark.Cluster("test").Of(api.KindVolume, "file", "n1")
+	if _, err := os.Stat(link); err == nil {
+		t.Fatalf("%s is there before the unit runs", link)
+	}
+	shell(t, "mkdir -p /var/lib/poolwright; mount --bind "+folder+" /var/lib/poolwright")
+	for _, line := range unitCommands(t) {
+		t.Log(line)
+		t.Log(shell(t, line))
+	}
+	files, err := os.ReadDir(filepath.Join(folder, "sparse"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		if out := shell(t, "losetup --associated /var/lib/poolwright/sparse/"+file.Name()); strings.Count(out, "/dev/loop") != 1 {
+			t.Errorf("%s has the loop devices %q", file.Name(), out)
+		}
+	}
+	for _, args := range [][]string{{"mount", link, "/mnt"}, {"umount", "/mnt"}} { // as kubelet does
+		if err := patiently(args[0], args[1:]...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	story{t, folder}.forget()
+	for _, point := range boot(t, folder) {
+		if kind := strings.Fields(point)[2]; kind == "attach-loop" || !slices.Contains(lostByBoot(), kind) {
+			t.Errorf("after the unit: %s", point)
+		}
+	}
+}
+
+// unitCommands are what systemd runs for the unit, in its order, as lines of a shell. Where a condition of the unit
+// does not hold, systemd runs nothing.
+func unitCommands(t *testing.T) (lines []string) {
+	t.Helper()
+	text, err := os.ReadFile(attachUnit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch {
+		case key == "ConditionPathIsDirectory":
+			if info, err := os.Stat(value); err != nil || !info.IsDir() {
+				t.Fatalf("%s does not hold: %v", line, err)
+			}
+		case strings.HasPrefix(key, "Exec"):
+			if ignored, may := strings.CutPrefix(value, "-"); may {
+				value = ignored + " || true"
+			}
+			commands[key] = append(commands[key], value)
+		}
+	}
+	for _, key := range []string{"ExecStartPre", "ExecStart", "ExecStartPost"} {
+		lines = append(lines, commands[key]...)
+		delete(commands, key)
+	}
+	if len(lines) < 2 || len(commands) > 0 {
+		t.Fatalf("%s runs %q, and %v", attachUnit, lines, commands)
+	}
+	return lines
 }
 
 // grown holds that a group on a disk that has become larger gets the room, while its volumes are in use, and once.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,11 +41,7 @@ func TestTenantsFiles(t *testing.T) {
 	device := "/dev/disk/by-uuid/" + mark.Cluster("test").Of(api.KindVolume, "data", "n1")
 	grown := func(size, refused string) int64 {
 		t.Helper()
-		begun := time.Now()
-		s.tell(operation{Apply: sparse("data", size, api.Filesystem), FS: "ext4"}, refused)
-		if took := time.Since(begun); took > time.Minute {
-			t.Errorf("it took %s", took)
-		}
+		s.tell(operation{Apply: sparse("data", size, api.Filesystem), FS: "ext4"}, refused) // opening the FIFO would never end
 		var fs unix.Statfs_t
 		if unix.Statfs(root, &fs) != nil {
 			return 0

@@ -63,7 +63,7 @@ func TestStoryStuckDisk(t *testing.T) {
 	one, scsi := machineDisk(t, "VBLK0001"), machineDisk(t, "SCSI0001")
 	b := machineBench(t, one, scsi)
 	b.engine.Host.Tools.Deadline = 2 * time.Minute
-	b.engine.Host.Apart = &apart.Pool{Deadline: 15 * time.Second, Command: func(args ...string) *exec.Cmd {
+	b.engine.Host.Apart = &apart.Pool{Deadline: time.Minute, Command: func(args ...string) *exec.Cmd {
 		cmd := exec.Command("/proc/self/exe", args...)
 		cmd.Env = append(os.Environ(), apartEnv+"=1")
 		return cmd
@@ -124,7 +124,7 @@ func (b *bench) awaitAnswers() {
 		b.t.Fatal(err)
 	}
 	stuck := func(d *device.Device) bool { return b.engine.Host.Apart.Stuck(d.ID()) }
-	for end := time.Now().Add(time.Minute); slices.ContainsFunc(devices.All, stuck); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); slices.ContainsFunc(devices.All, stuck); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatal("a device that answers again is said to be stuck")
 		}

@@ -25,10 +25,11 @@ import (
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 var (
-	histories = flag.Int("histories", 20, "how many random histories TestHistories lives through")
+	histories = flag.Int("histories", tool.Share(20), "how many random histories TestHistories lives through")
 	first     = flag.Uint64("first", 1, "the seed of the first of them")
 	length    = flag.Int("events", 200, "how much happens in each")
 	shortened = flag.Int("shortened", 2, "how many of those that fail are shortened, and told whole")

@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/test/physical"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 var (
-	packages  = flag.Int("packages", 150, "how many packages are generated")
-	histories = flag.Int("histories", 8, "how many histories of 30 events")
+	packages  = flag.Int("packages", tool.Share(150), "how many packages are generated")
+	histories = flag.Int("histories", tool.Share(8), "how many histories of 30 events")
 	first     = flag.Uint64("first", 1, "the first seed")
 	workers   = flag.Int("workers", 1, "how many seeds at a time")
 	out       = flag.String("out", "", "write each violation to a file in this folder")

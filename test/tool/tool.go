@@ -19,12 +19,20 @@ const Require = "POOLWRIGHT_REQUIRE_TOOLS"
 // Required reports whether no test may be left out.
 func Required() bool { return os.Getenv(Require) != "" }
 
-// All is set where tests on generated faults go through all of them, as in make test-all: make test has
-// a part of them for each place, and all of them for each program.
+// All is set where tests go through all that they have, as in make test-all: make test has two of the
+// faults for each place where a program runs, the main scenarios of each engine, and a share of the random input.
 const All = "POOLWRIGHT_TEST_ALL"
 
-// Whole reports whether all generated faults are asked for.
+// Whole reports whether tests go through all that they have.
 func Whole() bool { return os.Getenv(All) != "" }
+
+// Share is how much a test on random input has: all of it where that is asked for, else two fifths.
+func Share(all int) int {
+	if Whole() {
+		return all
+	}
+	return (2*all + 4) / 5
+}
 
 // Need returns the path of a program: the one that make put into bin, else the
 // one on the PATH. A machine without it leaves the test out and says so; where

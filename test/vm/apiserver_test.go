@@ -67,19 +67,12 @@ spec: {nodeName: nowhere, storageClassName: delete, mode: Filesystem, rawBlockDe
 // slice of it, a whole disk, and a Volume that wants the group's disk; then the group is deleted, with what is in it,
 // once no claim has that.
 func TestAPIServer(t *testing.T) {
-	if os.Getenv("POOLWRIGHT_TEST_VM") == "" {
-		t.Skip("skipped: the virtual machine takes long; make test-vm runs it")
-	}
+	begin(t)
 	vm.Built(t)
 	kubectl := tool.Need(t, "kubectl")
 	plane := controlplane.ForTest(t)
 	root, dir := tool.Root(t), t.TempDir()
-	program := filepath.Join(dir, "nodeagent")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "./cmd/nodeagent")
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := buildAgent(t)
 	kube := func(args ...string) (string, error) {
 		out, err := exec.Command(kubectl, append([]string{"--kubeconfig", plane.Kubeconfig}, args...)...).CombinedOutput()
 		return strings.TrimSpace(string(out)), err
@@ -114,7 +107,7 @@ func TestAPIServer(t *testing.T) {
 		ended <- errors.Join(err, failed)
 	}()
 	disks := []vm.Disk{vm.NewDisk(t, "virtio", "VBLK0001", "", 320<<20), vm.NewDisk(t, "scsi", "SCSI0001", "0x5000000000000001", 320<<20)}
-	out, code := vm.Machine{Network: true, Memory: 2048, Disks: disks, Timeout: 40 * time.Minute}.Run(t, `
+	out, code := vm.Machine{Network: true, Memory: 2048, Disks: disks, Timeout: patience}.Run(t, `
 exec 2>&1
 /nodeagent run --kubeconfig /kubeconfig --node n1 --cluster test --state /var/lib/poolwright --listen "" &
 until /nodeagent plan --kubeconfig /kubeconfig --node nowhere --cluster test --state /tmp/plan 2>/dev/null | grep -q Volume/end; do sleep 1; done
@@ -129,7 +122,7 @@ kill $!
 func watch(kube func(...string) (string, error), late string) error {
 	until := func(want string, args ...string) error {
 		var last string
-		for end := time.Now().Add(15 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+		for end := time.Now().Add(30 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
 			if last, _ = kube(args...); strings.Contains(last, want) {
 				return nil
 			}

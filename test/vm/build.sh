@@ -10,10 +10,12 @@ set -euo pipefail
 self=$(readlink -f "$0")
 mkdir -p "$1"
 cd "$1"
+exec 9>lock
+flock 9 # tests that run at the same time want the same
 stamp=$(sha256sum <"$self" | cut -d' ' -f1)
 [ "$(cat stamp 2>/dev/null)" = "$stamp" ] && exit 0
 
-for tool in apt-get apt-cache dpkg-deb cpio depmod modprobe busybox python3; do
+for tool in apt-get apt-cache dpkg-deb cpio depmod flock modprobe busybox python3; do
   command -v "$tool" >/dev/null || { echo "$tool is not on this machine"; exit 3; }
 done
 
@@ -94,7 +96,7 @@ udevd=/lib/systemd/systemd-udevd
 $udevd --daemon --resolve-names=never
 udevadm trigger --type=subsystems --action=add
 udevadm trigger --type=devices --action=add
-udevadm settle --timeout=60
+udevadm settle --timeout=600
 out=/dev/ttyS1
 stty -F $out raw
 { /payload 2>/dev/console; echo $? >/tmp/rc; } | cat >$out # a pipe: lsblk cuts lines on a terminal

@@ -148,13 +148,16 @@ func emulatorFailed(err error, console []byte) bool {
 	return !bytes.Contains(console, []byte(drivers))
 }
 
-// emulate runs QEMU until the machine is switched off, or the script has not begun after some minutes.
+// booting is far above the seconds that a boot takes: QEMU may have a twentieth of a processor.
+const booting = 15 * time.Minute
+
+// emulate runs QEMU until the machine is switched off, or the script has not begun after so long.
 func emulate(args []string, timeout time.Duration, result string) ([]byte, error) {
 	cmd := exec.Command("qemu-system-x86_64", args...)
 	cmd.SysProcAttr = tool.DieWithParent()
 	kill := func() { _ = cmd.Process.Kill() }
 	defer time.AfterFunc(timeout, kill).Stop()
-	defer time.AfterFunc(min(timeout, 4*time.Minute), func() {
+	defer time.AfterFunc(min(timeout, booting), func() {
 		if text, _ := os.ReadFile(result); !bytes.HasPrefix(text, []byte(begun)) {
 			kill()
 		}
@@ -198,7 +201,14 @@ func (m Machine) overlay(t *testing.T, built, initrd, script string, files map[s
 		if err != nil {
 			t.Fatal(err)
 		}
-		list.WriteString(strings.TrimPrefix(path, "/") + "\n")
+		// The kernel makes no folder that is not listed before what is in it.
+		name := strings.TrimPrefix(path, "/")
+		for i, c := range name {
+			if c == '/' {
+				list.WriteString(name[:i] + "\n")
+			}
+		}
+		list.WriteString(name + "\n")
 	}
 	add("/payload", "", []byte("#!/bin/sh\necho PAYLOAD-BEGUN\n"+script))
 	for path, from := range files {

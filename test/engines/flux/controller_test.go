@@ -55,7 +55,8 @@ func startController(t *testing.T) (*scenario.Cluster, *Source) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definitions := scenario.Upstream(t, "flux-kustomization.yaml", "flux-source.yaml")
+	// The last is of a group that definitions of the others are of, see TestKnownGroup.
+	definitions := scenario.Upstream(t, "flux-kustomization.yaml", "flux-source.yaml", "openebs-diskpool.yaml")
 	system := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
 	}}

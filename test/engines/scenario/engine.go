@@ -47,8 +47,8 @@ type Suite struct {
 	// KindOrder is for an engine that takes the objects of one commit by kind: pool
 	// clusters before attachments. There the three commits alone make the order.
 	KindOrder bool
-	// Brief is for a slow engine whose code goes through everything elsewhere: the
-	// definitions are there already, and what is the same again is left out.
+	// Brief leaves out what is the same again, and what needs the definitions to come and go: for
+	// make test, and for a slow engine whose code goes through everything elsewhere.
 	Brief bool
 	// HeedsHealth is for an engine that goes on only when what it applied before is healthy
 	// by the checks that we ship.
