@@ -26,6 +26,7 @@ func (r *review) removals() {
 			problem.Rule = "pool-in-use"
 			problem.Text = fmt.Sprintf("it cannot go: CStorPoolInstance %s holds %s", instances[i].Name, finding.Count(replicas, "volume replica"))
 			problem.Remedy = "move what it holds to other pools first"
+			problem.Words = "volume still exists on pool " + instances[i].Name
 		case i < 0 && known && moved >= 0:
 			m := instances[moved]
 			problem.Rule = "instance-elsewhere"
