@@ -154,6 +154,7 @@ func TestAssess(t *testing.T) {
 		{"new pools of a disk of a pool that nobody claims", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {filesystem: {fsType: zfs_member}}\nstatus:", 1), change.Destructive, "a1 has a filesystem: zfs_member"},
 		{"new pools beside instances of others", assessedPools, "", assessedFacts + "---\n" + claimed("x1", "prod"), change.Destructive, "x1 is claimed by it and is in none of these pools"},
 		{"new pools of a disk that is not there", assessedPools, "", unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Disruptive, "a1 is not among the block devices: the webhook refuses it"},
+		{"new pools with a disk twice", strings.Replace(assessedPools, "{blockDeviceName: a3}", "{blockDeviceName: a1}", 1), "", "", change.Disruptive, "block device a1 is in two places (\"invalid cspc: cspc {prod} has duplicate blockdevices entries [a1]\")"},
 		{"new pools of a dead disk", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Active", "Inactive", 1), change.Disruptive, "a1 is Inactive, not Active: the webhook refuses it"},
 		{"new pools of a disk of another host", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "namespace: openebs", "namespace: openebs, labels: {kubernetes.io/hostname: n9}", 1), change.Disruptive, "a1 is on host n9, not n1: the webhook refuses it"},
 		{"new pools of disks of another", assessedPools, "", claimed("a1", "other"), change.Destructive, "a1 is claimed by other: the webhook refuses it, or else what is on it is lost"},
@@ -237,7 +238,7 @@ func TestAssess(t *testing.T) {
 		{"another RAID type", assessedPools, replace("dataRaidGroupType: mirror", "dataRaidGroupType: raidz"), "", change.Destructive, "cannot change its RAID type"},
 
 		{"a cache more", assessedPools, replace("[{blockDeviceName: w1}]", "[{blockDeviceName: w1}, {blockDeviceName: w2}]"), "", change.Safe, "does not carry this out"},
-		{"no cache", assessedPools, replace("    writeCacheRaidGroups:\n    - blockDevices: [{blockDeviceName: w1}]\n", ""), "", change.Disruptive, "the disks stay in the pool"},
+		{"no cache", assessedPools, replace("    writeCacheRaidGroups:\n    - blockDevices: [{blockDeviceName: w1}]\n", ""), "", change.Disruptive, "the webhook refuses it, and the sync stops here: write cache: the RAID group of w1 is gone (\"raid group validation failed: removing raid group from pool spec is invalid operation\")"},
 		{"another cache type", assessedPools, replace("writeCacheGroupType: stripe", "writeCacheGroupType: mirror"), "", change.Disruptive, "the webhook refuses it, and the sync stops here: pool on n1: write cache: 1 disk does not make a mirror group"},
 		{"compression", assessedPools, replace("lz4", "gzip"), "", change.Safe, "compression is for what is written from now on"},
 		{"thick", assessedPools, replace("compression: lz4", "compression: lz4, thickProvision: true"), "", change.Safe, "thickProvision is for volumes"},

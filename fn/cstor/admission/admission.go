@@ -35,6 +35,7 @@ type Problem struct {
 	Rule    string // such as disk-inactive
 	Host    string // of the pool; "" for the whole
 	Disk    string // the block device; "" for more than one
+	Cache   bool   // it is about the write cache
 	Text    string // what is wrong: of a disk it follows its name, "is Inactive, not Active"
 	Remedy  string // what to do; "" where the text says it
 	Words   string // of the webhook, where it refuses; "" where they are not known
@@ -78,7 +79,7 @@ func NewState(facts *inventory.Facts, live *pool.Live) State {
 // groups and disks stand in. old is what the API server has, nil for a new object. An
 // edit that changes nothing has none.
 func (s State) Review(old, wanted *pool.Cluster) []Problem {
-	old, wanted = s.resolve(old), s.resolve(wanted)
+	old, wanted = s.Resolve(old), s.Resolve(wanted)
 	step := NewStep(old, wanted)
 	if step.Empty() && len(old.Pools) == len(wanted.Pools) && len(old.Disks()) == len(wanted.Disks()) {
 		return nil // a host or a disk that is there twice is no step, and is refused

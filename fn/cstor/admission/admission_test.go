@@ -294,6 +294,37 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// A pool may select its node by any label that only this node has.
+func TestSelectors(t *testing.T) {
+	facts := strings.ReplaceAll(world(), "kubernetes.io/hostname: n1}", "kubernetes.io/hostname: n1, rack: a}")
+	facts = strings.ReplaceAll(facts, "kubernetes.io/hostname: n2}", "kubernetes.io/hostname: n2, rack: b, row: c}")
+	facts = strings.ReplaceAll(facts, "kubernetes.io/hostname: n3}", "kubernetes.io/hostname: n3, row: c}")
+	state := newState(t, facts)
+	labelled := func(short string, labels pool.Labels) *pool.Cluster {
+		c := cluster(short)
+		c.Pools[0].Hostname, c.Pools[0].Labels = "", labels
+		return c
+	}
+	byName, byRack := cluster("n1 mirror a1,b1"), labelled("n1 mirror a1,b1", pool.Labels{"rack": "a"})
+	for _, c := range []struct {
+		old, wanted *pool.Cluster
+		want        expected.Text
+	}{
+		{nil, byRack, ""},
+		{byRack, byName, ""},
+		{byName, byRack, ""},
+		{byRack, labelled("n1 mirror a1,b1 c1,d1", pool.Labels{"rack": "a"}), ""},
+		{nil, labelled("n1 mirror a1,b1", nil), "refused no-selector: a pool has no node selector"},
+		{nil, labelled("n1 mirror a1,b1", pool.Labels{"row": "c"}), "refused node-count: pool on row=c: its node selector finds 2 nodes, and must find one"},
+		{nil, labelled("n1 mirror a1,b1", pool.Labels{"rack": "b"}), "refused disk-elsewhere: block device a1 of the pool on n2 is on host n1, not n2"},
+	} {
+		got := said(state.Review(c.old, c.wanted))
+		if !c.want.In(t, got) || (c.want == "") != (got == "") {
+			t.Errorf("%q: %s", c.wanted.Pools[0].Labels, got)
+		}
+	}
+}
+
 // What the facts do not tell is not refused.
 func TestUnknownFacts(t *testing.T) {
 	state := newState(t, none("volumegroups"))

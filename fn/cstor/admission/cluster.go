@@ -82,7 +82,7 @@ func (r *review) node(wanted *pool.Pool) {
 func (r *review) cache(p *pool.Pool) {
 	if len(p.Cache) > 0 {
 		for _, text := range groupProblems(p.CacheType, p.Cache) {
-			r.add(Problem{Outcome: Refused, Rule: "write-cache-group", Host: p.Hostname, Text: "write cache: " + text})
+			r.add(Problem{Outcome: Refused, Rule: "write-cache-group", Host: p.Hostname, Cache: true, Text: "write cache: " + text})
 		}
 		return
 	}

@@ -49,7 +49,7 @@ func replacementRequests(n, g int) int { return g + 1 + n + 2 + 3 }
 // Cost counts the requests of an edit. Pools stand in the order of the objects, by which
 // the webhook goes. old is nil for a new object.
 func (s State) Cost(old, wanted *pool.Cluster) Cost {
-	return s.cost(s.resolve(old), s.resolve(wanted))
+	return s.cost(s.Resolve(old), s.Resolve(wanted))
 }
 
 func (s State) cost(old, wanted *pool.Cluster) Cost {

@@ -15,7 +15,7 @@ func (r *review) groups() {
 		if c.Cache {
 			otherwise = Ignored
 		}
-		p := Problem{Outcome: r.unchecked(c.Host, otherwise), Rule: c.Rule, Host: c.Host, Text: c.Text, Words: c.Words}
+		p := Problem{Outcome: r.unchecked(c.Host, otherwise), Rule: c.Rule, Host: c.Host, Cache: c.Cache, Text: c.Text, Words: c.Words}
 		if c.Rule == "raid-type" && p.Outcome == Broken {
 			p.Text += ", and the operator would list every disk twice"
 		}

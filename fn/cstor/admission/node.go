@@ -7,10 +7,10 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 )
 
-// resolve gives pools that select their node by other labels than that of the hostname the
+// Resolve gives pools that select their node by other labels than that of the hostname the
 // host of the node that they select, as the webhook does. One that selects no node, or
 // several, has its labels in the place of the host.
-func (s State) resolve(c *pool.Cluster) *pool.Cluster {
+func (s State) Resolve(c *pool.Cluster) *pool.Cluster {
 	other := func(p *pool.Pool) bool { return p.Hostname == "" && len(p.Labels) > 0 }
 	if c == nil || !slices.ContainsFunc(c.Pools, other) {
 		return c

@@ -73,7 +73,7 @@ func readTimeout(facts *inventory.Facts) Timeout {
 // Late is the problem that the webhook may not answer an edit in time, with what would do;
 // found is false where it does.
 func (s State) Late(old, wanted *pool.Cluster) (p Problem, found bool) {
-	old, wanted = s.resolve(old), s.resolve(wanted)
+	old, wanted = s.Resolve(old), s.Resolve(wanted)
 	r := review{State: s, Step: NewStep(old, wanted), old: old, wanted: wanted}
 	if !r.Empty() {
 		r.time()
