@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -48,6 +49,9 @@ func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
 		}
 	}
 	warnOfHostnames(in, wanted.Pools)
+	if !slices.ContainsFunc(problems, func(p admission.Problem) bool { return p.Outcome == admission.Late }) {
+		warnOfEdits(in, of, wanted)
+	}
 }
 
 // baseline is what the API server compares with: the live pool cluster, or what was

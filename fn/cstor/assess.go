@@ -132,7 +132,11 @@ func (a assessment) attachment() {
 // poolCluster judges a CStorPoolCluster.
 func (a assessment) poolCluster() {
 	if a.Action == change.Remove {
-		a.Judge(change.Destructive, "", "every pool goes, with what is on it; "+a.replicasOn(""))
+		text := "every pool goes, with what is on it; " + a.replicasOn("")
+		if p, refused := admission.NewState(a.facts, pool.LiveOf(a.facts)).Deletion(a.Ref.Namespace, a.Ref.Name); refused {
+			text += ": the webhook refuses it" + p.Quoted()
+		}
+		a.Judge(change.Destructive, "", text)
 		return
 	}
 	wanted := pool.DecodeCluster(a.New)
@@ -171,8 +175,8 @@ func (a assessment) poolCluster() {
 		}
 	}
 	old := pool.DecodeCluster(a.Old)
-	a.hosts, a.disks = pool.ByHost(old.Pools), old.Disks()
 	a.review(old, wanted)
+	a.hosts, a.disks = pool.ByHost(a.state.Resolve(old).Pools), old.Disks()
 	a.pools()
 	a.fates()
 }

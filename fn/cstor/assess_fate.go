@@ -41,7 +41,7 @@ func (a assessment) fates() {
 	}
 	for _, p := range first {
 		risk, text := fateOf(p.Outcome)
-		text += p.String()
+		text += p.String() + p.Quoted()
 		if more := count[kind{p.Outcome, p.Rule}] - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}
@@ -55,21 +55,29 @@ func (a assessment) fates() {
 // saidByFields reports whether the rules of fields have a word for a problem.
 func (a assessment) saidByFields(p admission.Problem) bool {
 	switch p.Rule {
-	case "two-changes", "write-cache", "replicas-unknown", "disk-twice":
+	case "two-changes", "write-cache", "replicas-unknown":
 		return true
+	case "disk-twice":
+		return slices.Contains(a.disks, p.Disk)
 	case "raid-type", "group-gone", "stripe-disk", "group-size", "replaced-twice":
 		return p.Outcome == admission.Refused
 	}
 	return p.Disk != "" && !slices.Contains(a.disks, p.Disk)
 }
 
-// refused says that the webhook refuses a change of the RAID groups of a pool, and what
-// comes of it where it does not look.
+// refused says that the webhook refuses a change of the RAID groups of a pool, with its words,
+// and what comes of it where it does not look.
 func (a assessment) refused(p *pool.Pool, otherwise string) string {
-	if a.state.Checks(p.Hostname) {
-		return "the webhook refuses it, or else " + otherwise
+	if !a.state.Checks(p.Hostname) {
+		return "the webhook lets it pass, since the hostname label of the node is not its name, and " + otherwise
 	}
-	return "the webhook lets it pass, since the hostname label of the node is not its name, and " + otherwise
+	words := ""
+	for _, problem := range a.problems {
+		if problem.Host == p.Hostname && problem.Disk == "" && problem.Outcome == admission.Refused && words == "" {
+			words = problem.Quoted()
+		}
+	}
+	return "the webhook refuses it" + words + ", or else " + otherwise
 }
 
 // fateOf is the risk of an outcome, and who sees to it.

@@ -189,6 +189,12 @@ const groupDevices = "spec.pools[].dataRaidGroups[].blockDevices[]"
 // writeCache judges an edit of a write cache, which the operator accepts and
 // does not carry out.
 func (a assessment) writeCache(f *change.Field) {
+	for _, p := range a.problems {
+		if p.Outcome == admission.Refused && p.Cache && p.Host == a.poolOf(f.Path).Hostname {
+			a.judge(change.Disruptive, f, "the webhook refuses it, and the sync stops here: %s%s", p.Text, p.Quoted())
+			return
+		}
+	}
 	if f.Action == change.Remove {
 		a.judge(change.Disruptive, f, "the operator does not carry this out: the disks stay in the pool, and must not be used for anything else")
 		return
@@ -246,15 +252,22 @@ func (a assessment) poolsAddedAndRemoved() {
 		switch {
 		case f.Shape != "spec.pools[]":
 		case f.Action == change.Add:
-			added = append(added, pooled{pool.DecodePool(f.New), f})
+			added = append(added, pooled{a.resolved(f.New), f})
 		case f.Action == change.Remove:
-			removed = append(removed, pooled{pool.DecodePool(f.Old), f})
+			removed = append(removed, pooled{a.resolved(f.Old), f})
 		}
 	}
 	for _, p := range removed {
 		i := slices.IndexFunc(added, func(q pooled) bool {
 			return len(p.Disks()) > 0 && p.RAIDType == q.RAIDType && p.Same(q.Pool)
 		})
+		if i >= 0 && p.Hostname == added[i].Hostname {
+			for _, f := range []*change.Field{p.field, added[i].field} {
+				a.judge(change.Disruptive, f, "the pool stays on %s, whose node it selects by other labels; its pod may restart, and its I/O pauses until then", p.Hostname)
+			}
+			added = slices.Delete(added, i, i+1)
+			continue
+		}
 		if i >= 0 {
 			a.judge(change.Disruptive, p.field, moves, p.Hostname, added[i].Hostname)
 			a.judge(change.Disruptive, added[i].field, moves, p.Hostname, added[i].Hostname)
@@ -279,6 +292,11 @@ func (a assessment) poolsAddedAndRemoved() {
 	}
 }
 
+// resolved is a pool with the host of the node that it selects.
+func (a assessment) resolved(n *d.Node) *pool.Pool {
+	return a.state.Resolve(&pool.Cluster{Pools: []*pool.Pool{pool.DecodePool(n)}}).Pools[0]
+}
+
 // poolOf is the pool, as it was, in which a field lies; without a RAID type if it
 // cannot be told.
 func (a assessment) poolOf(path string) *pool.Pool {
@@ -286,6 +304,11 @@ func (a assessment) poolOf(path string) *pool.Pool {
 	for term := range strings.SplitSeq(label, ",") {
 		if hostname, found := strings.CutPrefix(term, inventory.LabelHostname+"="); found && a.hosts[hostname] != nil {
 			return a.hosts[hostname]
+		}
+	}
+	for _, p := range a.hosts {
+		if len(p.Labels) > 0 && p.Labels.String() == label {
+			return p
 		}
 	}
 	return &pool.Pool{}
@@ -340,11 +363,11 @@ func (a assessment) group(p *pool.Pool, in, out []string) (change.Risk, string) 
 	case p.RAIDType == "":
 		return change.Destructive, unheardOf
 	case p.RAIDType == pool.Stripe:
-		return change.Destructive, "a striped pool has no redundancy: what is on " + finding.Names(out) + " is lost, and the pool with it"
+		return change.Destructive, "a striped pool has no redundancy: " + a.refused(p, "what is on "+finding.Names(out)+" is lost, and the pool with it")
 	case len(out) > 1:
-		return change.Destructive, "more than one disk of a RAID group at once: what is on " + finding.Names(out) + " cannot be rebuilt from the rest"
+		return change.Destructive, "more than one disk of a RAID group at once: " + a.refused(p, "what is on "+finding.Names(out)+" cannot be rebuilt from the rest")
 	case len(in) != 1:
-		return change.Destructive, "block device " + out[0] + " cannot be taken out of its RAID group, only be replaced with one other"
+		return change.Destructive, "block device " + out[0] + " cannot be taken out of its RAID group, only be replaced with one other: " + a.refused(p, "its data is lost")
 	}
 	loss, text := a.replacement(p, out[0])
 	switch {

@@ -154,6 +154,7 @@ func TestAssess(t *testing.T) {
 		{"new pools of a disk of a pool that nobody claims", assessedPools, "", strings.Replace(unclaimed("a1"), "status:", "spec: {filesystem: {fsType: zfs_member}}\nstatus:", 1), change.Destructive, "a1 has a filesystem: zfs_member"},
 		{"new pools beside instances of others", assessedPools, "", assessedFacts + "---\n" + claimed("x1", "prod"), change.Destructive, "x1 is claimed by it and is in none of these pools"},
 		{"new pools of a disk that is not there", assessedPools, "", unclaimed("a2", "a3", "a4", "w1", "b1", "b2"), change.Disruptive, "a1 is not among the block devices: the webhook refuses it"},
+		{"new pools with a disk twice", strings.Replace(assessedPools, "{blockDeviceName: a3}", "{blockDeviceName: a1}", 1), "", "", change.Disruptive, "block device a1 is in two places (\"invalid cspc: cspc {prod} has duplicate blockdevices entries [a1]\")"},
 		{"new pools of a dead disk", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Active", "Inactive", 1), change.Disruptive, "a1 is Inactive, not Active: the webhook refuses it"},
 		{"new pools of a disk of another host", assessedPools, "", strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "namespace: openebs", "namespace: openebs, labels: {kubernetes.io/hostname: n9}", 1), change.Disruptive, "a1 is on host n9, not n1: the webhook refuses it"},
 		{"new pools of disks of another", assessedPools, "", claimed("a1", "other"), change.Destructive, "a1 is claimed by other: the webhook refuses it, or else what is on it is lost"},
@@ -197,7 +198,7 @@ func TestAssess(t *testing.T) {
 		{"a group goes where the hostname differs", assessedPools, replace("    - blockDevices: [{blockDeviceName: a3}, {blockDeviceName: a4}]\n", ""), node("node-1", "n1") + node("n2", "n2"), change.Destructive, "the webhook lets it pass, and it goes wrong: pool on n1: the RAID group of a3 is gone"},
 		{"a setting beside a dead disk", assessedPools, replace("lz4", "gzip"), strings.Replace(unclaimed("a1", "a2", "a3", "a4", "w1", "b1", "b2"), "Active", "Inactive", 1), change.Disruptive, "the webhook refuses it, and the sync stops here: block device a1 of the pool on n1 is Inactive, not Active"},
 		{"a setting beside a lost node", assessedPools, replace("lz4", "gzip"), node("n2", "n2"), change.Disruptive, "the webhook refuses it, and the sync stops here: pool on n1: its node selector finds 0 nodes"},
-		{"a setting of many disks", poolsOf(0, 1, 2, 3, 4, 5, 6, 7, 8), replace("compression: lz4", "compression: gzip"), "", change.Disruptive, "it may be refused: the cStor webhook needs about 6 seconds for it (36 requests)"},
+		{"a setting of many disks", poolsOf(0, 1, 2, 3, 4, 5, 6, 7, 8), replace("compression: lz4", "compression: gzip"), "", change.Disruptive, "it may be refused: the cStor webhook needs about 14.2 seconds for it (37 requests for disks, 63 node lists)"},
 		{"a pool goes before it is there", assessedPools, replace(assessedPools[strings.Index(assessedPools, "  - nodeSelector: {kubernetes.io/hostname: n2}"):strings.Index(assessedPools, "  resources")], ""), assessedFacts[:strings.Index(assessedFacts, "---")], change.Destructive, "the webhook refuses it, and the sync stops here: pool on n2: it cannot go yet"},
 		{"a pool more before one is gone", assessedPools, onN3, "apiVersion: cstor.openebs.io/v1\nkind: CStorPoolInstance\nmetadata: {name: prod-x9, namespace: openebs, labels: {kubernetes.io/hostname: n9, openebs.io/cstor-pool-cluster: prod}}\n", change.Destructive, "the webhook lets it pass, and it goes wrong: pool on n9: it was removed, and its CStorPoolInstance prod-x9 is still there"},
 
@@ -237,7 +238,7 @@ func TestAssess(t *testing.T) {
 		{"another RAID type", assessedPools, replace("dataRaidGroupType: mirror", "dataRaidGroupType: raidz"), "", change.Destructive, "cannot change its RAID type"},
 
 		{"a cache more", assessedPools, replace("[{blockDeviceName: w1}]", "[{blockDeviceName: w1}, {blockDeviceName: w2}]"), "", change.Safe, "does not carry this out"},
-		{"no cache", assessedPools, replace("    writeCacheRaidGroups:\n    - blockDevices: [{blockDeviceName: w1}]\n", ""), "", change.Disruptive, "the disks stay in the pool"},
+		{"no cache", assessedPools, replace("    writeCacheRaidGroups:\n    - blockDevices: [{blockDeviceName: w1}]\n", ""), "", change.Disruptive, "the webhook refuses it, and the sync stops here: write cache: the RAID group of w1 is gone (\"raid group validation failed: removing raid group from pool spec is invalid operation\")"},
 		{"another cache type", assessedPools, replace("writeCacheGroupType: stripe", "writeCacheGroupType: mirror"), "", change.Disruptive, "the webhook refuses it, and the sync stops here: pool on n1: write cache: 1 disk does not make a mirror group"},
 		{"compression", assessedPools, replace("lz4", "gzip"), "", change.Safe, "compression is for what is written from now on"},
 		{"thick", assessedPools, replace("compression: lz4", "compression: lz4, thickProvision: true"), "", change.Safe, "thickProvision is for volumes"},

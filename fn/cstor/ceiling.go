@@ -20,15 +20,11 @@ func warnOfCeiling(in *input) {
 	s := in.cfg.general
 	kind := admission.Kind{Disks: s.disks(), Growth: s.expansionDisks(), Group: s.groupSize, Replaces: s.raidType != pool.Stripe}
 	now := in.state.Timeout
-	given := "is given " + finding.Count(now.Seconds, "second")
-	if !now.Known {
-		given = given + " unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise"
-	}
 	grows := "can never grow"
 	if most := now.Ceiling(kind); most.Grows >= kind.Disks {
 		grows = fmt.Sprintf("can grow only while it has at most %s, so that it comes to %d", finding.Count(most.Grows, "disk"), s.whole(most))
 	}
-	said := fmt.Sprintf("the pools of CStorPoolCluster %s %s: the cStor webhook looks at every disk with every change, and %s", in.name, grows, given)
+	said := fmt.Sprintf("the pools of CStorPoolCluster %s %s: the cStor webhook looks at every disk with every change, and %s", in.name, grows, now.Given())
 	write := func(t admission.Timeout) string {
 		return fmt.Sprintf("write maxDisksPerCluster: %d", s.whole(t.Ceiling(kind)))
 	}
@@ -58,4 +54,18 @@ func (s *settings) whole(c admission.Ceiling) int {
 		return c.Disks
 	}
 	return c.Disks - c.Disks%s.expansionDisks()
+}
+
+// warnOfEdits says of a CStorPoolCluster that nothing of it can be edited any more in the time of
+// the webhook, and what would do. A step that waits for that has said it.
+func warnOfEdits(in *input, of *poolCluster, wanted *pool.Cluster) {
+	cost := in.state.Cost(wanted, wanted)
+	if in.state.Timeout.Allows(cost) || of.steps.isLate() {
+		return
+	}
+	remedy := fmt.Sprintf("timeoutSeconds: %d, the longest, is too short as well: let pools go, and make them again in another CStorClusterConfig", admission.Longest().Seconds)
+	if t, ok := admission.Enough(cost); ok {
+		remedy = fmt.Sprintf("set timeoutSeconds: %d there", t.Seconds)
+	}
+	in.report(finding.Warning, "cluster-not-editable", "", "CStorPoolCluster %s cannot be edited: the cStor webhook needs %s, whatever changes, and %s; %s", of.name, cost.Said(), in.state.Timeout.Given(), remedy)
 }

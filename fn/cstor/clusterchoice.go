@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -17,7 +18,8 @@ const (
 )
 
 // clusterChoice decides in which CStorPoolCluster a new pool comes: in one that has room, by
-// poolConfig.maxDisksPerCluster, or in a further one. There it stays for good.
+// poolConfig.maxDisksPerCluster, or in a further one. There it stays for good. Where the field
+// is not set, a new config gets as many as can be edited in the time of the webhook.
 type clusterChoice struct {
 	*input
 	ready func(*poolCluster)       // makes a further one ready for a render
@@ -32,6 +34,43 @@ func (d *desired) limit() int { return d.cfg.Spec.PoolConfig.MaxDisksPerCluster 
 // hasRoom reports whether so many disks more can come into a CStorPoolCluster.
 func (in *input) hasRoom(of *poolCluster, disks int) bool {
 	return in.limit() == 0 || of.disks+disks <= in.limit()
+}
+
+// takes reports whether so many pools more, of so many disks each, can come into a
+// CStorPoolCluster.
+func (c *clusterChoice) takes(of *poolCluster, more, size int) bool {
+	if c.limit() > 0 {
+		return c.hasRoom(of, more*size)
+	}
+	var pools []int
+	for _, m := range c.members {
+		if m.of == of && m.leaving == "" {
+			pools = append(pools, c.disksOf(m))
+		}
+	}
+	return c.isEditable(append(pools, slices.Repeat([]int{size}, more)...)) || len(pools)+more <= fewestPools
+}
+
+// isEditable reports whether a CStorPoolCluster of pools with so many disks can be edited at all
+// in the time of the webhook.
+func (in *input) isEditable(pools []int) bool {
+	return in.state.Timeout.Allows(admission.Settings(pools))
+}
+
+// isParted reports whether the pools of a new config come into several CStorPoolClusters since one
+// of all could not be edited. Each can have three pools that can: else it is not better than one.
+func (c *clusterChoice) isParted(added []*member) bool {
+	if c.limit() > 0 || c.lock.rendered() || c.lock.lives() {
+		return false
+	}
+	var pools []int
+	for _, m := range c.members {
+		pools = append(pools, c.disksOf(m))
+	}
+	for _, m := range added {
+		pools = append(pools, c.disksOf(m))
+	}
+	return len(pools) >= 2*fewestPools && !c.isEditable(pools) && c.isEditable(slices.Repeat([]int{slices.Max(pools)}, fewestPools))
 }
 
 // full says that a CStorPoolCluster takes no more disks.
@@ -110,7 +149,7 @@ func (c *clusterChoice) open() []*poolCluster {
 // pool comes. They get three pools each before any gets a fourth, and then as many as the
 // others, in zones as even as can be.
 func (c *clusterChoice) place(added []*member) {
-	if !c.isSplit() {
+	if !c.isSplit() && !c.isParted(added) {
 		return
 	}
 	before := len(c.lock.clusters)
@@ -137,12 +176,12 @@ func (c *clusterChoice) place(added []*member) {
 
 // roomFor reports whether the pool of a new member fits into a CStorPoolCluster that is there.
 func (c *clusterChoice) roomFor(m *member) bool {
-	return slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.hasRoom(of, c.disksOf(m)) })
+	return slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.takes(of, 1, c.disksOf(m)) })
 }
 
 // atOnce is how many pools come where one is to: a further CStorPoolCluster begins with three.
 func (c *clusterChoice) atOnce() int {
-	if c.limit() == 0 || slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.hasRoom(of, c.cfg.general.disks()) }) {
+	if !c.isSplit() || slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.takes(of, 1, c.cfg.general.disks()) }) {
 		return 1
 	}
 	return fewestPools
@@ -156,7 +195,7 @@ func (c *clusterChoice) quotas(added []*member) map[*poolCluster]int {
 		return quota
 	}
 	size := c.disksOf(added[0])
-	room := func(of *poolCluster) bool { return c.hasRoom(of, size*(quota[of]+1)) }
+	room := func(of *poolCluster) bool { return c.takes(of, quota[of]+1, size) }
 	for range added {
 		fitting := slices.DeleteFunc(slices.Clone(open), func(of *poolCluster) bool { return !room(of) })
 		if len(fitting) == 0 {
@@ -208,7 +247,7 @@ func (c *clusterChoice) next(of *poolCluster, added []*member) *member {
 		}
 	}
 	for _, m := range added {
-		if c.hasRoom(of, c.disksOf(m)) {
+		if c.takes(of, 1, c.disksOf(m)) {
 			able = append(able, m.node)
 		}
 	}
@@ -233,7 +272,7 @@ func (c *clusterChoice) further() *poolCluster {
 	}
 	of := newPoolCluster(c.names, number, c.state.Live)
 	if other := c.taken(of.name); other != "" {
-		c.report(finding.Error, "names-meet", maxDisksField, "is %d, so that a further CStorPoolCluster is needed, and its name %s is taken by %s; rename either, or raise maxDisksPerCluster", c.limit(), of.name, other)
+		c.report(finding.Error, "names-meet", maxDisksField, "%s, so that a further CStorPoolCluster is needed, and its name %s is taken by %s; rename either, or %s", c.limited(), of.name, other, c.larger())
 	}
 	c.ready(of)
 	c.lock.clusters = append(c.lock.clusters, of)
@@ -260,9 +299,38 @@ func (c *clusterChoice) tellFurther(before int, added []*member) {
 		if len(nodes) < fewestPools {
 			few = fmt.Sprintf("; a volume in it has at most %s, as many as there are pools: raise minPoolCount for more", finding.Count(len(nodes), "replica"))
 		}
-		c.report(finding.Info, "cluster-split", maxDisksField, "is %d, so that %s into a further CStorPoolCluster, %s%s",
-			c.limit(), come(nodes), of.name, few)
+		c.report(finding.Info, "cluster-split", maxDisksField, "%s, so that %s into a further CStorPoolCluster, %s%s%s",
+			c.limited(), come(nodes), of.name, few, c.inOne())
 	}
+}
+
+// limited says what limits the pools of a CStorPoolCluster.
+func (in *input) limited() string {
+	if in.limit() > 0 {
+		return fmt.Sprintf("is %d", in.limit())
+	}
+	return "is not set, and the cStor webhook has no time to edit a CStorPoolCluster of more pools: it " + in.state.Timeout.Given()
+}
+
+// inOne says what lets all pools of a new config come into one CStorPoolCluster, or "".
+func (c *clusterChoice) inOne() string {
+	var pools []int
+	for _, m := range c.members {
+		pools = append(pools, c.disksOf(m))
+	}
+	t, ok := admission.Enough(admission.Settings(pools))
+	if !ok || c.limit() > 0 || c.lock.rendered() || c.lock.lives() {
+		return ""
+	}
+	return fmt.Sprintf("; for one of all pools, set timeoutSeconds: %d there and take the inventory before the first render", t.Seconds)
+}
+
+// larger says what lets more pools come into a CStorPoolCluster.
+func (in *input) larger() string {
+	if in.limit() > 0 {
+		return "raise maxDisksPerCluster"
+	}
+	return "raise timeoutSeconds there"
 }
 
 func come(nodes []string) string {

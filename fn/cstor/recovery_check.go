@@ -57,12 +57,13 @@ func (r *recovery) checkInstance(known *nodePool, p *pool.Pool) {
 		return // the edit is reviewed
 	}
 	step := admission.NewStep(&pool.Cluster{Pools: []*pool.Pool{p}}, &pool.Cluster{Pools: []*pool.Pool{known.Pool}})
-	if len(step.Reshaped) == 0 {
+	at := slices.IndexFunc(step.Reshaped, func(c admission.Reshape) bool { return !c.Cache })
+	if at < 0 {
 		return
 	}
 	r.report(finding.Error, "pool-differs", "",
 		"the pool on node %s lives with block devices %s, as its CStorPoolInstance shows, and is rendered with %s, which it cannot become (%s); restore it in rendered/ from Git, or take the inventory anew",
-		known.node, finding.Names(p.Disks()), finding.Names(known.Disks()), step.Reshaped[0].Text)
+		known.node, finding.Names(p.Disks()), finding.Names(known.Disks()), step.Reshaped[at].Text)
 }
 
 // checkStripe refuses a disk of a stripe that was put in the place of one that lives: a

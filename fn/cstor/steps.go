@@ -292,6 +292,11 @@ func (s *steps) take(cluster *pool.Cluster, a *step) *pool.Cluster {
 	return cluster
 }
 
+// isLate reports whether a step is not taken since the webhook has no time for it.
+func (s *steps) isLate() bool {
+	return slices.ContainsFunc(s.asked, func(a step) bool { return a.advice != "" })
+}
+
 // tellLate tells of the steps that are too much alone, those together for which the same
 // would do.
 func (s *steps) tellLate() {

@@ -348,5 +348,3 @@ func (e *edit) done(spec PoolClusterSpec) bool {
 	}
 	return true
 }
-
-func same(a, b []string) bool { return len(a) == len(b) && common(a, b) == len(a) }

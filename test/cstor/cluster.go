@@ -48,7 +48,7 @@ func New(seed uint64) *Cluster {
 		{VolumeOperator, c.volumes.act},
 	}
 	c.Watch = &Watch{api: api, pools: c.pools, floor: map[string]int{}, struck: map[string]int{}}
-	c.Engine = &Engine{api: api, webhook: webhook{api}, watch: c.Watch, applied: map[string]header{}, owned: map[string]header{}, Edits: map[string]int{}}
+	c.Engine = &Engine{api: api, webhook: webhook{api: api}, watch: c.Watch, applied: map[string]header{}, owned: map[string]header{}, Edits: map[string]int{}}
 	c.SetWebhookTimeout(5)
 	class := &StorageClass{
 		header: newHeader("storage.k8s.io/v1", "StorageClass", "", cloudClass), Provisioner: cloudDriver, AllowVolumeExpansion: true, VolumeBindingMode: "Immediate",

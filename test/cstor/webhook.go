@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 )
 
 // Answers of the API server for a webhook that panics, and for one that is late.
@@ -13,26 +17,74 @@ var (
 	errLate  = errors.New("failed calling webhook: context deadline exceeded")
 )
 
-// The client of the webhook makes five requests a second after a burst of ten.
-const (
-	burst = 10
-	rate  = 5
-)
-
 // webhook is the admission webhook of cStor.
-type webhook struct{ api *API }
+type webhook struct {
+	api  *API
+	send func(path string) // hears of each request to the API server; nil for nobody
+}
 
-// timeout is how long the API server waits for it, in seconds.
-func (w webhook) timeout() int { return sorted(w.api.Webhooks)[0].Webhooks[0].TimeoutSeconds }
+// timeout is how long the API server waits for it.
+func (w webhook) timeout() time.Duration {
+	return time.Duration(sorted(w.api.Webhooks)[0].Webhooks[0].TimeoutSeconds) * time.Second
+}
+
+// Paths of requests to the API server.
+const (
+	pathClusters  = "/apis/cstor.openebs.io/v1/cstorpoolclusters"
+	pathInstances = "/apis/cstor.openebs.io/v1/cstorpoolinstances"
+	pathReplicas  = "/apis/cstor.openebs.io/v1/cstorvolumereplicas"
+	pathDevices   = "/apis/openebs.io/v1alpha1/blockdevices"
+	pathClaims    = "/apis/openebs.io/v1alpha1/blockdeviceclaims"
+	pathNodes     = "/api/v1/nodes"
+)
 
 // reviewPools judges a CStorPoolCluster; old is nil for a new one. It may claim disks, also if it
 // refuses.
 func (w webhook) reviewPools(old, wanted *PoolCluster) error {
-	r := &poolReview{api: w.api, old: old, wanted: wanted, left: burst + rate*w.timeout()}
+	r := newPoolReview(w, old, wanted)
+	err := r.review()
+	if r.took() >= w.timeout() {
+		return errLate
+	}
+	return err
+}
+
+// poolReview is one request to the webhook. Its clients have rested.
+type poolReview struct {
+	webhook
+	old, wanted *PoolCluster
+	clock       *slept
+	objects     flowcontrol.RateLimiter // of the client of cStor's own objects
+	core        flowcontrol.RateLimiter // of the client of nodes
+}
+
+// slept is a clock on which time passes only while somebody sleeps.
+type slept struct{ start, now time.Time }
+
+func (c *slept) Now() time.Time                  { return c.now }
+func (c *slept) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+func (c *slept) Sleep(d time.Duration)           { c.now = c.now.Add(max(0, d)) }
+
+func newPoolReview(w webhook, old, wanted *PoolCluster) *poolReview {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := &slept{start, start}
+	limit := func() flowcontrol.RateLimiter {
+		return flowcontrol.NewTokenBucketRateLimiterWithClock(rest.DefaultQPS, rest.DefaultBurst, clock)
+	}
+	return &poolReview{webhook: w, old: old, wanted: wanted, clock: clock, objects: limit(), core: limit()}
+}
+
+// took is how long its clients had to wait.
+func (r *poolReview) took() time.Duration { return r.clock.now.Sub(r.clock.start) }
+
+func (r *poolReview) review() error {
+	if r.old != nil {
+		r.ask(pathClusters)
+	}
 	if err := r.asItStands(); err != nil {
 		return fmt.Errorf("invalid cspc specification: %w", err)
 	}
-	if old == nil {
+	if r.old == nil {
 		return nil
 	}
 	if err := r.removed(); err != nil {
@@ -41,23 +93,21 @@ func (w webhook) reviewPools(old, wanted *PoolCluster) error {
 	return r.changed()
 }
 
-// poolReview is one request to the webhook.
-type poolReview struct {
-	api         *API
-	old, wanted *PoolCluster
-	left        int // requests that it can make in time
-}
-
-// ask makes requests to the API server.
-func (r *poolReview) ask(requests int) error {
-	if r.left -= requests; r.left < 0 {
-		return errLate
+// ask makes a request to the API server, once its client may.
+func (r *poolReview) ask(path string) {
+	if path == pathNodes {
+		r.core.Accept()
+	} else {
+		r.objects.Accept()
 	}
-	return nil
+	if r.send != nil {
+		r.send(path)
+	}
 }
 
 // nodes lists those that a selector matches.
 func (r *poolReview) nodes(selector map[string]string) []*Node {
+	r.ask(pathNodes)
 	return slices.DeleteFunc(sorted(r.api.Nodes), func(n *Node) bool {
 		for key, value := range selector {
 			if n.Labels[key] != value {
@@ -66,13 +116,6 @@ func (r *poolReview) nodes(selector map[string]string) []*Node {
 		}
 		return false
 	})
-}
-
-// checks reports whether the webhook finds what a pool was before: it takes the name of the
-// node for its hostname.
-func (r *poolReview) checks(host string) bool {
-	nodes := r.nodes(map[string]string{labelHostname: host})
-	return len(nodes) == 1 && nodes[0].Name == host
 }
 
 // asItStands judges a CStorPoolCluster as a whole, old pools and new.
@@ -100,14 +143,14 @@ func (r *poolReview) asItStands() error {
 			return fmt.Errorf("invalid cspc: duplicate node %s entry", nodes[0].Name)
 		}
 		seen[nodes[0].Name] = true
-		if err := r.pool(p); err != nil {
+		if err := r.pool(p, nodes[0].Labels[labelHostname]); err != nil {
 			return fmt.Errorf("invalid pool spec: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *poolReview) pool(p *Pool) error {
+func (r *poolReview) pool(p *Pool, host string) error {
 	if p.Config.DataRAIDGroupType == "" {
 		return errors.New("missing dataRaidGroupType")
 	}
@@ -136,12 +179,12 @@ func (r *poolReview) pool(p *Pool) error {
 		return errors.New("stripe writeCacheRaidGroups should have exactly one raidGroup")
 	}
 	for _, group := range p.Data {
-		if err := r.group(p, group, p.Config.DataRAIDGroupType); err != nil {
+		if err := r.group(host, group, p.Config.DataRAIDGroupType); err != nil {
 			return err
 		}
 	}
 	for _, group := range p.Cache {
-		if err := r.group(p, group, p.Config.WriteCacheType); err != nil {
+		if err := r.group(host, group, p.Config.WriteCacheType); err != nil {
 			return err
 		}
 	}
@@ -176,12 +219,12 @@ func groupSize(raidType string) func(disks int) error {
 	return nil
 }
 
-func (r *poolReview) group(p *Pool, group RAIDGroup, raidType string) error {
+func (r *poolReview) group(host string, group RAIDGroup, raidType string) error {
 	if err := groupSize(raidType)(len(group.BlockDevices)); err != nil {
 		return err
 	}
 	for _, name := range group.names() {
-		if err := r.disk(name, p.host()); err != nil {
+		if err := r.disk(name, host); err != nil {
 			return err
 		}
 	}
@@ -193,9 +236,7 @@ func (r *poolReview) disk(name, host string) error {
 	if name == "" {
 		return errors.New("block device name cannot be empty")
 	}
-	if err := r.ask(1); err != nil {
-		return err
-	}
+	r.ask(pathDevices)
 	d := r.api.BlockDevices[name]
 	if d == nil {
 		return fmt.Errorf("failed to get block device: {%s} details error: blockdevices.openebs.io %q not found", name, name)
@@ -215,9 +256,7 @@ func (r *poolReview) disk(name, host string) error {
 	if d.Spec.ClaimRef == nil {
 		return nil
 	}
-	if err := r.ask(1); err != nil {
-		return err
-	}
+	r.ask(pathClaims)
 	claim := r.api.BlockDeviceClaims[d.Spec.ClaimRef.Name]
 	if claim == nil || claim.Labels[labelCluster] != r.wanted.Name {
 		return fmt.Errorf("error: can't use claimed blockdevice %s", name)

@@ -9,6 +9,7 @@ package admission
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -34,8 +35,10 @@ type Problem struct {
 	Rule    string // such as disk-inactive
 	Host    string // of the pool; "" for the whole
 	Disk    string // the block device; "" for more than one
+	Cache   bool   // it is about the write cache
 	Text    string // what is wrong: of a disk it follows its name, "is Inactive, not Active"
 	Remedy  string // what to do; "" where the text says it
+	Words   string // of the webhook, where it refuses; "" where they are not known
 }
 
 // String is the problem in words, without the remedy.
@@ -76,6 +79,7 @@ func NewState(facts *inventory.Facts, live *pool.Live) State {
 // groups and disks stand in. old is what the API server has, nil for a new object. An
 // edit that changes nothing has none.
 func (s State) Review(old, wanted *pool.Cluster) []Problem {
+	old, wanted = s.Resolve(old), s.Resolve(wanted)
 	step := NewStep(old, wanted)
 	if step.Empty() && len(old.Pools) == len(wanted.Pools) && len(old.Disks()) == len(wanted.Disks()) {
 		return nil // a host or a disk that is there twice is no step, and is refused
@@ -108,6 +112,14 @@ func (r *review) add(p Problem) { r.problems = append(r.problems, p) }
 // knows reports whether the facts tell of a kind where the cluster is.
 func (r *review) knows(group, kind string) bool {
 	return r.Facts.Tells(group, kind, r.wanted.Namespace)
+}
+
+// Quoted is what the webhook says, as a clause in brackets, or "".
+func (p Problem) Quoted() string {
+	if p.Words == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", p.Words)
 }
 
 // Checks reports whether the webhook looks at later changes of the pool on a host: it

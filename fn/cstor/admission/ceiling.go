@@ -1,16 +1,5 @@
 package admission
 
-// What the webhook asks for about a cluster of n claimed disks, at most: Cost says it of an edit.
-
-// growthRequests is for k disks that come into pools which are there.
-func growthRequests(n, k int) int { return 2*n + k + k*(1+n) }
-
-// replacementRequests is for a disk of a RAID group of g that is replaced.
-func replacementRequests(n, g int) int { return 3*n + g + 5 }
-
-// additionRequests is for a pool of k disks that comes.
-func additionRequests(n, k int) int { return 2*n + k }
-
 // Kind is what the pools of a cluster are made of, all alike.
 type Kind struct {
 	Disks    int  // of a new pool, with its write cache
@@ -25,16 +14,17 @@ type Ceiling struct {
 	Disks int // the most disks that it can come to, or can have, so that every step passes for sure
 }
 
-// Ceiling works out how large a cluster may get, so that the webhook answers every step in time.
+// Ceiling works out how large a cluster may get, so that the webhook answers every step in
+// time. Of so many disks it has as many pools as there can be.
 func (t Timeout) Ceiling(k Kind) Ceiling {
 	c := Ceiling{Grows: -1}
-	for n := 0; t.Allows(growthRequests(n, k.Growth)); n++ {
+	for n := 0; t.Allows(k.growth(n)); n++ {
 		c.Grows = n
 	}
 	fits := func(disks int) bool {
 		grows := k.Growth == 0 || disks-k.Growth <= c.Grows
-		replaces := !k.Replaces || t.Allows(replacementRequests(disks, k.Group))
-		return grows && replaces && t.Allows(additionRequests(max(0, disks-k.Disks), k.Disks)) && t.Allows(additionRequests(disks, 0))
+		replaces := !k.Replaces || t.Allows(k.replacement(disks))
+		return grows && replaces && t.Allows(k.settings(disks))
 	}
 	for fits(c.Disks + 1) {
 		c.Disks++
@@ -51,6 +41,51 @@ func (k Kind) For(disks int) (t Timeout, ok bool) {
 		}
 	}
 	return t, false
+}
+
+// settings is an edit of the settings of a cluster of so many disks. To add or remove a pool
+// of it takes no longer.
+func (k Kind) settings(disks int) Cost {
+	pools := make([]int, disks/k.Disks)
+	for i := range pools {
+		pools[i] = k.Disks
+	}
+	if len(pools) > 0 {
+		pools[0] += disks % k.Disks // by which it has grown
+	}
+	return Settings(pools)
+}
+
+// growth is an edit by which a pool grows.
+func (k Kind) growth(disks int) Cost {
+	c := k.settings(disks)
+	if len(c.Pools) > 0 {
+		c.Pools[0] += poolRequests(k.Growth, 0)
+	}
+	c.Changed = growthRequests(disks, k.Growth)
+	return c
+}
+
+// replacement is an edit by which a disk takes the place of another.
+func (k Kind) replacement(disks int) Cost {
+	c := k.settings(disks)
+	if len(c.Pools) > 0 {
+		c.Pools[0]-- // the new disk has no claim yet
+	}
+	c.Changed = replacementRequests(disks, k.Group)
+	return c
+}
+
+// Settings counts the requests of an edit that changes only settings, of pools with so many
+// disks each. No edit of such pools takes less, so that a cluster for which there is no time
+// for it cannot be edited at all.
+func Settings(pools []int) Cost {
+	c := Cost{Read: 1}
+	for i, disks := range pools {
+		c.Pools = append(c.Pools, poolRequests(disks, disks))
+		c.Compared += pairing(i + 1)
+	}
+	return c
 }
 
 // Longest is the longest timeout that Kubernetes allows.

@@ -27,10 +27,10 @@ func (r *review) asItStands() {
 		if p.Hostname == "" {
 			refuse("no-selector", "", "a pool has no node selector")
 		} else {
-			r.node(p.Hostname)
+			r.node(p)
 		}
 		if hosts[p.Hostname] {
-			refuse("host-twice", "", "host "+p.Hostname+" has two pools")
+			r.add(Problem{Outcome: Refused, Rule: "host-twice", Text: "host " + p.Hostname + " has two pools", Words: "invalid cspc: duplicate node " + p.Hostname + " entry"})
 		}
 		hosts[p.Hostname] = true
 		for _, text := range groupProblems(p.RAIDType, p.Data) {
@@ -42,11 +42,13 @@ func (r *review) asItStands() {
 		}
 		for _, name := range p.Disks() {
 			if seen[name] {
-				r.add(Problem{Outcome: Refused, Rule: "disk-twice", Disk: name, Text: "is in two places"})
+				r.add(Problem{Outcome: Refused, Rule: "disk-twice", Disk: name, Text: "is in two places",
+					Words: fmt.Sprintf("invalid cspc: cspc {%s} has duplicate blockdevices entries [%s]", r.wanted.Name, name)})
 				continue
 			}
 			seen[name] = true
-			if problem, found := r.Disk(r.wanted, p.Hostname, name, !had[name]); found {
+			if problem, found := r.Disk(r.wanted, r.hostOf(p), name, !had[name]); found {
+				problem.Host = p.Hostname
 				r.add(problem)
 			}
 		}
@@ -55,14 +57,22 @@ func (r *review) asItStands() {
 
 var compressions = []string{"", "on", "off", "lzjb", "gzip", "zle", "lz4"}
 
+// hostOf is the host of a pool, "" where that is not known.
+func (r *review) hostOf(p *pool.Pool) string {
+	if len(p.Labels) > 0 && len(r.nodes(p)) != 1 {
+		return ""
+	}
+	return p.Hostname
+}
+
 // node checks that the selector of a pool finds one node.
-func (r *review) node(hostname string) {
-	nodes := len(r.Facts.Host(hostname))
+func (r *review) node(wanted *pool.Pool) {
+	nodes := len(r.nodes(wanted))
 	if nodes == 1 || len(r.Facts.Nodes) == 0 { // of a cluster without any node nothing is known
 		return
 	}
-	p := Problem{Outcome: Refused, Rule: "node-count", Host: hostname, Text: fmt.Sprintf("its node selector finds %d nodes, and must find one", nodes)}
-	if nodes == 0 && r.old != nil && r.old.Host(hostname) != nil {
+	p := Problem{Outcome: Refused, Rule: "node-count", Host: wanted.Hostname, Text: fmt.Sprintf("its node selector finds %d nodes, and must find one", nodes)}
+	if nodes == 0 && r.old != nil && r.old.Host(wanted.Hostname) != nil {
 		p.Rule, p.Remedy = "node-gone", "until the node is back, or the pool is let go, every other change is refused"
 	}
 	r.add(p)
@@ -72,7 +82,7 @@ func (r *review) node(hostname string) {
 func (r *review) cache(p *pool.Pool) {
 	if len(p.Cache) > 0 {
 		for _, text := range groupProblems(p.CacheType, p.Cache) {
-			r.add(Problem{Outcome: Refused, Rule: "write-cache-group", Host: p.Hostname, Text: "write cache: " + text})
+			r.add(Problem{Outcome: Refused, Rule: "write-cache-group", Host: p.Hostname, Cache: true, Text: "write cache: " + text})
 		}
 		return
 	}

@@ -11,7 +11,11 @@ import (
 // groups checks the RAID groups of the pools that stay.
 func (r *review) groups() {
 	for _, c := range r.Reshaped {
-		p := Problem{Outcome: r.unchecked(c.Host, Broken), Rule: c.Rule, Host: c.Host, Text: c.Text}
+		otherwise := Broken
+		if c.Cache {
+			otherwise = Ignored
+		}
+		p := Problem{Outcome: r.unchecked(c.Host, otherwise), Rule: c.Rule, Host: c.Host, Cache: c.Cache, Text: c.Text, Words: c.Words}
 		if c.Rule == "raid-type" && p.Outcome == Broken {
 			p.Text += ", and the operator would list every disk twice"
 		}
@@ -71,9 +75,12 @@ func (r *review) underWay(c Replacement) string {
 	return ""
 }
 
-// caches says of write caches that they stay as they are.
+// caches says of write caches that they stay as they are, where the webhook lets the edit pass.
 func (r *review) caches() {
 	for _, host := range r.Caches {
+		if slices.ContainsFunc(r.Reshaped, func(c Reshape) bool { return c.Cache && c.Host == host }) {
+			continue
+		}
 		r.add(Problem{Outcome: Ignored, Rule: "write-cache", Host: host, Text: "its write cache stays as it is"})
 	}
 }

@@ -26,6 +26,7 @@ func (r *review) removals() {
 			problem.Rule = "pool-in-use"
 			problem.Text = fmt.Sprintf("it cannot go: CStorPoolInstance %s holds %s", instances[i].Name, finding.Count(replicas, "volume replica"))
 			problem.Remedy = "move what it holds to other pools first"
+			problem.Words = "volume still exists on pool " + instances[i].Name
 		case i < 0 && known && moved >= 0:
 			m := instances[moved]
 			problem.Rule = "instance-elsewhere"
@@ -46,6 +47,18 @@ func (r *review) removals() {
 		}
 		r.add(problem)
 	}
+}
+
+// Deletion is the problem that a CStorPoolCluster cannot be deleted; found is false where the
+// facts show no volume replica on it.
+func (s State) Deletion(namespace, name string) (p Problem, found bool) {
+	for _, i := range s.Live.Instances(namespace, name) {
+		if replicas := s.Live.Replicas(namespace, i.Name); replicas > 0 {
+			return Problem{Outcome: Refused, Rule: "cluster-in-use", Text: fmt.Sprintf("it cannot go: CStorPoolInstance %s holds %s", i.Name, finding.Count(replicas, "volume replica")),
+				Words: "invalid cspc " + name + " deletion: volume still exists on pool " + i.Name}, true
+		}
+	}
+	return Problem{}, false
 }
 
 // additions checks that pools come alone: the operators compare how many pools there are

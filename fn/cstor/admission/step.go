@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -41,10 +42,12 @@ type Replacement struct {
 
 // Reshape is a change of a RAID group, or of the type of all, that is none of the above.
 type Reshape struct {
-	Host string
-	Disk string // the first by name of the group; "" for the whole pool
-	Rule string
-	Text string
+	Host  string
+	Disk  string // the first by name of the group; "" for the whole pool
+	Cache bool   // of the write cache
+	Rule  string
+	Text  string
+	Words string // what the webhook says about it
 }
 
 // NewStep compares two values of a CStorPoolCluster. old is nil for a new object.
@@ -97,45 +100,72 @@ func (s *Step) pairMoves() {
 
 // compare finds what changes in a pool that stays.
 func (s *Step) compare(old, p *pool.Pool) {
-	host := p.Hostname
 	s.Settings = s.Settings || !sameConfig(old, p)
 	if old.CacheType != p.CacheType || !old.Cache.Same(p.Cache) {
-		s.Caches = append(s.Caches, host)
-		for _, m := range match(old.Cache, p.Cache) {
-			if len(m.out) == 1 && len(m.in) == 1 {
-				s.Replaced = append(s.Replaced, Replacement{Host: host, Group: m.old, Out: m.out[0], In: m.in[0], Cache: true})
-			}
-		}
+		s.Caches = append(s.Caches, p.Hostname)
+	}
+	if old.CacheType != p.CacheType && old.CacheType != "" && old.RAIDType == p.RAIDType {
+		s.Reshaped = append(s.Reshaped, Reshape{Host: p.Hostname, Cache: true, Rule: "raid-type", Words: notModified,
+			Text: "the RAID type of its write cache changes from " + old.CacheType + " to " + cmp.Or(p.CacheType, "none")})
+	} else if old.RAIDType == p.RAIDType {
+		s.compareGroups(old, old.CacheType, old.Cache, p.Cache, true)
 	}
 	if old.RAIDType != p.RAIDType {
-		s.Reshaped = append(s.Reshaped, Reshape{Host: host, Rule: "raid-type", Text: "its RAID type changes from " + old.RAIDType + " to " + p.RAIDType})
+		s.Reshaped = append(s.Reshaped, Reshape{Host: p.Hostname, Rule: "raid-type", Words: notModified,
+			Text: "its RAID type changes from " + old.RAIDType + " to " + p.RAIDType})
 		return
 	}
-	growth := Growth{Old: old, Groups: unmatched(old.Data, p.Data)}
-	for _, m := range match(old.Data, p.Data) {
-		reshape := func(rule, text string) {
-			s.Reshaped = append(s.Reshaped, Reshape{Host: host, Disk: slices.Min(m.old), Rule: rule, Text: text})
+	if grown := s.compareGroups(old, old.RAIDType, old.Data, p.Data, false); len(grown) > 0 {
+		s.Grown = append(s.Grown, Growth{Old: old, Groups: grown})
+	}
+}
+
+// What the webhook says about RAID groups that it refuses.
+const (
+	notModified  = "raidgroup can't be modified"
+	noGroupGoes  = "raid group validation failed: removing raid group from pool spec is invalid operation"
+	noDiskGoes   = "raid group validation failed: removing block device from %s raid group is not valid operation"
+	noDiskComes  = "raid group validation failed: adding block devices to existing %s raid group is not valid operation"
+	noneOfStripe = "cannot replace  blockdevice in stripe raid group"
+	oneOfGroup   = "cannot replace more than one blockdevice in a raid group"
+)
+
+// compareGroups finds what changes in the data or the write cache of a pool that stays, and
+// returns the groups that come; disks that a stripe gets are one.
+func (s *Step) compareGroups(p *pool.Pool, raidType string, old, groups pool.Groups, cache bool) []pool.Group {
+	what := ""
+	if cache {
+		what = "write cache: "
+	}
+	grown := unmatched(old, groups)
+	for _, m := range match(old, groups) {
+		reshape := func(rule, text, words string) {
+			s.Reshaped = append(s.Reshaped, Reshape{Host: p.Hostname, Disk: slices.Min(m.old), Cache: cache, Rule: rule, Text: what + text, Words: words})
 		}
 		switch {
 		case m.new == nil:
-			reshape("group-gone", "the RAID group of "+slices.Min(m.old)+" is gone")
-		case p.RAIDType == pool.Stripe && len(m.out) > 0:
-			reshape("stripe-disk", "a disk of a stripe cannot be taken out or replaced")
-		case p.RAIDType == pool.Stripe:
+			reshape("group-gone", "the RAID group of "+slices.Min(m.old)+" is gone", noGroupGoes)
+		case raidType == pool.Stripe && len(m.out) > 0 && len(m.new) < len(m.old):
+			reshape("stripe-disk", "a disk of a stripe cannot be taken out or replaced", fmt.Sprintf(noDiskGoes, raidType))
+		case raidType == pool.Stripe && len(m.out) > 0:
+			reshape("stripe-disk", "a disk of a stripe cannot be taken out or replaced", noneOfStripe)
+		case raidType == pool.Stripe:
 			if len(m.in) > 0 {
-				growth.Groups = append(growth.Groups, m.in)
+				grown = append(grown, m.in)
 			}
-		case len(m.new) != len(m.old) || len(m.in) != len(m.out): // a disk may be in it twice
-			reshape("group-size", "a RAID group changes its size")
+		case len(m.new) < len(m.old):
+			reshape("group-size", "a RAID group changes its size", fmt.Sprintf(noDiskGoes, raidType))
+		case len(m.new) > len(m.old):
+			reshape("group-size", "a RAID group changes its size", fmt.Sprintf(noDiskComes, raidType))
+		case len(m.in) != len(m.out): // a disk is in it twice, which is said of that
+			reshape("group-size", "a RAID group changes its size", "")
 		case len(m.out) > 1:
-			reshape("replaced-twice", "more than one disk of a RAID group is replaced at once")
+			reshape("replaced-twice", "more than one disk of a RAID group is replaced at once", oneOfGroup)
 		case len(m.out) == 1:
-			s.Replaced = append(s.Replaced, Replacement{Host: host, Group: m.old, Out: m.out[0], In: m.in[0]})
+			s.Replaced = append(s.Replaced, Replacement{Host: p.Hostname, Group: m.old, Out: m.out[0], In: m.in[0], Cache: cache})
 		}
 	}
-	if len(growth.Groups) > 0 {
-		s.Grown = append(s.Grown, growth)
-	}
+	return grown
 }
 
 // matched is a RAID group that was there and what became of it.

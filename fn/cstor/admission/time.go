@@ -1,8 +1,9 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -10,14 +11,10 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// What the webhook may ask of the API server: five requests a second after a burst of
-// ten.
+// How long the API server waits for the webhook.
 //
-// Source: cstor-operators, admission webhook (client-go with its default limits), 3.6.0, measured.
 // Source: Kubernetes, ValidatingWebhookConfiguration (timeoutSeconds), 1.36.
 const (
-	burst          = 10
-	rate           = 5  // requests a second
 	defaultTimeout = 5  // seconds, where cStor is installed as it comes
 	longestTimeout = 30 // seconds, the most that Kubernetes allows
 )
@@ -28,8 +25,27 @@ type Timeout struct {
 	Known   bool // from its ValidatingWebhookConfiguration
 }
 
-// Allows reports whether the webhook answers in time when it needs this many requests.
-func (t Timeout) Allows(requests int) bool { return requests <= burst+rate*t.Seconds }
+// Allows reports whether a rested webhook answers an edit in time for sure: a slot before
+// the API server gives up, since it fails from a little below that.
+func (t Timeout) Allows(c Cost) bool { return t.allows(c.slots(burst, c.Chance)) }
+
+func (t Timeout) allows(slots int) bool { return slots < rate*t.Seconds }
+
+// Enough is the least timeout with which a rested webhook answers an edit in time for sure;
+// ok is false where the longest does not do.
+func Enough(c Cost) (t Timeout, ok bool) {
+	t.Seconds = c.slots(burst, c.Chance)/rate + 1
+	return t, t.Seconds <= longestTimeout
+}
+
+// Given says how long the API server waits, as a clause.
+func (t Timeout) Given() string {
+	given := "is given " + finding.Count(t.Seconds, "second")
+	if !t.Known {
+		given += " unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise"
+	}
+	return given
+}
 
 // readTimeout finds the configuration of the webhook: by its name, or by what it is
 // called for.
@@ -54,49 +70,10 @@ func readTimeout(facts *inventory.Facts) Timeout {
 	return Timeout{Seconds: defaultTimeout}
 }
 
-// Cost is how many requests the webhook makes about an edit. Some depend on the order in
-// which it happens to look at pools: it makes Least to Most.
-type Cost struct{ Least, Most int }
-
-// Cost counts the requests of a step. n disks are claimed, k are new, g is the size of
-// a RAID group: create n; settings, a pool added or removed 2n+k; growth 2n+k+k(1+n),
-// the last with a stripe write cache always and else by chance; a replacement 3n+g+5.
-func (s Step) Cost(old, wanted *pool.Cluster, claimed func(name string) bool) Cost {
-	disks := wanted.Disks()
-	requests, kept := len(disks), 0
-	if old != nil {
-		kept = len(old.Disks())
-	}
-	for _, name := range disks {
-		if claimed(name) {
-			requests++
-		}
-	}
-	replaced := 0
-	for _, c := range s.Replaced {
-		if !c.Cache {
-			requests += kept + len(c.Group) + 5
-			replaced++
-		}
-	}
-	requests += replaced // the disk that goes is counted as the n-th that is claimed
-	cost := Cost{requests, requests}
-	for _, g := range s.Grown {
-		k := 0
-		for _, group := range g.Groups {
-			k += len(group)
-		}
-		cost.Most += k * (1 + kept)
-		if len(g.Old.Cache) > 0 && g.Old.CacheType == pool.Stripe {
-			cost.Least += k * (1 + kept)
-		}
-	}
-	return cost
-}
-
 // Late is the problem that the webhook may not answer an edit in time, with what would do;
 // found is false where it does.
 func (s State) Late(old, wanted *pool.Cluster) (p Problem, found bool) {
+	old, wanted = s.Resolve(old), s.Resolve(wanted)
 	r := review{State: s, Step: NewStep(old, wanted), old: old, wanted: wanted}
 	if !r.Empty() {
 		r.time()
@@ -109,35 +86,32 @@ func (s State) Late(old, wanted *pool.Cluster) (p Problem, found bool) {
 
 // time says when the webhook may not answer in time, and what would do.
 func (r *review) time() {
-	had := map[string]bool{}
-	if r.old != nil {
-		for _, name := range r.old.Disks() {
-			had[name] = true
-		}
-	}
-	cost := r.Cost(r.old, r.wanted, func(name string) bool { return had[name] || r.claimed(name) })
-	if r.Timeout.Allows(cost.Most) {
+	cost := r.cost(r.old, r.wanted)
+	if r.Timeout.Allows(cost) {
 		return
 	}
-	needs := fmt.Sprintf("needs about %s for it", seconds(cost.Most))
-	if r.Timeout.Allows(cost.Least) {
-		needs = fmt.Sprintf("may need up to %s for it", seconds(cost.Most))
-	}
-	given := "is given " + finding.Count(r.Timeout.Seconds, "second")
-	if !r.Timeout.Known {
-		given = given + " unless its ValidatingWebhookConfiguration, which the inventory does not have, says otherwise"
+	verb := "needs about"
+	if r.Timeout.allows(cost.slots(burst, 0)) {
+		verb = "may need up to"
 	}
 	p := Problem{Outcome: Late, Rule: "webhook-timeout"}
-	p.Text = fmt.Sprintf("the cStor webhook %s (%s), and %s", needs, finding.Count(cost.Most, "request"), given)
-	p.Remedy = r.inTime(cost.Most)
+	p.Text = fmt.Sprintf("the cStor webhook %s %s, and %s", verb, cost.Said(), r.Timeout.Given())
+	p.Remedy = r.inTime(cost)
 	r.add(p)
 }
 
+// Said is how long a rested webhook takes for an edit, at most, and what for.
+func (c Cost) Said() string {
+	_, most := c.Seconds(burst)
+	disks, nodes := c.Requests()
+	return fmt.Sprintf("%.1f seconds for it (%s for disks, %s)", most, finding.Count(disks, "request"), finding.Count(nodes, "node list"))
+}
+
 // inTime says what would be in time: a longer timeout, or smaller steps.
-func (r *review) inTime(requests int) string {
+func (r *review) inTime(c Cost) string {
 	var ways []string
-	if t := enough(requests); t <= longestTimeout {
-		ways = append(ways, fmt.Sprintf("set timeoutSeconds: %d there", t))
+	if t, ok := Enough(c); ok {
+		ways = append(ways, fmt.Sprintf("set timeoutSeconds: %d there", t.Seconds))
 	}
 	if step := r.smaller(); step != "" {
 		ways = append(ways, step)
@@ -153,34 +127,60 @@ func (r *review) smaller() string {
 	if r.old == nil {
 		return ""
 	}
-	n := len(r.old.Disks())
-	fits := func(requests int) bool { return r.Timeout.Allows(requests) }
+	fits := func(edit func(*pool.Cluster)) bool {
+		edited := r.old.Clone()
+		edit(edited)
+		return r.Timeout.Allows(r.cost(r.old, edited))
+	}
 	switch {
 	case len(r.Grown) > 0:
-		k, groups := math.MaxInt, 0
+		least, groups := Growth{}, 0
 		for _, g := range r.Grown {
 			for _, group := range g.Groups {
-				k, groups = min(k, len(group)), groups+1
+				if groups == 0 || len(group) < len(least.Groups[0]) {
+					least = Growth{g.Old, []pool.Group{group}}
+				}
+				groups++
 			}
 		}
-		if groups > 1 && fits(growthRequests(n, k)) {
+		if groups > 1 && fits(least.edit) {
 			return "add one RAID group at a time"
 		}
 	case len(r.Replaced) > 1:
 		// While a disk that failed is left in, the webhook refuses the others.
-		if g := len(r.Replaced[0].Group); r.failed() < 2 && fits(replacementRequests(n, g)) {
+		if r.failed() < 2 && fits(r.Replaced[0].edit) {
 			return "replace one disk at a time"
 		}
 	case len(r.Added) > 1 && len(r.Replaced) == 0:
-		k := math.MaxInt
-		for _, p := range r.Added {
-			k = min(k, len(p.Disks()))
-		}
-		if fits(additionRequests(n, k)) {
+		least := slices.MinFunc(r.Added, func(a, b *pool.Pool) int { return cmp.Compare(len(a.Disks()), len(b.Disks())) })
+		if fits(func(c *pool.Cluster) { c.Pools = append(c.Pools, least) }) {
 			return "add one pool at a time"
 		}
 	}
 	return ""
+}
+
+// edit makes a cluster grow.
+func (g Growth) edit(c *pool.Cluster) {
+	p := c.Host(g.Old.Hostname)
+	if p.RAIDType == pool.Stripe && len(p.Data) > 0 {
+		p.Data = pool.Groups{slices.Concat(p.Data[0], g.Groups[0])}
+		return
+	}
+	p.Data = append(p.Data, g.Groups...)
+}
+
+// edit replaces the disk in a cluster.
+func (x Replacement) edit(c *pool.Cluster) {
+	p := c.Host(x.Host)
+	for _, groups := range []pool.Groups{p.Data, p.Cache} {
+		for i, group := range groups {
+			if at := slices.Index(group, x.Out); at >= 0 {
+				groups[i] = slices.Clone(group)
+				groups[i][at] = x.In
+			}
+		}
+	}
 }
 
 // failed counts the disks that are replaced and not Active.
@@ -192,27 +192,4 @@ func (r *review) failed() int {
 		}
 	}
 	return n
-}
-
-// enough is the least timeout, in seconds, in which so many requests are made for sure:
-// a webhook fails from about 0.3 seconds below it. More than the longest there is not.
-func enough(requests int) int {
-	if longest := (Timeout{Seconds: longestTimeout}); longest.Allows(requests) {
-		return min(longestTimeout, int(math.Ceil(float64(requests-burst)/rate+0.3)))
-	}
-	return longestTimeout + 1
-}
-
-func seconds(requests int) string {
-	return finding.Count(max(0, (requests-burst+rate-1)/rate), "second")
-}
-
-// claimed reports whether the cluster has a claim on a disk already.
-func (r *review) claimed(name string) bool {
-	d := r.Facts.Device(r.wanted.Namespace, name)
-	if d == nil {
-		return false
-	}
-	claim := r.Facts.ClaimOf(d)
-	return claim != nil && claim.PoolCluster == r.wanted.Name
 }

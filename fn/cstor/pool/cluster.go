@@ -6,7 +6,9 @@
 package pool
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -32,9 +34,22 @@ type Cluster struct {
 // Pool is one pool of a cluster.
 type Pool struct {
 	Hostname string // of the node selector; "" if it does not name one
+	Labels   Labels // the other labels of the node selector
 	Data     Groups
 	Cache    Groups
 	Config
+}
+
+// Labels are labels of a node that a selector asks for, with their values.
+type Labels map[string]string
+
+// String lists them, as kubectl takes them.
+func (l Labels) String() string {
+	all := make([]string, 0, len(l))
+	for _, key := range slices.Sorted(maps.Keys(l)) {
+		all = append(all, key+"="+l[key])
+	}
+	return strings.Join(all, ",")
 }
 
 // Config is the poolConfig of a pool. What is not set is empty or nil.
@@ -98,6 +113,14 @@ func DecodePool(n *document.Node) *Pool {
 				Tolerations: given(n.Get("poolConfig", "tolerations")),
 			},
 		},
+	}
+	for _, f := range n.Get("nodeSelector").Fields() {
+		if f.Key != inventory.LabelHostname {
+			if p.Labels == nil {
+				p.Labels = Labels{}
+			}
+			p.Labels[f.Key] = f.Value.Value()
+		}
 	}
 	if thick, ok := n.Get("poolConfig", "thickProvision").Bool(); ok {
 		p.ThickProvision = &thick
