@@ -157,7 +157,8 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 			}
 			e := memory.Known(o.Ref, hold, reports)
 			e.Applied = kind.Grows && !gone && (e.Applied || showsHold(reports, o.Ref))
-			if e.Identity.Empty() || !e.Applied && len(hold.Identity.Links) > 0 && hold.Identity.Says(&e.Identity) {
+			// What grows has an entry for each disk: without one, no render has chosen it.
+			if e.Identity.Empty() || !kind.Grows && len(hold.Identity.Links) > 0 && hold.Identity.Says(&e.Identity) {
 				continue
 			}
 			if all == nil {

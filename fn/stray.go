@@ -31,6 +31,8 @@ func (pkg *prepared) warnOfStrays(facts *inventory.Facts, o *output) []finding.F
 			case owner == spec.OwnerKey():
 				return nil
 			case !valid, live.Deleting(), id.GroupKind() != spec.GroupKind(), id.Namespace != spec.Namespace:
+			case slices.ContainsFunc(o.Objects, func(made gitops.Object) bool { return made.ID() == live.ID() }):
+				return nil // it is in the way, which is an error
 			case pkg.spec(owner) == nil && pkg.lock[owner] == nil:
 				strays[owner] = append(strays[owner], live.Ref.String())
 			}

@@ -112,6 +112,7 @@ spec:
   dashboard: {enabled: true, ssl: true}
   monitoring: {enabled: false}
   disruptionManagement: {managePodBudgets: true}
+  security: {cephx: {csi: {keyType: aes}}}
   storage:
     useAllNodes: false
     useAllDevices: false
