@@ -18,23 +18,28 @@ const (
 	keysAES256K = "aes256k"
 )
 
-// Kernels that clients of Ceph need, and the documents of Rook that say so.
-const (
-	// Storage-Configuration/Advanced/cephx-key-rotation.md of Rook 1.20.7: volumes are mounted with keys of type aes256k.
-	kernelAES256K kernel = 700
-	// Upgrade/rook-upgrade.md of Rook 1.21: volumes are mounted with the second version of the protocol.
-	kernelMsgr2 kernel = 511
-)
+// kernelAES256K is the oldest that mounts volumes with keys of type aes256k.
+//
+// Source: Rook, Storage-Configuration/Advanced/cephx-key-rotation.md, 1.20.7.
+const kernelAES256K kernel = 700
+
+// kernelMsgr2 is the oldest that mounts volumes with the second version of Ceph's protocol.
+//
+// Source: Rook, Upgrade/rook-upgrade.md, 1.21.
+const kernelMsgr2 kernel = 511
 
 // makesAES256K reports whether a Ceph makes keys of type aes256k unless it is told another
-// type: from 19.2.6 and 20.2.4 on (cephx-key-rotation.md of Rook 1.20.7). Every v20 counts,
-// since a cluster gets its patches later.
+// type: from 19.2.6 and 20.2.4 on. Every v20 counts, since a cluster gets its patches later.
+//
+// Source: Rook, Storage-Configuration/Advanced/cephx-key-rotation.md, 1.20.7.
 func makesAES256K(v version, read bool) bool {
 	return !read || v.major >= 20 || v.major == 19 && v.exact && !v.less(version{major: 19, minor: 2, patch: 6})
 }
 
 // checkKeyType settles the type of the keys that the CSI drivers get. The kernel mounts
 // volumes with them, so that one that is too old fails all mounts of its node.
+//
+// Source: Rook, Storage-Configuration/Advanced/cephx-key-rotation.md, 1.20.7.
 func (k *checking) checkKeyType() {
 	path, wanted := []any{"spec", "rook", "cephx"}, k.cfg.Spec.Rook.CephX
 	r, patch, exact := k.rook()

@@ -64,9 +64,9 @@ func (k *checking) checkImage() {
 	}
 	c.Image = cmp.Or(c.Image, release.image())
 	v, read := versionOf(c.Image)
-	switch {
-	case !release.known():
-		k.reportAt(finding.Warning, "newer-release", []any{"spec", "rook", "version"}, "%s is newer than %s, the newest release that Poolwright knows; it is assumed to have the definitions of %s, to make no CSI drivers, and to run %s; compare the release notes of Rook before you apply this", release, newestRelease, newestRelease, c.Image)
+	switch newer := newestRook().Newer(k.cfg.Spec.Rook.Version, fmt.Sprintf("to have the definitions of %s, to make no CSI drivers, and to run %s", newestRelease, c.Image)); {
+	case newer != "":
+		k.reportAt(finding.Warning, "newer-release", []any{"spec", "rook", "version"}, "%s", newer)
 	case !read:
 		k.reportAt(finding.Warning, "image-version", path, "%s has no version in its tag, so whether Rook %s runs it is not known; write one such as %s", c.Image, release, release.image())
 	case !release.fits(v):

@@ -13,8 +13,10 @@ type classes struct {
 	unknown bool     // of some disk it is not known which of Rook's own it gets
 }
 
-// own lists the classes that Rook gives to disks by itself: pkg/operator/ceph/cluster/osd of
-// Rook 1.14 and later goes by whether a disk rotates, and whether its path is that of an NVMe disk.
+// own lists the classes that Rook gives to disks by itself: it goes by whether a disk rotates,
+// and whether its path is that of an NVMe disk.
+//
+// Source: Rook, pkg/operator/ceph/cluster/osd, 1.14 to 1.21.
 func own() []string { return []string{"hdd", "ssd", "nvme"} }
 
 // classes lists those of the disks that the cluster has or gets, and of the running OSDs.
@@ -53,6 +55,8 @@ func (c classes) String() string {
 
 // class is the class of a disk: that of the spec, or else the one that Rook gives it; "" if
 // the inventory does not say enough.
+//
+// Source: node-disk-manager, BlockDevice (spec.details.driveType), 2.1.0.
 func (v *device) class() string {
 	report := v.disk.Report()
 	switch {

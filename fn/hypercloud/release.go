@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/poolwright/poolwright/fn/system"
 )
 
 // release is a release of Rook 1: its minor number.
@@ -49,6 +51,11 @@ const (
 	oldestRelease release = 14
 	newestRelease release = 21
 )
+
+// newestRook is the newest release of Rook that is known.
+func newestRook() system.Newest {
+	return system.Newest{Product: "Rook", Release: newestRelease.String()}
+}
 
 // supported is what Rook documents of one of its releases.
 type supported struct {
@@ -105,7 +112,9 @@ type since []struct {
 }
 
 // withKeyType are the releases of Rook that have security.cephx.csi.keyType in the
-// CephCluster: Storage-Configuration/Advanced/cephx-key-rotation.md of Rook 1.20.7.
+// CephCluster.
+//
+// Source: Rook, Storage-Configuration/Advanced/cephx-key-rotation.md, 1.20.7.
 func withKeyType() since { return since{{19, 9}, {20, 5}} }
 
 // in reports whether a release has it. One without an exact patch counts as its newest.

@@ -2,7 +2,7 @@
 // CephCluster of Rook with its pools, filesystems, object stores and classes, and CDI. The
 // rendered CephCluster is the lock: it names every disk.
 //
-// Source: Rook, Documentation and deploy/examples, 1.14 to 1.20.
+// Source: Rook, Documentation and deploy/examples, 1.14 to 1.21.
 // Source: containerized-data-importer, definition of CDI, 1.66.
 package hypercloud
 

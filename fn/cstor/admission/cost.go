@@ -6,9 +6,10 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 )
 
-// Cost is what the webhook asks the API server for about an edit, in its order
-// (cstor-operators 3.6.0, pkg/webhook: cspc.go and cspc_operations.go). It lists nodes
-// through one client, and asks for everything else through another.
+// Cost is what the webhook asks the API server for about an edit, in its order. It lists
+// nodes through one client, and asks for everything else through another.
+//
+// Source: cstor-operators, pkg/webhook (cspc.go and cspc_operations.go), 3.6.0.
 type Cost struct {
 	Read     int   // requests for the CStorPoolCluster as it is: 1, and 0 for a new one
 	Pools    []int // of each pool wanted, in order: a node list, then so many requests for its disks
@@ -31,6 +32,8 @@ func (c Cost) Requests() (disks, nodes int) {
 func poolRequests(disks, claimed int) int { return disks + claimed }
 
 // removalRequests is for a pool that goes: its instance, and the replicas on that.
+//
+// Source: cstor-operators, pkg/webhook/cspc_operations.go, 3.6.0.
 const removalRequests = 2
 
 // pairing counts the node lists for an old pool: one for its own node, and one for each
