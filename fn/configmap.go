@@ -12,6 +12,10 @@ import (
 // "kpt fn eval" and of configMap in a Kptfile (KRM functions specification v1, functionConfig).
 func isConfigMap(o *krm.Object) bool { return o.Group() == "" && o.Kind == "ConfigMap" }
 
+// deepest is more parts than the path of any field of a RenderConfig has. The rest of a longer one is one part: a
+// text is not to make a document that is nested without bound.
+const deepest = 8
+
 // configFromMap reads a ConfigMap as the RenderConfig that its data describe: each key is the path of a
 // field below spec, such as engine or drain.volumes. It is nil if there are no data.
 func configFromMap(m *krm.Object) *krm.Object {
@@ -23,7 +27,7 @@ func configFromMap(m *krm.Object) *krm.Object {
 	for _, f := range data {
 		value := f.Value
 		value.Quoted = false // data are texts, also where the field is a number
-		setPath(&spec, strings.Split(f.Key, "."), document.Field{Off: f.Off, Value: value})
+		setPath(&spec, strings.SplitN(f.Key, ".", deepest), document.Field{Off: f.Off, Value: value})
 	}
 	root := document.Object(
 		document.F("apiVersion", document.Text(ownGroup+"/v1alpha1")),
@@ -36,21 +40,16 @@ func configFromMap(m *krm.Object) *krm.Object {
 
 // setPath sets the field at the end of a path, with its place.
 func setPath(n *document.Node, path []string, f document.Field) {
-	f.Key = path[0]
+	value := f.Value
 	if len(path) > 1 {
-		inner := document.Object().At(f.Value.Off)
+		value = document.Object().At(f.Value.Off)
 		if old := n.Get(path[0]); old.Kind() == document.Map {
-			inner = *old
+			value = *old
 		}
-		setPath(&inner, path[1:], f)
-		f.Value = inner
+		setPath(&value, path[1:], f)
 	}
-	n.Set(f.Key, f.Value)
-	for i := range n.Fields() {
-		if n.Fields()[i].Key == f.Key {
-			n.Fields()[i].Off = f.Off
-		}
-	}
+	n.Set(path[0], value)
+	n.Field(path[0]).Off = f.Off
 }
 
 // inData gives the findings of a RenderConfig to the ConfigMap that it was read from.
