@@ -21,28 +21,9 @@ type problem struct {
 	Detail   string           `json:"detail"`
 	Line     int              `json:"line,omitempty"` // in the body, from 1
 	Column   int              `json:"column,omitempty"`
-	Findings []problemFinding `json:"findings,omitempty"`
+	Findings []finding.Record `json:"findings,omitempty"`
 
 	exit int // the exit code of the command, -1 for none
-}
-
-// problemFinding is a finding, with the same names as in -o json.
-type problemFinding struct {
-	Severity finding.Severity `json:"severity"`
-	Object   *problemObject   `json:"object,omitempty"`
-	Field    string           `json:"field,omitempty"`
-	File     string           `json:"file,omitempty"`
-	Line     int              `json:"line,omitempty"`
-	Column   int              `json:"column,omitempty"`
-	Message  string           `json:"message"`
-	Rule     string           `json:"rule,omitempty"`
-}
-
-type problemObject struct {
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind,omitempty"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name,omitempty"`
 }
 
 func refuse(status int, format string, args ...any) *problem {
@@ -61,18 +42,7 @@ func refuseInput(err error, exit int) *problem {
 
 // forbidden says which findings forbid a render.
 func forbidden(fs []finding.Finding, exit int) *problem {
-	p := &problem{Status: http.StatusUnprocessableEntity, Detail: "findings of severity error forbid a render", exit: exit}
-	for _, f := range fs {
-		shown := problemFinding{
-			Severity: f.Severity, Field: f.Field, File: f.Pos.File, Line: f.Pos.Line, Column: f.Pos.Column, Message: f.Message, Rule: f.Rule,
-		}
-		if f.Object != (finding.Ref{}) {
-			ref := problemObject(f.Object)
-			shown.Object = &ref
-		}
-		p.Findings = append(p.Findings, shown)
-	}
-	return p
+	return &problem{Status: http.StatusUnprocessableEntity, Detail: "findings of severity error forbid a render", exit: exit, Findings: finding.Records(fs)}
 }
 
 // json is the body of the answer.

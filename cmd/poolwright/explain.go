@@ -246,7 +246,7 @@ func explain(choices []place.Choice, fs []finding.Finding, transitions []transit
 	for _, f := range fs {
 		if f.Severity != finding.Error && f.Object != (finding.Ref{}) && subject.matches(f.Object) {
 			e := about(f.Object)
-			e.Notes = append(e.Notes, forMachines([]finding.Finding{f})...)
+			e.Notes = append(e.Notes, finding.Records([]finding.Finding{f})...)
 			e.notes = append(e.notes, f)
 		}
 	}

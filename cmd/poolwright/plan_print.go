@@ -233,7 +233,7 @@ type machineReason struct {
 }
 
 func (p *plan) machine() machinePlan {
-	out := machinePlan{Against: p.against, Summary: p.tally(), Changes: make([]machineChange, len(p.changes)), Findings: forMachines(p.findings)}
+	out := machinePlan{Against: p.against, Summary: p.tally(), Changes: make([]machineChange, len(p.changes)), Findings: finding.Records(p.findings)}
 	for i, c := range p.changes {
 		if out.Risk == "" {
 			out.Risk = c.Risk // the riskiest comes first

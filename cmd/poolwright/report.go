@@ -101,39 +101,8 @@ func printAs(w io.Writer, f format, v any) error {
 	return err
 }
 
-// machineRef names an object as -o json prints it.
-type machineRef struct {
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind,omitempty"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name,omitempty"`
-}
-
-// machineFinding is a finding as -o json prints it.
-type machineFinding struct {
-	Severity finding.Severity `json:"severity"`
-	Object   *machineRef      `json:"object,omitempty"`
-	Field    string           `json:"field,omitempty"`
-	File     string           `json:"file,omitempty"`
-	Line     int              `json:"line,omitempty"`
-	Column   int              `json:"column,omitempty"`
-	Message  string           `json:"message"`
-	Rule     string           `json:"rule,omitempty"`
-	Current  string           `json:"currentValue,omitempty"`
-	Proposed string           `json:"proposedValue,omitempty"`
-}
-
-func forMachines(fs []finding.Finding) []machineFinding {
-	out := make([]machineFinding, len(fs))
-	for i, f := range fs {
-		out[i] = machineFinding{
-			Severity: f.Severity, Field: f.Field, File: f.Pos.File, Line: f.Pos.Line, Column: f.Pos.Column,
-			Message: f.Message, Rule: f.Rule, Current: f.Current, Proposed: f.Proposed,
-		}
-		if f.Object != (finding.Ref{}) {
-			r := machineRef(f.Object)
-			out[i].Object = &r
-		}
-	}
-	return out
-}
+// What -o json prints of an object and of a finding, as the service does.
+type (
+	machineRef     = finding.Object
+	machineFinding = finding.Record
+)

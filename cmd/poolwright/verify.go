@@ -214,10 +214,10 @@ type machineCheck struct {
 }
 
 func verifyForMachines(checks []conformance.Check, findings []finding.Finding) machineVerification {
-	out := machineVerification{[]machineCheck{}, forMachines(findings)}
+	out := machineVerification{[]machineCheck{}, finding.Records(findings)}
 	for i := range checks {
 		c := &checks[i]
-		shown := machineCheck{Subject: machineRef(c.Subject), Result: result(c), Objects: []machineRef{}, Findings: forMachines(finding.Sort(c.Findings))}
+		shown := machineCheck{Subject: machineRef(c.Subject), Result: result(c), Objects: []machineRef{}, Findings: finding.Records(finding.Sort(c.Findings))}
 		for _, part := range c.Parts {
 			shown.Objects = append(shown.Objects, machineRef(part))
 		}

@@ -38,7 +38,7 @@ func newVet(s program) *cobra.Command {
 				terminal.Printf(s.err, "%s: no errors\n", dirArg(args))
 				return nil
 			}
-			if err := printAs(s.out, f, forMachines(fs)); err != nil {
+			if err := printAs(s.out, f, finding.Records(fs)); err != nil {
 				return err
 			}
 			s.note(fs)
