@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ type body struct {
 func openBody(x *exchange, most int64, stall time.Duration) (*body, *problem) {
 	header := x.request.Header
 	given, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil || !contains(bodyTypes, given) {
+	if err != nil || !slices.Contains(bodyTypes, given) {
 		x.header().Set("Accept", strings.Join(bodyTypes, ", "))
 		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type %q is not supported; send a ResourceList as %s", header.Get("Content-Type"), strings.Join(bodyTypes, ", "))
 	}
@@ -51,15 +52,6 @@ func openBody(x *exchange, most int64, stall time.Duration) (*body, *problem) {
 		return nil, b.tooLarge()
 	}
 	return b, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if strings.EqualFold(l, s) {
-			return true
-		}
-	}
-	return false
 }
 
 // isSmall reports whether the body is known to be read before its request has a slot.

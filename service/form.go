@@ -1,6 +1,7 @@
 package service
 
 import (
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -23,13 +24,8 @@ const output = "output"
 
 // choose finds the form that a client wants: ?output=, or else Accept, or else the first.
 func choose(forms []Form, values url.Values, accept []string) (Form, *problem) {
-	if words := values[output]; len(words) > 0 {
-		for _, f := range forms {
-			if f.Word != "" && f.Word == words[0] {
-				return f, nil
-			}
-		}
-		return Form{}, refuse(http.StatusBadRequest, "?output=%s: not one of %s", words[0], strings.Join(formWords(forms), ", "))
+	if word := values.Get(output); word != "" {
+		return forms[slices.IndexFunc(forms, func(f Form) bool { return f.Word == word })], nil // it is one of the values of the parameter
 	}
 	if len(accept) == 0 {
 		return forms[0], nil
@@ -45,16 +41,6 @@ func choose(forms []Form, values url.Values, accept []string) (Form, *problem) {
 		return Form{}, refuse(http.StatusNotAcceptable, "Accept %q is none of the types that this path has: %s", strings.Join(accept, ", "), strings.Join(formTypes(forms), ", "))
 	}
 	return forms[best], nil
-}
-
-func formWords(forms []Form) []string {
-	var words []string
-	for _, f := range forms {
-		if f.Word != "" {
-			words = append(words, f.Word)
-		}
-	}
-	return words
 }
 
 func formTypes(forms []Form) []string {
@@ -128,14 +114,10 @@ func checkParameters(query string, parameters []Parameter) (url.Values, *problem
 	for i := range parameters {
 		names = append(names, parameters[i].Name)
 	}
-	given := make([]string, 0, len(values))
-	for name := range values {
-		given = append(given, name)
-	}
-	slices.Sort(given)
-	for _, name := range given {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		at := slices.Index(names, name)
 		switch {
-		case !slices.Contains(names, name):
+		case at < 0:
 			known := "this path has none"
 			if len(names) > 0 {
 				known = "known are " + strings.Join(names, ", ")
@@ -144,6 +126,20 @@ func checkParameters(query string, parameters []Parameter) (url.Values, *problem
 		case len(values[name]) > 1:
 			return nil, refuse(http.StatusBadRequest, "parameter %q is given %d times; give it once", name, len(values[name]))
 		}
+		if parameters[at].Bool && values.Get(name) == "" {
+			values.Set(name, "true") // as a flag without a value
+		}
+		if words := parameters[at].words(); words != nil && !slices.Contains(words, values.Get(name)) {
+			return nil, refuse(http.StatusBadRequest, "?%s=%s: not one of %s", name, values.Get(name), strings.Join(words, ", "))
+		}
 	}
 	return values, nil
+}
+
+// words are the values that a parameter takes, nil for any.
+func (p *Parameter) words() []string {
+	if p.Bool {
+		return []string{"true", "false"}
+	}
+	return p.Values
 }

@@ -170,7 +170,7 @@ func (b *blocking) verb() Verb {
 func printer() Verb {
 	return Verb{
 		Name: "print", Result: []string{},
-		Parameters: []Parameter{{Name: "output"}, {Name: "how"}, {Name: "object"}},
+		Parameters: []Parameter{{Name: "output", Values: []string{"json", "yaml", "svg"}}, {Name: "how"}, {Name: "object"}, {Name: "all", Bool: true}, {Name: "short", Bool: true}},
 		Forms:      []Form{{"json", typeJSON}, {"yaml", typeYAML}, {"svg", "image/svg+xml"}, {"", typeText}},
 		Run: func(c Call) Outcome {
 			failed := []finding.Finding{{Severity: finding.Error, Message: "bad", Object: finding.Ref{Kind: "A", Name: "a"}}}
@@ -241,10 +241,12 @@ func TestAnswers(t *testing.T) {
 		{"POST", "/v1/fn", emptyList, []string{"Content-Encoding", "gzip"}, 400, "the body is not gzip as its Content-Encoding says", "", ""},
 		{"POST", "/v1/fn", emptyList, []string{"Accept", "text/html"}, 406, `Accept \"text/html\" is none of the types that this path has: application/yaml, application/json`, "", ""},
 		{"POST", "/v1/fn?x=1", emptyList, nil, 400, `unknown parameter \"x\"; this path has none`, "", ""},
-		{"POST", "/v1/print?hov=x", emptyList, nil, 400, `unknown parameter \"hov\" (did you mean \"how\"?); known are output, how, object`, "", ""},
+		{"POST", "/v1/print?hov=x", emptyList, nil, 400, `unknown parameter \"hov\" (did you mean \"how\"?); known are output, how, object, all, short`, "", ""},
 		{"POST", "/v1/print?how=a&how=b", emptyList, nil, 400, `parameter \"how\" is given 2 times; give it once`, "", ""},
 		{"POST", "/v1/print?how=%zz", emptyList, nil, 400, "the query cannot be read: ", "", ""},
 		{"POST", "/v1/print?output=png", emptyList, nil, 400, "?output=png: not one of json, yaml, svg", "", ""},
+		{"POST", "/v1/print?short=y&all=x", emptyList, nil, 400, "?all=x: not one of true, false", "", ""},
+		{"POST", "/v1/print?short&all=false", emptyList, nil, 200, "application/json\n", "2", ""},
 		{"POST", "/v1/print", "[]\n", nil, 400, "stdin:1:1: this is not a ResourceList but a list", "1", ""},
 		{"POST", "/v1/fn", emptyList, nil, 200, emptyList, "0", ""},
 		{"POST", "/v1/fn", emptyList, []string{"Content-Type", "Application/X-YAML; charset=utf-8"}, 200, emptyList, "0", ""},

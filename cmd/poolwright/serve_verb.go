@@ -143,17 +143,14 @@ func (p program) call(cmd *cobra.Command, call service.Call) error {
 		args = append(args, ".")
 	}
 	for name, values := range call.Values {
-		value := values[0]
-		switch {
-		case name == "output":
+		switch name {
+		case "output":
 			continue
-		case name == objectParameter:
-			args = append(args, value)
+		case objectParameter:
+			args = append(args, values[0])
 			continue
-		case value == "":
-			value = flags.Lookup(name).NoOptDefVal // as a flag without a value
 		}
-		if err := set(name, value); err != nil {
+		if err := set(name, values[0]); err != nil {
 			return err
 		}
 	}
