@@ -56,7 +56,7 @@ type Result struct {
 	Transitions []transition.Transition
 }
 
-// MaxSpec is the size of the largest document that may be a spec, in bytes.
+// MaxSpec is the size of the largest document that may be a spec or a RenderConfig, in bytes.
 const MaxSpec = 1 << 20
 
 // Render turns the specs of a package into everything that they need.
@@ -103,8 +103,7 @@ func (f *Function) prepare(p Package) *prepared {
 	pkg := &prepared{classified: classify(p, f.kinds, f.schemas.Kinds()), function: f, live: p.Live, part: p.Partial}
 	pkg.unread = finding.Failed(pkg.findings)
 	for _, o := range pkg.classified.specs {
-		if size := sizeOf(o); size > MaxSpec {
-			pkg.report(o, "too-large", "", "is %d bytes; a spec has at most %d", size, MaxSpec)
+		if pkg.isTooLarge(o, "spec") {
 			pkg.unread = true
 			continue
 		}
@@ -117,6 +116,15 @@ func (f *Function) prepare(p Package) *prepared {
 	pkg.policy = pkg.completePolicy()
 	pkg.checkLock()
 	return pkg
+}
+
+// isTooLarge refuses a document that would keep CUE, and with it every other render of the process, for minutes.
+func (pkg *prepared) isTooLarge(o *krm.Object, what string) bool {
+	size := sizeOf(o)
+	if size > MaxSpec {
+		pkg.report(o, "too-large", "", "is %d bytes; a %s has at most %d", size, what, MaxSpec)
+	}
+	return size > MaxSpec
 }
 
 // sizeOf is the size of a document. An item of a list has no text of its own.
@@ -294,7 +302,7 @@ func (c *classified) manifests() []*krm.Object {
 func (pkg *prepared) completePolicy() policy {
 	defaults := policy{Policy: gitops.Policy{Engine: "all", Protection: "confirm", Intermediates: "local", Order: "levels"}}
 	defaults.Drain.Volumes = 4
-	if pkg.config == nil {
+	if pkg.config == nil || pkg.isTooLarge(pkg.config, configKind) {
 		return defaults
 	}
 	completed, findings := pkg.function.schemas.Complete(pkg.config.Position, pkg.config.Ref, pkg.config.Node)
