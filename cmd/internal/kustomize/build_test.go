@@ -139,12 +139,12 @@ func TestBuildNamesThePlace(t *testing.T) {
 // kustomize gets no more of an inventory than its name, and the function all.
 func TestInventoryIsKeptFromKustomize(t *testing.T) {
 	dir := unpack(t, "testdata/same/plain.txtar", "FN")
-	disk := newOverlay(true, newReadings(nil))
+	disk := newOverlay(true, newReadings("", nil))
 	data, err := disk.ReadFile(filepath.Join(dir, "top/inventory/nodes.yaml"))
 	if err != nil || strings.Contains(string(data), "items") || !strings.Contains(string(data), "name: nodes") {
 		t.Errorf("kustomize gets %q, %v", data, err)
 	}
-	disk = newOverlay(false, newReadings(nil))
+	disk = newOverlay(false, newReadings("", nil))
 	if data, err := disk.ReadFile(filepath.Join(dir, "top/inventory/nodes.yaml")); err != nil || !strings.Contains(string(data), "items") {
 		t.Errorf("without the shortcut kustomize gets %q, %v", data, err)
 	}

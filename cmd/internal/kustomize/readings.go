@@ -20,6 +20,7 @@ import (
 // readings are the files of the disk that a build looked at, and the inventories that
 // they lie in, each as it was before the first of its files was read.
 type readings struct {
+	dir, top string // the folder that is built, as it was named and where it is
 	files    map[string]bool
 	editions map[string]folder.Edition
 	damaged  map[string]*finding.Finding // by file
@@ -27,8 +28,12 @@ type readings struct {
 	onFile   func(path string)           // called after each file, for tests; nil for none
 }
 
-func newReadings(onFile func(string)) *readings {
-	return &readings{files: map[string]bool{}, editions: map[string]folder.Edition{}, damaged: map[string]*finding.Finding{}, onFile: onFile}
+func newReadings(dir string, onFile func(string)) *readings {
+	r := &readings{dir: dir, top: dir, files: map[string]bool{}, editions: map[string]folder.Edition{}, damaged: map[string]*finding.Finding{}, onFile: onFile}
+	if top, _, err := filesys.MakeFsOnDisk().CleanedAbs(dir); err == nil {
+		r.top = top.String()
+	}
+	return r
 }
 
 // read reads a file.
@@ -41,8 +46,7 @@ func (r *readings) read(path string, read func(string) ([]byte, error)) ([]byte,
 	}
 	data, err := read(path)
 	if err == nil {
-		rendered := slices.Contains(strings.Split(filepath.Dir(path), string(filepath.Separator)), fn.RenderedFolder)
-		if f := folder.Damage(&document.Source{Name: path, Data: data}, rendered); f != nil {
+		if f := folder.Damage(&document.Source{Name: path, Data: data}, r.isRendered(path)); f != nil {
 			r.damaged[path] = f
 		}
 	}
@@ -62,14 +66,17 @@ func (r *readings) exchanged() string {
 	return ""
 }
 
+// isRendered reports whether a file is in an output folder. Where the folder that is built lies says nothing.
+func (r *readings) isRendered(path string) bool {
+	rel, err := filepath.Rel(filepath.Dir(r.top), filepath.Dir(path))
+	return err == nil && slices.Contains(strings.Split(rel, string(filepath.Separator)), fn.RenderedFolder)
+}
+
 // damages are the files that must not be used, by the name of the folder that is built.
-func (r *readings) damages(top string) []finding.Finding {
+func (r *readings) damages() []finding.Finding {
 	var findings []finding.Finding
-	real, _, err := filesys.MakeFsOnDisk().CleanedAbs(top)
 	for path, f := range r.damaged {
-		if f.Pos.File = path; err == nil {
-			f.Pos.File = shownAs(real.String(), top, path)
-		}
+		f.Pos.File = shownAs(r.top, r.dir, path)
 		findings = append(findings, *f)
 	}
 	return finding.Sort(findings)
@@ -78,20 +85,15 @@ func (r *readings) damages(top string) []finding.Finding {
 // unlisted warns of input beside the kustomizations that were read, which none of them
 // lists, by the name of the first: kustomize passes it over. It may be just what is
 // missed, so that it is named where specs were refused, too.
-func (r *readings) unlisted(top string, hasSpec func([]*krm.Object) bool) []finding.Finding {
+func (r *readings) unlisted(hasSpec func([]*krm.Object) bool) []finding.Finding {
 	var findings []finding.Finding
-	real, _, err := filesys.MakeFsOnDisk().CleanedAbs(top)
-	if err != nil {
-		return nil
-	}
 	for _, path := range slices.Sorted(maps.Keys(r.files)) {
 		dir := filepath.Dir(path)
-		below, _ := filepath.Rel(real.String(), dir)
-		if !slices.Contains(kustomizationNames(), filepath.Base(path)) || slices.Contains(strings.Split(below, string(filepath.Separator)), fn.RenderedFolder) {
+		if !slices.Contains(kustomizationNames(), filepath.Base(path)) || r.isRendered(path) {
 			continue
 		}
 		if r.failed == "" || within(r.failed, dir) {
-			findings = append(findings, folder.Unlisted(dir, shownAs(real.String(), top, dir), r.files, hasSpec)...)
+			findings = append(findings, folder.Unlisted(dir, shownAs(r.top, r.dir, dir), r.files, hasSpec)...)
 		}
 	}
 	return findings
@@ -110,17 +112,17 @@ const rebuilds = 3
 // mixture of two snapshots.
 func atRest(dir string, o Options, build func(Options) ([]byte, []finding.Finding, error)) ([]byte, []finding.Finding, error) {
 	for range rebuilds {
-		r := newReadings(o.onFile)
+		r := newReadings(dir, o.onFile)
 		o.readings = r
 		out, fs, err := build(o)
 		if r.exchanged() != "" {
 			continue
 		}
 		if len(r.damaged) > 0 { // kustomize passes over what is empty, and says less of the rest
-			return nil, r.damages(dir), nil
+			return nil, r.damages(), nil
 		}
 		if err == nil && o.HasSpec != nil && (!finding.Failed(fs) || r.failed != "") {
-			fs = finding.Sort(append(fs, r.unlisted(dir, o.HasSpec)...))
+			fs = finding.Sort(append(fs, r.unlisted(o.HasSpec)...))
 		}
 		return out, fs, err
 	}
