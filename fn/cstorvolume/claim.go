@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -27,8 +28,7 @@ type claim struct {
 func (r *rendering) readClaims(v *volumeClass) {
 	for i := range v.cfg.Spec.Claims {
 		c := &claim{claimConfig: &v.cfg.Spec.Claims[i], of: v, index: i}
-		var rounded bool
-		if c.size, c.bytes, rounded = wholeGiB(c.Size); rounded {
+		if c.size, c.bytes = chain.WholeGiB(c.Size); c.size != c.Size {
 			c.report(finding.Info, "rounded", "size", "the driver of cStor makes volumes of whole GiB: %s becomes %s", c.Size, c.size)
 		}
 		if first := r.claims[c.key()]; first != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/document"
-	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // config is a completed CStorVolumeClass.
@@ -93,22 +92,3 @@ func (c *config) binding() string {
 
 // snapshots is the name of the class of snapshots.
 func (c *config) snapshots(spec string) string { return cmp.Or(c.Spec.SnapshotClass.Name, spec) }
-
-// gib is 1Gi, in which the driver of cStor counts, in bytes.
-//
-// Source: cstor-csi, CreateVolume (size of a volume), 3.6.0.
-const gib = 1 << 30
-
-// wholeGiB rounds a size up as the driver does. rounded tells that there was a need.
-func wholeGiB(size string) (text string, bytes int64, rounded bool) {
-	q, err := quantity.Parse(size)
-	if err != nil {
-		return size, 0, false // the definition has no other sizes
-	}
-	bytes = q.Value()
-	if bytes%gib == 0 {
-		return size, bytes, false
-	}
-	n := bytes/gib + 1
-	return fmt.Sprintf("%dGi", n), n * gib, true
-}

@@ -119,16 +119,18 @@ func (v *Volume) replicas() int {
 	return v.Replicas
 }
 
-// WholeGiB is the size that the driver makes of the size of a claim.
+// WholeGiB is the size that the driver makes of the size of a claim, also in bytes: whole GiB, rounded up. What is no
+// size stays as it is, with 0 bytes.
 //
 // Source: cstor-csi, CreateVolume (size of a volume), 3.6.0.
-func WholeGiB(size string) string {
-	bytes := quantity.Bytes(size)
+func WholeGiB(size string) (text string, bytes int64) {
 	const gib = 1 << 30
+	bytes = quantity.Bytes(size)
 	if bytes%gib == 0 {
-		return size
+		return size, bytes
 	}
-	return fmt.Sprintf("%dGi", bytes/gib+1)
+	n := bytes/gib + 1
+	return fmt.Sprintf("%dGi", n), n * gib
 }
 
 // Objects is what becomes of a volume, in the order in which its parts hang on each other.

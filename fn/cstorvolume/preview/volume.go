@@ -23,10 +23,10 @@ func (v *viewer) volume(claim *krm.Object, sc *class.Class) *chain.Volume {
 		Class:     sc.Name,
 		Reclaim:   sc.ReclaimPolicy,
 		FSType:    cmp.Or(sc.Parameters["csi.storage.k8s.io/fstype"], "ext4"),
-		Size:      chain.WholeGiB(claim.Node.Str("spec", "resources", "requests", "storage")),
 		Policy:    sc.Parameters["cstorVolumePolicy"],
 		Namespace: v.namespaceOf(sc.Parameters["cstorPoolCluster"], claim),
 	}
+	vol.Size, _ = chain.WholeGiB(claim.Node.Str("spec", "resources", "requests", "storage"))
 	vol.Replicas, _ = strconv.Atoi(sc.Parameters["replicaCount"])
 	if live := v.facts.Object(claim.ID()); live != nil {
 		if uid := live.Node.Str("metadata", "uid"); uid != "" {
