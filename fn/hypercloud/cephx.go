@@ -133,7 +133,7 @@ func (in *input) rook() (r release, patch int, exact bool) {
 	texts := []string{spec.Chart.Version}
 	for _, o := range in.Manifests {
 		if !in.cfg.charted() && isOperator(o) {
-			texts = append(texts, imageTag(o))
+			texts = append(texts, operatorTag(o))
 		}
 	}
 	for _, text := range texts {
@@ -157,12 +157,12 @@ func isOperator(o *krm.Object) bool {
 	return o.GroupKind() == gk(appsGroup, deploymentKind) && o.Name == rookOperator
 }
 
-// imageTag is the tag of the first image of a Deployment.
-func imageTag(o *krm.Object) string {
-	for _, c := range o.Node.Seq("spec", "template", "spec", "containers") {
-		image, _, _ := strings.Cut(c.Str("image"), "@")
-		_, tag, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
-		return strings.TrimPrefix(tag, "v")
+// operatorTag is the tag of the image of an operator, without v, "" where it has none.
+func operatorTag(o *krm.Object) string {
+	containers := o.Node.Seq("spec", "template", "spec", "containers")
+	if len(containers) == 0 {
+		return ""
 	}
-	return ""
+	tag, _ := tagOf(containers[0].Str("image"))
+	return strings.TrimPrefix(tag, "v")
 }

@@ -196,7 +196,7 @@ func (c *conversion) find(kind krm.GroupKind, namespace, name string) *krm.Objec
 // one that runs the image and makes the CSI drivers itself, or the first that does not.
 func (c *conversion) release() string {
 	for _, o := range slices.Concat(c.all, c.facts.Objects(appsGroup, deploymentKind)) {
-		if tag := imageTag(o); isOperator(o) {
+		if tag := operatorTag(o); isOperator(o) {
 			if r, _, exact := parsePatch(tag); exact && r >= oldestRelease {
 				return tag
 			}

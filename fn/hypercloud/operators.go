@@ -67,9 +67,9 @@ func (o *operators) checkRelease() {
 		return
 	}
 	for _, found := range o.operatorsIn(o.Manifests) {
-		if r, _, exact := parsePatch(imageTag(found)); exact && r != o.cfg.release {
+		if r, _, exact := parsePatch(operatorTag(found)); exact && r != o.cfg.release {
 			o.reportAt(finding.Warning, "operator-release", []any{"spec", "rook", "version"}, "is %s, but %s of the package is release %s; what is rendered is for %s: write version: \"%s\", or take the manifests of %s",
-				o.cfg.release, found.Ref, imageTag(found), o.cfg.release, r, o.cfg.release)
+				o.cfg.release, found.Ref, operatorTag(found), o.cfg.release, r, o.cfg.release)
 		}
 	}
 }

@@ -142,12 +142,17 @@ type version struct {
 	exact               bool // all three are said
 }
 
+// tagOf is the tag of an image, which may come before a digest, and after a registry with a port.
+func tagOf(image string) (tag string, found bool) {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, found = strings.Cut(image[strings.LastIndexByte(image, '/')+1:], ":")
+	return tag, found
+}
+
 // versionOf reads the version of a Ceph from the tag of its image: v20.2.4, or
 // v18.2.4-20240724; found is false where the tag says none.
 func versionOf(image string) (v version, found bool) {
-	image, _, _ = strings.Cut(image, "@")
-	tag := image[strings.LastIndexByte(image, '/')+1:]
-	_, tag, found = strings.Cut(tag, ":")
+	tag, found := tagOf(image)
 	tag, _, _ = strings.Cut(strings.TrimPrefix(tag, "v"), "-")
 	parts := strings.Split(tag, ".")
 	for i, to := range []*int{&v.major, &v.minor, &v.patch} {
