@@ -40,7 +40,11 @@ func TestConvert(t *testing.T) {
 		if finding.Failed(done.Findings) || len(done.Specs) != 1 {
 			t.Fatalf("%d specs: %v\nof\n%s", len(done.Specs), done.Findings, spec)
 		}
-		if got, want := generated.Written(fn.Result{Objects: done.Rendered}), generated.Written(first); got != want {
+		got, want := generated.Written(fn.Result{Objects: done.Rendered}), generated.Written(first)
+		if alive { // the facts show its disks in the cluster, as the first render could not know
+			got = strings.ReplaceAll(got, "    applied: true\n", "")
+		}
+		if got != want {
 			t.Fatalf("\n%s\nbecame\n%s\nwhich renders\n%s\nand not\n%s", spec, done.Specs[0].Text, got, want)
 		}
 		again := generated.Function().Render(fn.Package{Objects: append(generated.Parse(t, string(done.Specs[0].Text)), known...), Output: generated.Parse(t, generated.Written(first))})
