@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -135,13 +135,12 @@ func newServer(s program, f *serveFlags) (*service.Server, error) {
 			f.Verbs = append(f.Verbs, s.served(v))
 		}
 	}
-	build := thisBuild()
-	f.Version = build.Version
-	var err error
-	if f.Build, err = json.MarshalIndent(build, "", "  "); err != nil {
+	f.Version = thisBuild().Version
+	var build bytes.Buffer
+	if err := printAs(&build, asJSON, thisBuild()); err != nil {
 		return nil, err
 	}
-	f.Build = append(f.Build, '\n')
+	f.Build = build.Bytes()
 	return service.New(f.Config)
 }
 

@@ -63,7 +63,7 @@ func warnOfEdits(in *input, of *poolCluster, wanted *pool.Cluster) {
 	if in.state.Timeout.Allows(cost) || of.steps.isLate() {
 		return
 	}
-	remedy := fmt.Sprintf("timeoutSeconds: %d, the longest, is too short as well: let pools go, and make them again in another CStorClusterConfig", admission.Longest().Seconds)
+	remedy := fmt.Sprintf("timeoutSeconds: %d, the longest, is too short as well: remove pools, and create them again in another CStorClusterConfig", admission.Longest().Seconds)
 	if t, ok := admission.Enough(cost); ok {
 		remedy = fmt.Sprintf("set timeoutSeconds: %d there", t.Seconds)
 	}

@@ -17,7 +17,7 @@ func TestWarnOfEdits(t *testing.T) {
 	}{
 		{5, 5, ""},
 		{13, 30, ""},
-		{14, 30, "CStorPoolCluster prod cannot be edited: the cStor webhook needs 31.2 seconds for it (57 requests for disks, 133 node lists), whatever changes, and is given 30 seconds; timeoutSeconds: 30, the longest, is too short as well: let pools go, and make them again in another CStorClusterConfig"},
+		{14, 30, "CStorPoolCluster prod cannot be edited: the cStor webhook needs 31.2 seconds for it (57 requests for disks, 133 node lists), whatever changes, and is given 30 seconds; timeoutSeconds: 30, the longest, is too short as well: remove pools, and create them again in another CStorClusterConfig"},
 	} {
 		facts := fmt.Sprintf("{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: w}, webhooks: [{name: admission-webhook.cstor.openebs.io, timeoutSeconds: %d}]}\n---\n", c.seconds)
 		var pools []string

@@ -190,7 +190,7 @@ func sayMove(m *drain.Move) string {
 			text = "its replica leaves, since every other is healthy"
 		}
 	case drain.LetGo:
-		text = "its replica that is lost is let go, since the others have quorum"
+		text = "its lost replica is removed, since the others have quorum"
 	case drain.Restore:
 		if text = "it gets back the replicas that it had"; len(m.To) > 0 {
 			text = "it gets back a replica, on " + saySpots(m.To)

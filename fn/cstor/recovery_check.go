@@ -26,7 +26,7 @@ func (r *recovery) isAnother(known *nodePool, live *pool.Pool) bool {
 		return false
 	}
 	r.report(finding.Error, "other-disk", "",
-		"the pool on node %s is rendered with %s, and running with %s, which no earlier render knows; one of them is of another cluster or commit, or was edited by hand: put the rendered one right, from the history of Git; if the running one is right, delete the output of the config and render again, which adopts it",
+		"the pool on node %s is rendered with %s, and running with %s, which no earlier render knows; one of them is of another cluster or commit, or was edited by hand: restore the rendered one from the history of Git; if the running one is right, delete the output of the config and render again, which adopts it",
 		known.node, devices(added), devices(unknown))
 	return true
 }

@@ -86,7 +86,7 @@ func (m *members) checkRunning() {
 			case v.path != nil:
 				m.reportAt(finding.Warning, "not-running", at(v), "%s of host %s is not in the running CephCluster any more, and Rook makes an OSD on it again where it is clean; if that is not meant, take it out of the spec", v.Name, h.name)
 			default:
-				m.reportAt(finding.Error, "other-disk", at(v), "CephCluster %s is rendered with %s of host %s, and %s; applied, it would become an OSD: put what is rendered right, from the history of Git, or take the inventory anew; to let it go, annotate the spec with %s: %s/%s/%s/%s",
+				m.reportAt(finding.Error, "other-disk", at(v), "CephCluster %s is rendered with %s of host %s, and %s; applied, it would become an OSD: restore what is rendered from the history of Git, or take the inventory again; to remove it, annotate the spec with %s: %s/%s/%s/%s",
 					m.Object.Name, v.Name, h.name, orElse(known == nil, "no render chose it, nor does the running one have it", "the running one does not have it any more"), krm.AnnotationAllowRemoval, clusterKind, m.Object.Name, h.name, v.last())
 			}
 		}
