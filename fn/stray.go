@@ -16,7 +16,8 @@ import (
 // of: the spec may have been renamed, and its output deleted.
 func (pkg *prepared) warnOfStrays(facts *inventory.Facts, o *output) []finding.Finding {
 	spec := o.spec.Object
-	if len(o.spec.Before) > 0 || pkg.partial {
+	made := slices.ContainsFunc(o.Objects, func(made gitops.Object) bool { return o.system.Stateful(made.Object) })
+	if len(o.spec.Before) > 0 || pkg.partial || !made {
 		return nil
 	}
 	strays := map[string][]string{} // by owner
@@ -38,12 +39,8 @@ func (pkg *prepared) warnOfStrays(facts *inventory.Facts, o *output) []finding.F
 			}
 		}
 	}
-	made := slices.ContainsFunc(o.Objects, func(made gitops.Object) bool { return o.system.Stateful(made.Object) })
 	var findings []finding.Finding
 	for _, owner := range slices.Sorted(maps.Keys(strays)) {
-		if !made {
-			break
-		}
 		was := pkg.function.specRef(owner)
 		findings = append(findings, o.spec.Finding(finding.Warning, "other-spec-running", "metadata.name", fmt.Sprintf(
 			"makes new objects beside %s of %s, which is not in this package, nor is its output; if this spec was renamed, name it %s again, and it adopts them",
