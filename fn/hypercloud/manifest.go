@@ -14,17 +14,23 @@ import (
 type part struct {
 	name        string   // for people
 	deployment  string   // its operator
-	configs     []string // ConfigMaps beside it
+	configs     []beside // ConfigMaps with it
 	groups      []string // whose definitions belong to it
 	definitions []string // those that are needed, without their group: the first of groups
 	chart       bool     // a chart brings it, where charts are used
+}
+
+// beside is a ConfigMap that comes with an operator.
+type beside struct {
+	name string
+	from release // of Rook, the first that has it
 }
 
 // parts are those that there are.
 func parts() []part {
 	return []part{
 		{
-			name: "the operator of Rook", deployment: rookOperator, configs: []string{"rook-ceph-operator-config", imageSetName}, chart: true,
+			name: "the operator of Rook", deployment: rookOperator, configs: []beside{{"rook-ceph-operator-config", oldestRelease}, {imageSetName, withImageSet}}, chart: true,
 			groups:      []string{cephGroup, "objectbucket.io"},
 			definitions: []string{"cephclusters", "cephblockpools", "cephfilesystems", "cephfilesystemsubvolumegroups", "cephobjectstores"},
 		},
@@ -48,11 +54,7 @@ func parts() []part {
 
 // needed lists the parts without which the spec is not carried out.
 func (c *config) needed() []part {
-	all := parts()
-	if c.release < withImageSet {
-		all[0].configs = all[0].configs[:1]
-	}
-	return slices.DeleteFunc(all, func(p part) bool {
+	return slices.DeleteFunc(parts(), func(p part) bool {
 		switch p.deployment {
 		case csiOperator:
 			return c.release < withCSIOperator
@@ -77,7 +79,7 @@ func partOf(o *krm.Object) *part {
 				return p
 			}
 		case gk("", "ConfigMap"):
-			if slices.Contains(p.configs, o.Name) {
+			if slices.ContainsFunc(p.configs, func(c beside) bool { return c.name == o.Name }) {
 				return p
 			}
 		case gk(definitionGroup, definitionKind):

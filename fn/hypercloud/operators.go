@@ -20,7 +20,7 @@ func (o *operators) reportMissing(v *vendored) {
 		}
 		var missing []string
 		kind := ""
-		for _, id := range p.objects() {
+		for _, id := range p.objects(o.cfg.release) {
 			switch {
 			case o.present(v, id):
 			case id.Kind == kind:
@@ -74,12 +74,14 @@ func (o *operators) checkRelease() {
 	}
 }
 
-// objects are what a part is known by. A Deployment and a ConfigMap may be in any
+// objects are what a part is known by in a release. A Deployment and a ConfigMap may be in any
 // namespace.
-func (p *part) objects() []krm.ID {
+func (p *part) objects(r release) []krm.ID {
 	ids := []krm.ID{{Group: appsGroup, Kind: deploymentKind, Name: p.deployment}}
-	for _, name := range p.configs {
-		ids = append(ids, krm.ID{Kind: "ConfigMap", Name: name})
+	for _, c := range p.configs {
+		if r >= c.from {
+			ids = append(ids, krm.ID{Kind: "ConfigMap", Name: c.name})
+		}
 	}
 	for _, plural := range p.definitions {
 		ids = append(ids, krm.ID{Group: definitionGroup, Kind: definitionKind, Name: plural + "." + p.groups[0]})
