@@ -43,8 +43,11 @@ func setPath(n *document.Node, path []string, f document.Field) {
 	value := f.Value
 	if len(path) > 1 {
 		value = document.Object().At(f.Value.Off)
-		if old := n.Get(path[0]); old.Kind() == document.Map {
+		switch old := n.Get(path[0]); {
+		case old.Kind() == document.Map:
 			value = *old
+		case old != nil:
+			return // it is no mapping, which is an error
 		}
 		setPath(&value, path[1:], f)
 	}
