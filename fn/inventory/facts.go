@@ -300,7 +300,9 @@ func (f *Facts) ClaimOf(d *BlockDevice) *Claim {
 
 // SuccessorOf returns the claim whose disk takes, or was to take, the place of a block
 // device; nil if none does.
-func (f *Facts) SuccessorOf(namespace, device string) *Claim { return f.replaces[Key{namespace, device}] }
+func (f *Facts) SuccessorOf(namespace, device string) *Claim {
+	return f.replaces[Key{namespace, device}]
+}
 
 // VolumeClaim returns a PersistentVolumeClaim, or nil.
 func (f *Facts) VolumeClaim(namespace, name string) *VolumeClaim { return f.pvcs[Key{namespace, name}] }
