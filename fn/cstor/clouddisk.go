@@ -387,10 +387,10 @@ func (c *cloudDisks) assemble(m *member) {
 // replaceFailed asks for the replacement of disks that failed by the spares of the node.
 func (c *cloudDisks) replaceFailed(m *member) {
 	taken := map[string]bool{}
-	pick := func(capacity int64) *inventory.BlockDevice {
+	pick := func(fits func(*inventory.BlockDevice) bool) *inventory.BlockDevice {
 		for _, v := range m.cloud {
 			d := c.facts.Device(c.namespace, v.device)
-			if v.role == spare && d != nil && d.Capacity >= capacity && !taken[d.Name] && !c.lock.pooled[d.Name] {
+			if v.role == spare && d != nil && !taken[d.Name] && !c.lock.pooled[d.Name] && fits(d) {
 				taken[d.Name] = true
 				return d
 			}

@@ -73,10 +73,10 @@ func (l *localDisks) place(m *member) {
 // smallest free disk of the node that is as large.
 func (l *localDisks) replaceFailed(m *member, left *leftover) {
 	fromSpares := map[string]bool{}
-	pick := func(capacity int64) *inventory.BlockDevice {
+	pick := func(fits func(*inventory.BlockDevice) bool) *inventory.BlockDevice {
 		for _, from := range []*[]*inventory.BlockDevice{&left.spares, &left.data} {
 			sorted := slices.SortedStableFunc(slices.Values(*from), l.order)
-			i := slices.IndexFunc(sorted, func(d *inventory.BlockDevice) bool { return d.Capacity >= capacity })
+			i := slices.IndexFunc(sorted, fits)
 			if i < 0 {
 				continue
 			}

@@ -37,15 +37,12 @@ type draining struct {
 	standings []string // how far each pool is
 }
 
-// annotationDrain is, on a spec, the nodes whose pools are to go: <node>[,...]
-const annotationDrain = "poolwright.io/drain"
-
 const drainField = "metadata.annotations"
 
 // nodesToDrain reads which nodes a person wants to be drained.
 func nodesToDrain(spec *krm.Object) map[string]bool {
 	wanted := map[string]bool{}
-	for _, name := range spec.AnnotationList(annotationDrain) {
+	for _, name := range spec.AnnotationList(pool.AnnotationDrain) {
 		wanted[name] = true
 	}
 	return wanted
@@ -55,7 +52,7 @@ func nodesToDrain(spec *krm.Object) map[string]bool {
 func (c *nodeChoice) warnOfUnknownDrains() {
 	for _, name := range slices.Sorted(maps.Keys(c.drains)) {
 		if c.facts.Node(name) == nil && !c.lock.known[name] {
-			c.Collect(c.spec.AnnotationFinding(finding.Warning, "drain-unmatched", annotationDrain, "node "+name, "which is neither in the inventory nor in the plan (any more); correct it, or remove it"))
+			c.Collect(c.spec.AnnotationFinding(finding.Warning, "drain-unmatched", pool.AnnotationDrain, "node "+name, "which is neither in the inventory nor in the plan (any more); correct it, or remove it"))
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (c *nodeChoice) allowedNodes(dropped map[string]bool) (allowed []*inventory
 		case !c.allows(n, n.Name):
 			reason = "it is not selected by " + selectorField
 		case c.drains[n.Name]:
-			reason = "it is to be drained (" + annotationDrain + ")"
+			reason = "it is to be drained (" + pool.AnnotationDrain + ")"
 		}
 		if reason == "" {
 			allowed = append(allowed, n)

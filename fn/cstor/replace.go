@@ -38,8 +38,8 @@ func (in *input) failedDisks(p *pool.Pool) []string {
 }
 
 // ask asks for the replacement of the disks of a member that failed. candidates picks a disk
-// of a capacity, in bytes, that nobody has: the spare first; settle hears which of them goes.
-func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.BlockDevice, settle func(old string, d *inventory.BlockDevice, wait string)) {
+// that nobody has and that fits: the spare first; settle hears which of them goes.
+func (r *replacement) ask(m *member, candidates func(fits func(*inventory.BlockDevice) bool) *inventory.BlockDevice, settle func(old string, d *inventory.BlockDevice, wait string)) {
 	if m.before == nil || !r.live.lives(m.before.Pool) {
 		return
 	}
@@ -54,12 +54,7 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 		why := r.obstacle(m.before.Pool, name)
 		var d *inventory.BlockDevice
 		if why == "" {
-			if capacity := r.disk(name).Size(); capacity > 0 {
-				d = candidates(capacity)
-			}
-			if d == nil {
-				why = "node " + m.name + " has no spare, and no other disk that can be used and is as large; add one"
-			}
+			d, why = r.find(m, r.disk(name).Size(), candidates)
 		}
 		if why != "" {
 			severity := finding.Warning
@@ -84,6 +79,27 @@ func (r *replacement) ask(m *member, candidates func(capacity int64) *inventory.
 		s.settle = func(wait string) { settle(name, d, wait) }
 		m.of.steps.ask(s)
 	}
+}
+
+// find picks a disk of at least a capacity, in bytes, or says why there is none. The webhook
+// refuses one that is the predecessor of any claim: it is being replaced itself.
+//
+// Source: cstor-operators, admission webhook (replacement of a disk), 3.6.0, measured.
+func (r *replacement) find(m *member, capacity int64, candidates func(fits func(*inventory.BlockDevice) bool) *inventory.BlockDevice) (d *inventory.BlockDevice, why string) {
+	leaving := ""
+	if capacity > 0 {
+		d = candidates(func(d *inventory.BlockDevice) bool {
+			claim := r.facts.SuccessorOf(d.Namespace, d.Name)
+			if claim != nil && d.Capacity >= capacity {
+				leaving = fmt.Sprintf(" (BlockDeviceClaim %s names block device %s as its predecessor, so the webhook refuses it: delete the claim if that replacement was refused)", claim.Name, d.Name)
+			}
+			return claim == nil && d.Capacity >= capacity
+		})
+	}
+	if d == nil {
+		why = "node " + m.name + " has no spare, and no other disk that can be used and is as large" + leaving + "; add one"
+	}
+	return d, why
 }
 
 // isReplaced reports whether a disk that failed is to be replaced: a person says so, or the spec

@@ -28,7 +28,7 @@ func (System) Declare() system.Declaration {
 			{Group: admissionGroup, Kind: webhookConfigurationKind},
 			{Group: deviceGroup, Kind: blockDeviceKind}, {Group: deviceGroup, Kind: blockDeviceClaimKind},
 			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
-			{Group: cstorGroup, Kind: cstorVolumeConfigKind}, {Group: cstorGroup, Kind: cstorVolumeKind}, {Group: snapshotGroup, Kind: volumeSnapshotKind},
+			{Group: cstorGroup, Kind: cstorVolumeConfigKind}, {Group: cstorGroup, Kind: cstorVolumeKind}, {Group: cstorGroup, Kind: volume.AttachmentKind}, {Group: snapshotGroup, Kind: volumeSnapshotKind},
 		},
 		Roots: []krm.GroupKind{
 			{Group: storageGroup, Kind: storageClassKind}, {Kind: volumeClaimKind}, {Kind: persistentVolumeKind},
@@ -90,6 +90,12 @@ func poolKinds() []system.Kind {
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: cstorVolumeReplicaKind}, Version: "v1", Role: system.RoleFact,
 			Plural: "cstorvolumereplicas", Names: []string{"cvr"}, Health: true,
 			Keep: "spec{replicaid} status{phase snapshots@}", Owners: true, Annotations: []string{pool.AnnotationReplicaHost},
+		},
+		{
+			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: volume.AttachmentKind}, Version: "v1", Role: system.RoleFact,
+			Plural: "cstorvolumeattachments", Names: []string{"cva"}, Static: true, // nothing writes its status
+			Keep: "spec{volume{name ownerNodeID accessType stagingTargetPath targetPath}} status",
+			Node: [][]string{{"spec", "volume", "ownerNodeID"}},
 		},
 	}
 }

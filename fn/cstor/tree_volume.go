@@ -156,10 +156,25 @@ func (f *forest) config(v *volume.Chain) *health.Tree {
 	if node := v.Config.Node.Str("publish", "nodeId"); node != "" {
 		t.Note = "used on node " + node
 	}
+	for _, o := range v.Attachments {
+		t.Children = append(t.Children, f.attachment(v, o))
+	}
 	if v.Target == nil && len(v.Replicas) == 0 && phase != "Bound" {
 		return t // nothing is below it yet
 	}
 	return under(t, f.target(v))
+}
+
+// attachment is a volume on a node that uses it.
+func (f *forest) attachment(v *volume.Chain, o *krm.Object) *health.Tree {
+	node := volume.AttachmentNode(o)
+	t := &health.Tree{Object: o.Ref, State: volume.AttachmentState(o), Phase: health.OK, Note: "on node " + node, Place: health.Place{Node: node}}
+	for _, fault := range v.Faults(f.facts) {
+		if fault.Object == o {
+			t.Phase, t.Note = fault.Phase, fault.Text
+		}
+	}
+	return t
 }
 
 // target is a CStorVolume with its replicas.

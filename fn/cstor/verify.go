@@ -44,6 +44,12 @@ func clusterRef(cluster inventory.Key) finding.Ref {
 	return finding.Ref{APIVersion: cstorVersion, Kind: poolClusterKind, Namespace: cluster.Namespace, Name: cluster.Name}
 }
 
+// Rules of a pool cluster, beside those that every system has.
+const (
+	ruleHostTwice = "host-twice"
+	ruleShape     = "pool-shape"
+)
+
 // proof is the check of one pool cluster.
 type proof struct {
 	*conformance.Check
@@ -96,6 +102,7 @@ func (p *proof) cluster() {
 	if desired, current := version.Str("desired"), version.Str("status", "current"); desired != "" && current != "" && desired != current {
 		p.Error(conformance.Version, c.Object.Ref, "is of version %s and to be of %s; upgrade it: the operators leave it alone until then", current, desired)
 	}
+	p.pools(c)
 	on := map[string]*pool.Instance{}
 	for _, i := range p.live.Instances(p.of.Namespace, p.of.Name) {
 		p.Part(i.Object.Ref)
@@ -124,10 +131,43 @@ func (p *proof) instance(c *pool.Cluster, i, other *pool.Instance) {
 	if planned == nil {
 		return // the status tells of it
 	}
+	p.shape(planned, i)
 	wanted := planned.Disks()
 	for _, name := range i.Pool.Disks() {
 		if !slices.Contains(wanted, name) && !p.replaced(name, wanted) {
 			p.Error(conformance.Extra, i.Object.Ref, "uses BlockDevice %s, which the CStorPoolCluster does not name for host %s", name, i.Hostname)
+		}
+	}
+}
+
+// pools reports hosts that several pools select: the operator makes one instance for each host.
+func (p *proof) pools(c *pool.Cluster) {
+	first := map[string]int{}
+	for n, at := range c.Pools {
+		if at.Hostname == "" {
+			continue
+		}
+		other, twice := first[at.Hostname]
+		if !twice {
+			first[at.Hostname] = n
+			continue
+		}
+		p.Error(ruleHostTwice, c.Object.Ref, "spec.pools[%d] and spec.pools[%d] both select host %s, and a host has one pool: the webhook refuses every edit until one of them is removed; keep the pool whose disks the CStorPoolInstance uses", other, n, at.Hostname)
+	}
+}
+
+// shape compares RAID type and groups of an instance with those of its pool. Disks that only
+// one of them has are reported one by one.
+func (p *proof) shape(planned *pool.Pool, i *pool.Instance) {
+	if has, wants := i.Pool.RAIDType, planned.RAIDType; has != "" && wants != "" && has != wants {
+		p.Error(ruleShape, i.Object.Ref, "is of RAID type %s, and the CStorPoolCluster says %s: a running pool never changes its type; set dataRaidGroupType of host %s to %s again", has, wants, i.Hostname, has)
+	}
+	for _, g := range []struct {
+		what       string
+		wants, has pool.Groups
+	}{{"dataRaidGroups", planned.Data, i.Pool.Data}, {"writeCacheRaidGroups", planned.Cache, i.Pool.Cache}} {
+		if pool.SameNames(g.wants.Disks(), g.has.Disks()) && !g.wants.Same(g.has) {
+			p.Error(ruleShape, i.Object.Ref, "has the disks of %s in other groups than the CStorPoolCluster: %s, and not %s; write the groups of the instance into the CStorPoolCluster", g.what, g.has, g.wants)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cstorvolume
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
@@ -14,8 +15,23 @@ import (
 // cluster is the pool cluster of a class.
 type cluster struct {
 	inventory.Key
-	pools  int  // that there are or will be
-	broken bool // its config has errors, so that nothing is known
+	pools  int           // that there are or will be
+	broken bool          // its config has errors, so that nothing is known
+	config *krm.Object   // that it is made from, nil for none in the package
+	wanted *pool.Cluster // as it is rendered, nil where it is not
+}
+
+// leaves says what becomes of the pool of an instance that goes, or "". node is its node.
+func (c *cluster) leaves(i *pool.Instance, node string) string {
+	switch {
+	case c.config == nil:
+		return ""
+	case c.wanted != nil && c.wanted.Host(i.Hostname) == nil:
+		return fmt.Sprintf("%s %s removes its pool on node %s", c.config.Kind, c.config.Name, node)
+	case slices.Contains(c.config.AnnotationList(pool.AnnotationDrain), node):
+		return fmt.Sprintf("%s %s drains its pool on node %s", c.config.Kind, c.config.Name, node)
+	}
+	return ""
 }
 
 // clustersOf lists the CStorPoolClusters of a config, as it is rendered.
@@ -64,9 +80,13 @@ func (r *rendering) findCluster(v *volumeClass) {
 				"is one of the CStorPoolClusters of %s %s, which has %s: volumes of this class are on the pools of %s alone; make a class for each of the others",
 				pool.ConfigKind, spec.Name, finding.Names(all), c.Name)
 		}
+		c.config = spec
 		c.broken = other.Unsound && !other.IsRendered() || finding.Failed(other.Findings)
 		for _, o := range other.Objects {
 			look(o.Object)
+			if o.GroupKind() == (krm.GroupKind{Group: pool.APIGroup, Kind: pool.ClusterKind}) && o.Name == c.Name {
+				c.wanted = pool.DecodeCluster(o.Object)
+			}
 		}
 	}
 	for _, o := range r.in.Held {

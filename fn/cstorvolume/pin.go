@@ -68,7 +68,7 @@ func (v *volumeClass) pinned() []string {
 func (v *volumeClass) usable() []*pool.Instance {
 	var usable []*pool.Instance
 	for _, i := range pool.LiveOf(v.in.Facts).Instances(v.cluster.Namespace, v.cluster.Name) {
-		if reason := i.RefusesReplicas(); reason != "" {
+		if reason := cmp.Or(i.RefusesReplicas(), v.cluster.leaves(i, v.nodeName(i))); reason != "" {
 			v.choosing(i, place.Refused, reason)
 			continue
 		}
@@ -118,11 +118,15 @@ func (v *volumeClass) whyChosen(i *pool.Instance) string {
 }
 
 func (v *volumeClass) choosing(i *pool.Instance, verdict place.Verdict, reason string) {
-	node := i.Hostname
+	v.Decide(i.Object.Ref, v.nodeName(i), "replica", verdict, reason)
+}
+
+// nodeName is the name of the node that a pool is on, or else its host.
+func (v *volumeClass) nodeName(i *pool.Instance) string {
 	if n := v.nodeOf(i); n != nil {
-		node = n.Name
+		return n.Name
 	}
-	v.Decide(i.Object.Ref, node, "replica", verdict, reason)
+	return i.Hostname
 }
 
 // checkPins tells what is amiss with the pools that volumes are pinned to: they stay all
@@ -132,8 +136,17 @@ func (v *volumeClass) checkPins(replicas int) {
 	tells := v.in.Facts.Tells(pool.APIGroup, pool.InstanceKind, v.cluster.Namespace)
 	for _, name := range v.pins {
 		i := live.Instance(inventory.Key{Namespace: v.cluster.Namespace, Name: name})
-		reason := ""
+		reason, leaves := "", ""
+		if i != nil {
+			leaves = v.cluster.leaves(i, v.nodeName(i))
+		}
 		switch {
+		case leaves != "":
+			v.choosing(i, place.Held, "volumes of the class are pinned to it, and "+leaves)
+			v.Report(finding.Warning, "pinned-pool-leaves", "spec.placement",
+				"volumes are pinned to %s %s, and %s; until it is gone new volumes are placed there, and after that none are made: make a class of another name, and claim from that",
+				pool.InstanceKind, name, leaves)
+			continue
 		case i == nil && !tells:
 			continue
 		case i == nil:

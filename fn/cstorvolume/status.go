@@ -21,6 +21,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	s := state{facts: facts, spec: spec, volumes: volume.IndexOf(facts)}
 	var r health.Report
 	s.checkObjects(r.Step("object"), out.Findings)
+	s.checkDriver(r.Step("driver"))
 	claims := r.Step("claim")
 	for _, o := range spec.Before {
 		if o.GroupKind() == (krm.GroupKind{Kind: claimKind}) {
@@ -29,12 +30,13 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 			s.checkClaim(claims, o)
 		}
 	}
-	volumes := r.Step("volume")
+	volumes, attachments := r.Step("volume"), r.Step("attachment")
 	for _, v := range s.volumes.Sorted {
 		if v.Volume != nil && v.Volume.Node.Str("spec", "storageClassName") == spec.Object.Name {
 			volumes.Count()
 			s.served++
 			checkVolume(volumes, v)
+			s.checkAttachments(attachments, v)
 		}
 	}
 	return r.Status(spec.Object.Ref, fmt.Sprintf("%s and %s of the class healthy", finding.Count(s.claims, "claim"), finding.Count(s.served, "volume")))

@@ -78,7 +78,16 @@ func (System) Declare() system.Declaration {
 				GroupKind: krm.GroupKind{Group: "policy", Kind: "PodDisruptionBudget"}, Version: "v1", Plural: "poddisruptionbudgets", Names: []string{"pdb"},
 				Keep: "spec{maxUnavailable selector}", Labelled: inventory.LabelPoolCluster, Owners: true,
 			},
-			{GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Only: []string{"*-target", "cvc-operator"}, Owners: true},
+			{GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Only: []string{"*-target", "*" + volume.Operator}, Owners: true},
+			// Where the CSI driver runs, with its containers.
+			{
+				GroupKind: krm.GroupKind{Group: "apps", Kind: volume.ControllerKind}, Version: "v1", Plural: "statefulsets", Names: []string{"sts"}, Static: true,
+				Keep: "spec{replicas template{spec{containers{name}}}} status{readyReplicas}", Only: []string{"*cstor-csi-controller"},
+			},
+			{
+				GroupKind: krm.GroupKind{Group: "apps", Kind: volume.NodeDriverKind}, Version: "v1", Plural: "daemonsets", Names: []string{"ds"}, Static: true,
+				Keep: "spec{template{spec{containers{name}}}} status{desiredNumberScheduled numberReady}", Only: []string{"*cstor-csi-node"},
+			},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
 			{GroupKind: snapshotsGroupKind(), Role: system.RoleRendered},
 			{GroupKind: krm.GroupKind{Kind: claimKind}, Role: system.RoleRendered, Stateful: true},
@@ -87,6 +96,8 @@ func (System) Declare() system.Declaration {
 			{Kind: claimKind}, {Kind: volumeKind}, class.Kind(), policyGroupKind(), {Group: snapshotGroup, Kind: snapshotKind},
 			{Group: pool.APIGroup, Kind: pool.ClusterKind}, {Group: pool.APIGroup, Kind: pool.InstanceKind},
 			{Group: pool.APIGroup, Kind: volume.ConfigKind}, {Group: pool.APIGroup, Kind: volume.TargetKind}, {Group: pool.APIGroup, Kind: pool.ReplicaKind},
+			{Kind: "Node"}, {Group: pool.APIGroup, Kind: volume.AttachmentKind}, {Group: "storage.k8s.io", Kind: "VolumeAttachment"},
+			{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: volume.ControllerKind}, {Group: "apps", Kind: volume.NodeDriverKind},
 		},
 		Domains: []string{"openebs.io"},
 	}

@@ -50,6 +50,7 @@ type Facts struct {
 	byHost   map[string][]*BlockDevice
 	claims   map[Key]*Claim
 	claimsOf map[Key][]*Claim // by block device
+	replaces map[Key]*Claim   // by the block device that is their predecessor; of several the first by name
 	pvcs     map[Key]*VolumeClaim
 	volumes  map[string]*Volume
 	attached map[string]map[string]*Attachment // by volume and node
@@ -75,6 +76,7 @@ func New(objects []*krm.Object) *Facts {
 		byHost:   map[string][]*BlockDevice{},
 		claims:   map[Key]*Claim{},
 		claimsOf: map[Key][]*Claim{},
+		replaces: map[Key]*Claim{},
 		pvcs:     map[Key]*VolumeClaim{},
 		volumes:  map[string]*Volume{},
 		attached: map[string]map[string]*Attachment{},
@@ -163,6 +165,9 @@ func (f *Facts) add(o *krm.Object) {
 		if device := o.Node.Str("spec", "blockDeviceName"); device != "" {
 			at := Key{o.Namespace, device}
 			f.claimsOf[at] = append(f.claimsOf[at], c)
+		}
+		if at := (Key{o.Namespace, c.Predecessor}); c.Predecessor != "" && (f.replaces[at] == nil || c.Name < f.replaces[at].Name) {
+			f.replaces[at] = c
 		}
 	case "/PersistentVolumeClaim":
 		f.pvcs[key] = &VolumeClaim{
@@ -291,6 +296,12 @@ func (f *Facts) ClaimOf(d *BlockDevice) *Claim {
 		slices.Sort(names)
 		return &Claim{Name: strings.Join(names, " and ")}
 	}
+}
+
+// SuccessorOf returns the claim whose disk takes, or was to take, the place of a block
+// device; nil if none does.
+func (f *Facts) SuccessorOf(namespace, device string) *Claim {
+	return f.replaces[Key{namespace, device}]
 }
 
 // VolumeClaim returns a PersistentVolumeClaim, or nil.

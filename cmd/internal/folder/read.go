@@ -15,6 +15,8 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -269,11 +271,22 @@ func isObject(n *document.Node) (bool, error) {
 	case apiVersion != "" || n.Get("apiVersion") != nil:
 		return false, errors.New("not a Kubernetes object: it has an apiVersion but no kind")
 	case kind != "" || n.Get("kind") != nil:
-		return false, errors.New("not a Kubernetes object: it has a kind but no apiVersion")
+		return false, lacksVersion(kind)
 	case n.Get("metadata") != nil || n.Get("spec") != nil:
 		return false, errors.New("not a Kubernetes object: it has neither apiVersion nor kind")
 	}
 	return false, nil
+}
+
+// lacksVersion is the error of an object without an apiVersion. Of a spec the line to write is known.
+func lacksVersion(kind string) error {
+	const text = "not a Kubernetes object: it has a kind but no apiVersion"
+	for _, k := range system.NewKinds(systems.All()...).In(system.RoleSpec) {
+		if k.Kind == kind {
+			return fmt.Errorf("%s; write apiVersion: %s", text, k.APIVersion())
+		}
+	}
+	return errors.New(text)
 }
 
 // ofTool reports whether a document is for kustomize or kpt.

@@ -28,6 +28,9 @@ func (r *review) groups() {
 	}
 }
 
+// predecessorRemedy is what to do about a disk that is the predecessor of a claim.
+const predecessorRemedy = "wait until that replacement is done and the claim has lost the annotation, or delete the claim if the replacement was refused; or take another disk"
+
 // replacement checks one disk that takes the place of another.
 func (r *review) replacement(c Replacement) {
 	p := Problem{Outcome: Refused, Host: c.Host, Disk: c.In}
@@ -49,6 +52,10 @@ func (r *review) replacement(c Replacement) {
 	case slices.Contains(r.old.Disks(), c.In):
 		p.Rule, p.Remedy = "replacement-in-use", ""
 		p.Text = "cannot take the place of " + c.Out + ": it is in the cluster already, and nothing is claimed for it"
+	case r.Facts.SuccessorOf(r.wanted.Namespace, c.In) != nil:
+		claim := r.Facts.SuccessorOf(r.wanted.Namespace, c.In).Name
+		p.Rule, p.Remedy = "replacement-predecessor", predecessorRemedy
+		p.Text = "cannot take the place of " + c.Out + ": BlockDeviceClaim " + claim + " names it as its predecessor (openebs.io/bd-predecessor), so another disk is taking its place"
 	case out == nil && r.knows(deviceGroup, blockDeviceKind):
 		p.Rule, p.Remedy = "replacement-unknown", "bring the BlockDevice back"
 		p.Text = "cannot take the place of " + c.Out + ": that is gone, and the webhook cannot compare their sizes"

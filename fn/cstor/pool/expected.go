@@ -17,6 +17,9 @@ const (
 	PlanKind    = "CStorClusterPlan"
 )
 
+// AnnotationDrain is, on a config, the nodes whose pools are to go: <node>[,...]
+const AnnotationDrain = "poolwright.io/drain"
+
 // IsConfig reports whether a cluster is made from objects of a kind.
 func IsConfig(kind krm.GroupKind) bool {
 	return kind.Group == ConfigGroup && (kind.Kind == ConfigKind || kind.Kind == AutoKind)

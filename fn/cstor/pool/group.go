@@ -18,6 +18,15 @@ func (g Groups) Disks() []string {
 	return slices.Concat(g...)
 }
 
+// String lists the groups for people: [a b] [c d].
+func (g Groups) String() string {
+	groups := make([]string, len(g))
+	for i, group := range g {
+		groups[i] = "[" + strings.Join(group, " ") + "]"
+	}
+	return strings.Join(groups, " ")
+}
+
 // SameNames compares names in any order.
 func SameNames(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))

@@ -36,6 +36,7 @@ type Chain struct {
 	Claim, Volume   *krm.Object // nil where they are not there
 	Config, Target  *krm.Object
 	Replicas        []*krm.Object
+	Attachments     []*krm.Object // CStorVolumeAttachments, by name
 
 	pools *pool.Live
 }

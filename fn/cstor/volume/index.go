@@ -14,6 +14,7 @@ import (
 type Index struct {
 	Sorted  []*Chain      // by namespace and name of the claim
 	Waiting []*krm.Object // claims of cStor's classes without a volume
+	Strays  []*krm.Object // CStorVolumeAttachments of volumes that are gone
 
 	pools    *pool.Live
 	byHandle map[string]*Chain
@@ -38,6 +39,7 @@ func newIndex(facts *inventory.Facts) *Index {
 	x.addConfigs(facts)
 	x.addReplicas(facts)
 	x.addVolumes(facts)
+	x.addAttachments(facts)
 	x.Sorted = slices.SortedFunc(maps.Values(x.byHandle), func(a, b *Chain) int {
 		return cmp.Or(a.User().Compare(b.User()), cmp.Compare(a.Name, b.Name))
 	})
@@ -122,6 +124,17 @@ func (x *Index) addReplicas(facts *inventory.Facts) {
 		x.on[instance] = append(x.on[instance], o)
 		if i := x.pools.Instance(instance); i != nil && c.Cluster == (inventory.Key{}) {
 			c.Cluster = i.Cluster()
+		}
+	}
+}
+
+// addAttachments adds where volumes are used to those that exist.
+func (x *Index) addAttachments(facts *inventory.Facts) {
+	for _, o := range facts.Objects(pool.APIGroup, AttachmentKind) {
+		if c := x.byHandle[attachmentVolume(o)]; c != nil {
+			c.Attachments = append(c.Attachments, o)
+		} else {
+			x.Strays = append(x.Strays, o)
 		}
 	}
 }

@@ -52,9 +52,6 @@ const PolicyKind = "CStorVolumePolicy"
 // Hole stands for what only a cluster can know.
 func Hole(format string, args ...any) string { return "<" + fmt.Sprintf(format, args...) + ">" }
 
-// Operator is the Deployment of the operator of volumes.
-const Operator = "cvc-operator"
-
 // TargetApp is the label app of the pods of targets, and of their Deployments.
 const TargetApp = "cstor-volume-manager"
 

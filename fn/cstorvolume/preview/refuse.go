@@ -75,6 +75,7 @@ func (r *request) stage() chain.Stage {
 			if !left {
 				on = r.scale()
 			}
+			r.warnOfForeign(on)
 			for _, name := range on {
 				r.vol.Pools = append(r.vol.Pools, r.poolOf(r.vol, name))
 			}

@@ -1,6 +1,8 @@
 package preview
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -54,7 +56,11 @@ func (r *request) scale() []string {
 		return nil
 	default:
 		for _, name := range added {
-			if i := r.live.Instance(inventory.Key{Namespace: r.vol.Namespace, Name: name}); i == nil || i.Cluster().Name != r.vol.Cluster {
+			switch other, exists := r.foreign(name); {
+			case other != "":
+				r.refuse("scaling", "the operators never make a replica on %s, and cannot undo that they were asked to: it is a pool of cluster %s, and the volume is of cluster %s; name a pool of that in its place", name, other, r.vol.Cluster)
+				return has
+			case !exists:
 				r.refuse("scaling", "the operators never make a replica on %s, and cannot undo that they were asked to: it is no pool of cluster %s", name, r.vol.Cluster)
 				return has
 			}
@@ -62,4 +68,27 @@ func (r *request) scale() []string {
 		return wanted
 	}
 	return has
+}
+
+// foreign is the cluster of a pool that is not of the volume's own, or "".
+func (r *request) foreign(name string) (cluster string, exists bool) {
+	i := r.live.Instance(inventory.Key{Namespace: r.vol.Namespace, Name: name})
+	if i == nil || i.Cluster().Name == r.vol.Cluster {
+		return "", i != nil
+	}
+	return cmp.Or(i.Cluster().Name, "without a name"), true
+}
+
+// warnOfForeign names the pools of other clusters that a volume which is made is on, or is said
+// to be on.
+//
+// Source: cstor-operators, cvc-operator (scaling to a pool of another cluster), 3.6.0, measured.
+func (r *request) warnOfForeign(on []string) {
+	for _, name := range on {
+		if other, _ := r.foreign(name); other != "" {
+			r.findings = append(r.findings, finding.Finding{Severity: finding.Warning, Rule: "foreign-instance", Object: r.about, Message: fmt.Sprintf(
+				"CStorVolumeConfig %s names CStorPoolInstance %s, which is of cluster %s, and its volume is of cluster %s: the operators place replicas on pools of one cluster alone; name a pool of %s in its place",
+				r.vol.Name, name, other, r.vol.Cluster, r.vol.Cluster)})
+		}
+	}
 }

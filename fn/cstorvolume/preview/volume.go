@@ -90,7 +90,7 @@ func (v *viewer) namespaceOf(cluster string, claim *krm.Object) string {
 
 // version is that of the operators.
 func (v *viewer) version(vol *chain.Volume) string {
-	if o := v.facts.Object(krm.ID{Group: "apps", Kind: "Deployment", Namespace: vol.Namespace, Name: "cvc-operator"}); o != nil {
+	if o := v.facts.Object(krm.ID{Group: "apps", Kind: "Deployment", Namespace: vol.Namespace, Name: volume.Operator}); o != nil {
 		if version := o.Label("openebs.io/version"); version != "" {
 			return version
 		}

@@ -34,6 +34,7 @@ const (
 	ruleAwaits   = "awaits-consumer"
 	ruleReleased = "released"
 	ruleGrowing  = "growing"
+	ruleDriver   = "driver"
 )
 
 const (
@@ -73,6 +74,8 @@ func Of(facts *inventory.Facts, rendered []*krm.Object) []conformance.Check {
 	p.leftOvers(made)
 	p.unusedBudgets()
 	p.unusedClasses()
+	p.strayAttachments()
+	p.driver()
 	return p.checks
 }
 
@@ -112,7 +115,7 @@ func (p *proof) tells(c *conformance.Check, kind krm.GroupKind, namespace string
 func operatorVersion(facts *inventory.Facts, live *pool.Live) map[string]string {
 	versions := map[string]string{}
 	for _, o := range facts.Objects("apps", deploymentKind) {
-		if version := o.Label(chain.LabelVersion); o.Name == chain.Operator && version != "" {
+		if version := o.Label(chain.LabelVersion); o.Name == volume.Operator && version != "" {
 			versions[o.Namespace] = version
 		}
 	}
@@ -146,6 +149,7 @@ func (p *proof) volume(v *volume.Chain, claim *krm.Object) {
 	default:
 		p.pending(c, v, claim)
 	}
+	p.attachments(c, v)
 	p.checks = append(p.checks, *c)
 }
 
@@ -168,7 +172,7 @@ func (p *proof) check(v *volume.Chain, claim *krm.Object) *conformance.Check {
 	default:
 		c = &conformance.Check{Subject: v.Replicas[0].Ref}
 	}
-	for _, o := range append([]*krm.Object{v.Volume, v.Config, v.Target}, v.Replicas...) {
+	for _, o := range slices.Concat([]*krm.Object{v.Volume, v.Config, v.Target}, v.Replicas, v.Attachments) {
 		if o != nil {
 			c.Part(o.Ref)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/conformance"
-	"github.com/poolwright/poolwright/fn/cstorvolume/chain"
+	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/cstorvolume/preview"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -42,6 +42,18 @@ spec: {cluster: prod, replicaCount: %[2]d, placement: %[3]s, policy: {target: {l
 kind: Deployment
 metadata: {name: cvc-operator, namespace: openebs, labels: {openebs.io/version: 3.6.0}, annotations: {poolwright.io/inventory: "true"}}
 `
+	controller = `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: openebs-cstor-csi-controller, namespace: openebs, annotations: {poolwright.io/inventory: "true"}}
+spec: {replicas: 1, template: {spec: {containers: [{name: csi-resizer}, {name: csi-snapshotter}, {name: csi-provisioner}, {name: csi-attacher}, {name: cstor-csi-plugin}]}}}
+status: {readyReplicas: 1}
+`
+	nodeDriver = `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: openebs-cstor-csi-node, namespace: openebs, annotations: {poolwright.io/inventory: "true"}}
+spec: {template: {spec: {containers: [{name: csi-node-driver-registrar}, {name: cstor-csi-plugin}]}}}
+status: {desiredNumberScheduled: 1, numberReady: 1}
+`
 )
 
 // made is a package whose volumes the operators have made, as preview says that they do.
@@ -54,7 +66,7 @@ type made struct {
 // carries that out.
 func drawn(t *rapid.T) *made {
 	pools := rapid.IntRange(1, 5).Draw(t, "pools")
-	texts := []string{operator}
+	texts := []string{operator, controller, nodeDriver}
 	for _, name := range []string{"prod", "test"} {
 		var selectors []string
 		for n := range pools {
@@ -125,7 +137,7 @@ func (m *made) verify(facts []*krm.Object) []finding.Finding {
 func (m *made) of(kinds ...string) []int {
 	var at []int
 	for i, o := range m.facts {
-		if slices.Contains(kinds, o.Kind) && o.Name != chain.Operator {
+		if slices.Contains(kinds, o.Kind) && o.Name != volume.Operator {
 			at = append(at, i)
 		}
 	}
@@ -261,6 +273,9 @@ var (
 		"too few pools":     {[]string{"CStorVolumeConfig"}, finding.Error, set(d.List(), "spec", "policy", "replicaPoolInfo")},
 		"budget shrunk":     {[]string{"PodDisruptionBudget"}, finding.Error, set(d.Object(), "spec", "selector")},
 		"budget of two":     {[]string{"PodDisruptionBudget"}, finding.Error, set(d.Int(2), "spec", "maxUnavailable")},
+		"driver gone":       {[]string{"StatefulSet", "DaemonSet"}, finding.Error, gone},
+		"driver unready":    {[]string{"StatefulSet"}, finding.Error, set(d.Int(0), "status", "readyReplicas")},
+		"driver stripped":   {[]string{"StatefulSet", "DaemonSet"}, finding.Error, set(d.List(), "spec", "template", "spec", "containers")},
 		"claim grows":       {[]string{"PersistentVolumeClaim"}, finding.Warning, text("status", "capacity", "storage")("1Mi")},
 	}
 )
