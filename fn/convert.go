@@ -39,6 +39,11 @@ func (f *Function) Convert(p Package) Conversion {
 	result := Conversion{Findings: pkg.findings}
 	var from []*system.Conversion
 	objects := f.convertible(pkg)
+	var refused []finding.Finding
+	for _, o := range objects {
+		refused = append(refused, f.refused(o, facts.Object(o.ID()) == o)...)
+	}
+	result.Findings = append(result.Findings, refused...)
 	for i := range f.systems {
 		s := &f.systems[i]
 		converter, converts := s.System.(system.Converter)
@@ -50,7 +55,7 @@ func (f *Function) Convert(p Package) Conversion {
 			return !declared
 		})
 		for _, c := range converter.Convert(facts, mine) {
-			result.Findings = append(result.Findings, c.Findings...)
+			result.Findings = append(result.Findings, withoutRefused(c.Findings, refused)...)
 			if c.Spec == nil {
 				continue
 			}

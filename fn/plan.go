@@ -129,7 +129,7 @@ func (f *Function) assessRest(c *change.Change) {
 		field := &c.Fields[i]
 		key := metaKey(field)
 		switch {
-		case judged[field.Path], gitops.Assess(c, field):
+		case judged[field.Path], gitops.Assess(c, field), f.assessRefused(c, field):
 		case key == krm.AnnotationOwner && field.Action == change.Modify:
 			c.Judge(change.Disruptive, field.Path, "takes it over from "+field.Old.Str()+", which may apply it again, or delete it")
 		case key == krm.AnnotationOwner, key == krm.LabelManagedBy, key == krm.AnnotationRetained:

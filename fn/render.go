@@ -113,6 +113,7 @@ func (f *Function) prepare(p Package) *prepared {
 			pkg.specs = append(pkg.specs, spec)
 		}
 	}
+	pkg.reportRefused()
 	pkg.policy = pkg.completePolicy()
 	pkg.checkLock()
 	return pkg

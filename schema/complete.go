@@ -73,6 +73,21 @@ func (s *Schemas) Check(where Locate, ref finding.Ref, n *document.Node) []findi
 	return p.findings
 }
 
+// Unknown reports only the fields of an object that its definition does not have, whoever wrote it. Those
+// of its metadata are Kubernetes' own.
+func (s *Schemas) Unknown(where Locate, ref finding.Ref, n *document.Node) []finding.Finding {
+	d := s.find(ref, n)
+	if d == nil {
+		return nil
+	}
+	p := &pass{where: where, ref: ref, shape: d.shape}
+	at := rootPlace(n)
+	p.unknown(d.shape, &at, new([]meaning))
+	return slices.DeleteFunc(p.findings, func(f finding.Finding) bool {
+		return f.Rule != "unknown-field" || strings.HasPrefix(f.Field, "metadata.")
+	})
+}
+
 // unknownKind reports an object whose kind has no definition, or of which the
 // group does not say which of several kinds it is.
 func (s *Schemas) unknownKind(where Locate, ref finding.Ref, n *document.Node) finding.Finding {

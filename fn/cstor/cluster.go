@@ -114,11 +114,12 @@ type disks struct {
 
 func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledger *disk.Ledger, drains int) *cluster {
 	n := names{spec.Object.Namespace, spec.Object.Name}
-	owner, clusters := spec.Object.OwnerKey(), findPoolClusters(n, spec.Object.OwnerKey(), spec.Before, live)
+	owner, state := spec.Object.OwnerKey(), admission.NewState(facts, live)
+	clusters := findPoolClusters(n, owner, spec.Before, state)
 	in := &input{
 		existing: existing{
 			names: n, owner: owner, facts: facts, ledger: ledger,
-			live: newLivePools(live, facts, clusters, n, owner), state: admission.NewState(facts, live),
+			live: newLivePools(live, facts, clusters, n, owner), state: state,
 		},
 		collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)),
 	}
@@ -208,12 +209,22 @@ func (c *cluster) checkPools() {
 		switch {
 		case p.Hostname == "":
 			c.report(finding.Error, "pool-selector", "",
-				"pool %d of its CStorPoolCluster does not select its node by the label %s, so that it cannot be kept; give it a nodeSelector of this label alone", i, inventory.LabelHostname)
+				"pool %d of its CStorPoolCluster has no nodeSelector, so that it cannot be kept; give it one with the label %s", i, inventory.LabelHostname)
+			continue
+		case p.Hostname == p.Labels.String():
+			c.report(finding.Error, "pool-selector", "",
+				"pool %d of its CStorPoolCluster selects its node by %s, which finds %s and must find one, so that it cannot be kept; give it a nodeSelector of the label %s alone",
+				i, p.Labels, finding.Count(len(c.state.Nodes(p.Pool)), "node"), inventory.LabelHostname)
 			continue
 		case c.lock.pool(p.node) != p:
 			c.report(finding.Error, "pool-twice", "",
 				"its CStorPoolCluster has two pools on node %s, on hosts %s and %s; mend it, a node has one", p.node, p.Hostname, c.lock.pool(p.node).Hostname)
 			continue
+		}
+		if len(p.Labels) > 0 {
+			c.report(finding.Warning, "pool-selector", "",
+				"the pool on %s selects its node by %s, and is rendered with %s: %s, which finds the same node: the cStor webhook accepts that, and the pod of the pool may restart, with a pause of I/O",
+				nodeName(c.facts, p.Hostname), p.Labels, inventory.LabelHostname, p.Hostname)
 		}
 		for _, name := range p.Disks() {
 			if seen[name] {

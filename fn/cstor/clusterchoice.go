@@ -270,7 +270,7 @@ func (c *clusterChoice) further() *poolCluster {
 	for c.lock.clusterNamed(c.poolCluster(number)) != nil {
 		number++
 	}
-	of := newPoolCluster(c.names, number, c.state.Live)
+	of := newPoolCluster(c.names, number, c.state)
 	if other := c.taken(of.name); other != "" {
 		c.report(finding.Error, "names-meet", maxDisksField, "%s, so that a further CStorPoolCluster is needed, and its name %s is taken by %s; rename either, or %s", c.limited(), of.name, other, c.larger())
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/gitops"
@@ -19,7 +20,7 @@ import (
 // to a person, or go (poolConfig.deletionPolicy, which the plan remembers).
 func (System) Remove(facts *inventory.Facts, gone *system.Spec) system.Output {
 	n, live := names{gone.Object.Namespace, gone.Object.Name}, pool.LiveOf(facts)
-	clusters := findPoolClusters(n, gone.Object.OwnerKey(), gone.Before, live)
+	clusters := findPoolClusters(n, gone.Object.OwnerKey(), gone.Before, admission.NewState(facts, live))
 	del := &deletion{
 		names: n, collector: newCollector(gone, 0), facts: facts, clusters: clusters,
 		live: newLivePools(live, facts, clusters, n, gone.Object.OwnerKey()), objects: &manifests{}, released: map[krm.ID]bool{},

@@ -61,7 +61,7 @@ func TestAssess(t *testing.T) {
 		{"a label", "labels: {", "labels: {a: b, ", change.Safe, "labels and annotations of others"},
 		{"the owner", "openebs/prod\n", "openebs/prod2\n", change.Disruptive, "takes it over from dao.mayadata.io/CStorClusterConfig/openebs/prod, which may apply it again, or delete it"},
 		{"what the system knows", "spec: {", "spec: {priorityClassName: a, ", change.Disruptive, "the pod of each pool"},
-		{"an unknown field", "spec: {", "spec: {a: {b: 1}, ", change.Disruptive, "no rule knows the field spec.a"},
+		{"an unknown field", "spec: {", "spec: {a: {b: 1}, ", change.Disruptive, "unknown field \"a\"; known here: pools,"},
 		{"another version", "cstor.openebs.io/v1\n", "cstor.openebs.io/v2\n", change.Disruptive, "no rule knows the field apiVersion"},
 		{"a finalizer", "metadata:\n", "metadata:\n  finalizers: [x]\n", change.Disruptive, "no rule knows the field metadata.finalizers"},
 	} {
@@ -208,7 +208,7 @@ spec: {attacher: csi.example.com, nodeName: n1}
 		{"a setting", strings.Replace(rendered, "poolConfig:\n", "poolConfig:\n      roThresholdLimit: 20\n", 1), live, change.Disruptive, "fuller than 20 % becomes read-only", "spec.pools[kubernetes.io/hostname=stor-a1].poolConfig.roThresholdLimit"},
 		{"a disk", strings.Replace(rendered, "blockdevice-2", "blockdevice-9", 1), live, change.Destructive, "blockdevice-2", "spec.pools[kubernetes.io/hostname=stor-a1].dataRaidGroups[0].blockDevices[blockDeviceName=blockdevice-2]"},
 		{"what we leave to others", rendered, strings.Replace(live, "tolerations: null", "tolerations: [{key: a}]", 1), change.Safe, "takes over", ""},
-		{"an unknown field", strings.Replace(rendered, "spec:\n", "spec:\n  brandNew: 1\n", 1), live, change.Disruptive, "no rule knows the field spec.brandNew", "spec.brandNew"},
+		{"an unknown field", strings.Replace(rendered, "spec:\n", "spec:\n  brandNew: 1\n", 1), live, change.Disruptive, "the strict decoding of the cStor webhook refuses an object that has it", "spec.brandNew"},
 		{"our own", strings.Replace(rendered, "mirror", "raidz", 1), rendered, change.Destructive, "is live already", "spec.pools[kubernetes.io/hostname=stor-a1].poolConfig.dataRaidGroupType"},
 		{"another's", rendered, strings.Replace(rendered, "/openebs/prod", "/other/prod", 1), change.Disruptive, "takes over the live CStorPoolCluster openebs/prod from dao.mayadata.io/CStorClusterConfig/other/prod, which may apply it again", ""},
 		{"a claim", claim, strange(claim, "resources", "volumeName: pv-1, resources"), change.Safe, "takes over the live PersistentVolumeClaim openebs/a", ""},

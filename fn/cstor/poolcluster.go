@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/krm"
 )
@@ -48,7 +49,7 @@ func (n names) poolCluster(number int) string {
 
 // findPoolClusters finds the CStorPoolClusters of a config: the first, which is there in any
 // case, and those that were rendered, that the plan remembers, or that live and are its own.
-func findPoolClusters(n names, owner string, before []*krm.Object, live *pool.Live) []*poolCluster {
+func findPoolClusters(n names, owner string, before []*krm.Object, state admission.State) []*poolCluster {
 	known := map[string]bool{}
 	for _, o := range before {
 		switch o.Kind {
@@ -60,10 +61,10 @@ func findPoolClusters(n names, owner string, before []*krm.Object, live *pool.Li
 			}
 		}
 	}
-	for _, c := range live.Clusters {
+	for _, c := range state.Live.Clusters {
 		known[c.Name] = known[c.Name] || c.Namespace == n.namespace && c.Object.Owner() == owner
 	}
-	clusters := []*poolCluster{newPoolCluster(n, 1, live)}
+	clusters := []*poolCluster{newPoolCluster(n, 1, state)}
 	found := 0
 	for name := range known {
 		if known[name] && name != n.name {
@@ -72,7 +73,7 @@ func findPoolClusters(n names, owner string, before []*krm.Object, live *pool.Li
 	}
 	for number := 2; found > 0 && number <= maxPoolClusters; number++ {
 		if known[n.poolCluster(number)] {
-			clusters = append(clusters, newPoolCluster(n, number, live))
+			clusters = append(clusters, newPoolCluster(n, number, state))
 			found--
 		}
 	}
@@ -84,9 +85,9 @@ func findPoolClusters(n names, owner string, before []*krm.Object, live *pool.Li
 // Source: Poolwright.
 const maxPoolClusters = 10000
 
-func newPoolCluster(n names, number int, live *pool.Live) *poolCluster {
+func newPoolCluster(n names, number int, state admission.State) *poolCluster {
 	name := n.poolCluster(number)
-	return &poolCluster{name: name, number: number, current: live.Cluster(n.namespace, name)}
+	return &poolCluster{name: name, number: number, current: state.Resolve(state.Live.Cluster(n.namespace, name))}
 }
 
 // clusterNamed is the CStorPoolCluster of a name, or nil.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -62,7 +63,7 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		rendered: map[string][]*krm.Object{}, wanted: map[string][]*krm.Object{}, storages: map[string]string{}, down: map[string]bool{},
 	}
 	live := pool.LiveOf(facts)
-	clusters := findPoolClusters(s.names, spec.Object.OwnerKey(), spec.Before, live)
+	clusters := findPoolClusters(s.names, spec.Object.OwnerKey(), spec.Before, admission.NewState(facts, live))
 	s.before = readLock(spec.Before, clusters, facts)
 	for _, of := range clusters {
 		s.instances = append(s.instances, live.Instances(s.namespace, of.name)...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/disk"
@@ -42,8 +43,9 @@ func newForest(facts *inventory.Facts) *forest {
 	for _, cluster := range f.pools.Named() {
 		clusters[cluster] = true
 	}
+	state := admission.NewState(facts, f.pools)
 	for _, c := range f.pools.Clusters {
-		f.addPlanned(c)
+		f.addPlanned(state.Resolve(c))
 	}
 	for _, i := range f.pools.All() {
 		for _, name := range i.Pool.Disks() {

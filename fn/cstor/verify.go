@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/conformance"
+	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -21,7 +22,7 @@ func (System) Verify(facts *inventory.Facts, specs []system.Followed) []conforma
 	for _, spec := range specs {
 		cluster := key(spec.Object)
 		c := system.Conformance(System{}, facts, spec)
-		for _, of := range findPoolClusters(names{cluster.Namespace, cluster.Name}, spec.Object.OwnerKey(), spec.Before, live) {
+		for _, of := range findPoolClusters(names{cluster.Namespace, cluster.Name}, spec.Object.OwnerKey(), spec.Before, admission.NewState(facts, live)) {
 			cluster.Name = of.name
 			seen[cluster] = true
 			(&proof{c, facts, live, cluster}).cluster()
@@ -93,7 +94,7 @@ func (p *proof) told(group, kind string) bool {
 
 // cluster compares what is there object by object, beside what the status tells.
 func (p *proof) cluster() {
-	c := p.live.Cluster(p.of.Namespace, p.of.Name)
+	c := admission.NewState(p.facts, p.live).Resolve(p.live.Cluster(p.of.Namespace, p.of.Name))
 	if c == nil {
 		return
 	}

@@ -117,6 +117,10 @@ type Kind struct {
 	// one needs rights with which anything can be done to the cluster.
 	Untried bool
 
+	// Strict says who refuses an object with a field that the kind does not have, "" for nobody: an API
+	// server warns of it or drops it. The kind needs a definition that has every field.
+	Strict string
+
 	Plural  string   // as an API server has it: blockdevices
 	Names   []string // by which people call it beside its name and plural, lower case; the first is that of help and completion
 	Cluster bool     // its objects are in no namespace

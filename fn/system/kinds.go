@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,6 +61,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Stateful = joined.Stateful || other.Stateful
 	joined.Reports = joined.Reports || other.Reports
 	joined.Holds = joined.Holds || other.Holds
+	joined.Strict = cmp.Or(joined.Strict, other.Strict)
 	joined.Only = slices.Concat(k.all[i].Only, kind.Only)
 	joined.Owners = joined.Owners || other.Owners
 	joined.Definition = joined.Definition || other.Definition

@@ -59,7 +59,7 @@ var compressions = []string{"", "on", "off", "lzjb", "gzip", "zle", "lz4"}
 
 // hostOf is the host of a pool, "" where that is not known.
 func (r *review) hostOf(p *pool.Pool) string {
-	if len(p.Labels) > 0 && len(r.nodes(p)) != 1 {
+	if len(p.Labels) > 0 && len(r.Nodes(p)) != 1 {
 		return ""
 	}
 	return p.Hostname
@@ -67,7 +67,7 @@ func (r *review) hostOf(p *pool.Pool) string {
 
 // node checks that the selector of a pool finds one node.
 func (r *review) node(wanted *pool.Pool) {
-	nodes := len(r.nodes(wanted))
+	nodes := len(r.Nodes(wanted))
 	if nodes == 1 || len(r.Facts.Nodes) == 0 { // of a cluster without any node nothing is known
 		return
 	}

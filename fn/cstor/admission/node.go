@@ -21,15 +21,15 @@ func (s State) Resolve(c *pool.Cluster) *pool.Cluster {
 			continue
 		}
 		p.Hostname = p.Labels.String()
-		if nodes := s.nodes(p); len(nodes) == 1 {
+		if nodes := s.Nodes(p); len(nodes) == 1 {
 			p.Hostname = nodes[0].Hostname
 		}
 	}
 	return c
 }
 
-// nodes lists those that a pool selects.
-func (s State) nodes(p *pool.Pool) []*inventory.Node {
+// Nodes lists those that a pool selects.
+func (s State) Nodes(p *pool.Pool) []*inventory.Node {
 	if len(p.Labels) == 0 {
 		return s.Facts.Host(p.Hostname)
 	}
@@ -47,4 +47,4 @@ func (s State) nodes(p *pool.Pool) []*inventory.Node {
 }
 
 // nodeGone reports whether a pool selects no node. Of a cluster without any node nothing is known.
-func (s State) nodeGone(p *pool.Pool) bool { return len(s.Facts.Nodes) > 0 && len(s.nodes(p)) == 0 }
+func (s State) nodeGone(p *pool.Pool) bool { return len(s.Facts.Nodes) > 0 && len(s.Nodes(p)) == 0 }
