@@ -40,7 +40,7 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 	}()
 	ts.Defer(func() {
 		_ = cmd.Process.Kill() // it may have ended
-		_ = <-ended            // killed
+		<-ended                // killed
 	})
 	_, url, found := strings.Cut(strings.TrimSpace(first), "listening on ")
 	if err != nil || !found {
