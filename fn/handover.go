@@ -20,17 +20,12 @@ import (
 type handover struct {
 	pkg      *prepared
 	facts    *inventory.Facts
-	held     []holding                  // what objects of the lock hold that exist once they are applied
+	locked   map[string][]locked        // what the locks of specs hold, by owner
 	released map[string][]disklock.Disk // of the DiskLocks, by owner
 }
 
-func newHandover(pkg *prepared, facts *inventory.Facts, holdings []holding) *handover {
-	h := &handover{pkg: pkg, facts: facts, released: map[string][]disklock.Disk{}}
-	for _, held := range holdings {
-		if held.object.Kind != "" {
-			h.held = append(h.held, held)
-		}
-	}
+func newHandover(pkg *prepared, facts *inventory.Facts, locked map[string][]locked) *handover {
+	h := &handover{pkg: pkg, facts: facts, locked: locked, released: map[string][]disklock.Disk{}}
 	for _, owner := range pkg.owners {
 		lock := disklock.Of(pkg.lock[owner])
 		h.released[owner] = lock.Released
@@ -54,9 +49,11 @@ func (f *Function) occupant(owner string, o *krm.Object) finding.Ref {
 
 // hold adds to a ledger the holders that no inventory shows, and that may exist all the same.
 func (h *handover) hold(ledger *disk.Ledger) {
-	for _, held := range h.held {
-		if !h.tells(held.object) {
-			ledger.Add(assumed(held.object, held.Owner), held.disks)
+	for _, owner := range h.pkg.owners {
+		for _, held := range h.locked[owner] {
+			if held.exists() && !h.tells(held.object) {
+				ledger.Add(assumed(held.object, owner), held.disks)
+			}
 		}
 	}
 	for _, owner := range slices.Sorted(maps.Keys(h.released)) {
@@ -99,8 +96,8 @@ func idOf(ref finding.Ref) krm.ID { return (&krm.Object{Ref: ref}).ID() }
 // hold them.
 func (h *handover) remember(ledger *disk.Ledger, owner string, objects []gitops.Object, kept map[*disk.Disk]bool) []disklock.Disk {
 	var all []disklock.Disk
-	for _, held := range h.held {
-		if held.Owner != owner {
+	for _, held := range h.locked[owner] {
+		if !held.exists() {
 			continue
 		}
 		for _, hold := range held.disks {
@@ -199,6 +196,9 @@ func (h *handover) add(ledger *disk.Ledger, spec *system.Spec, out *system.Outpu
 
 // going leaves out the disks of objects that may not go, of which an error tells.
 func (h *handover) going(spec *system.Spec, out *system.Output, released []disklock.Disk) []disklock.Disk {
+	if len(released) == 0 {
+		return nil
+	}
 	s := h.pkg.function.of(spec.Object.OwnerKey())
 	kept := map[krm.ID]bool{}
 	for _, o := range spec.Before {
@@ -264,7 +264,7 @@ func (h *handover) depart(r *reconciler, chosen *chosen) []finding.Finding {
 
 // giveUp adds the disks that the locks of specs hold that are gone, and that are not in what stays of
 // what was rendered for those.
-func (h *handover) giveUp(ledger *disk.Ledger, holdings []holding, leave departures, given, more map[grip]bool) {
+func (h *handover) giveUp(ledger *disk.Ledger, leave departures, given, more map[grip]bool) {
 	for _, owner := range h.pkg.ownersWithoutSpec() {
 		var kept map[*disk.Disk]bool
 		if gone, out := h.pkg.removal(h.facts, owner); gone != nil {
@@ -276,10 +276,7 @@ func (h *handover) giveUp(ledger *disk.Ledger, holdings []holding, leave departu
 			continue
 		}
 		stays := func(d *disk.Disk) bool { return kept[d] }
-		for _, held := range holdings {
-			if held.Source != disk.Lock || held.Owner != owner {
-				continue
-			}
+		for _, held := range h.locked[owner] {
 			for _, hold := range held.disks {
 				if g := gripOf(owner, hold); !given[g] && !slices.ContainsFunc(ledger.Named(hold), stays) {
 					more[g] = true

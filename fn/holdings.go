@@ -11,31 +11,45 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// holding is an object that holds disks, and which.
+// holdings is who holds disks before anybody chooses.
+type holdings struct {
+	owners []string            // of the specs with a lock, in order
+	locked map[string][]locked // what their locks hold, by owner
+	others []holding           // what lives, and what people wrote
+}
+
+// locked is an object of a lock that holds disks, and which.
+type locked struct {
+	// object is what exists in the cluster once the lock is applied. It has no kind where
+	// nothing does.
+	object finding.Ref
+	disks  []disk.Hold
+}
+
+// exists reports whether an object that holds the disks exists in the cluster once the lock is applied.
+func (l *locked) exists() bool { return l.object.Kind != "" }
+
+// holding is an object outside the locks that holds disks, and which.
 type holding struct {
 	disk.Holder
 	disks []disk.Hold
-	// object, of what the lock holds, is what exists in the cluster once the lock is applied. It
-	// has no kind where nothing does.
-	object finding.Ref
 }
 
-// holdings lists who holds disks before anybody chooses: what was rendered before, what
-// lives, and what people wrote. Each object is asked once, however often a ledger is opened.
-func (f *Function) holdings(pkg *classified, facts *inventory.Facts) []holding {
-	var all []holding
-	add := func(h disk.Holder, o *krm.Object) {
-		if disks := pkg.recall(h.Owner, o.ID(), f.holds(o)); len(disks) > 0 {
-			all = append(all, holding{Holder: h, disks: disks})
-			if h.Source == disk.Lock {
-				all[len(all)-1].object = f.occupant(h.Owner, o)
+// holdings lists who holds disks. Each object is asked once, however often a ledger is opened.
+func (f *Function) holdings(pkg *classified, facts *inventory.Facts) *holdings {
+	all := &holdings{owners: pkg.owners, locked: make(map[string][]locked, len(pkg.owners))}
+	for _, owner := range pkg.owners {
+		held := make([]locked, 0, len(pkg.lock[owner]))
+		for _, o := range pkg.lock[owner] {
+			if disks := pkg.recall(owner, o.ID(), f.holds(o)); len(disks) > 0 {
+				held = append(held, locked{object: f.occupant(owner, o), disks: disks})
 			}
 		}
+		all.locked[owner] = held
 	}
-	for _, owner := range pkg.owners {
-		lock := disk.Holder{Object: f.specRef(owner), Owner: owner, Source: disk.Lock}
-		for _, o := range pkg.lock[owner] {
-			add(lock, o)
+	add := func(h disk.Holder, o *krm.Object) {
+		if disks := pkg.recall(h.Owner, o.ID(), f.holds(o)); len(disks) > 0 {
+			all.others = append(all.others, holding{h, disks})
 		}
 	}
 	for _, kind := range f.holding() {
@@ -84,21 +98,28 @@ func (pkg *prepared) recalled(owner string, o *krm.Object) []disk.Hold {
 	return pkg.recall(owner, o.ID(), pkg.function.holds(o))
 }
 
-// openLedger makes the account of disks with what is held, but for what was given up.
-func openLedger(facts *inventory.Facts, holdings []holding, given map[grip]bool) *disk.Ledger {
+// open makes the account of disks with what is held, but for what was given up.
+func (h *holdings) open(f *Function, facts *inventory.Facts, given map[grip]bool) *disk.Ledger {
 	ledger := disk.NewLedger(facts)
-	for _, h := range holdings {
-		if h.Source != disk.Lock || len(given) == 0 {
-			ledger.Add(h.Holder, h.disks)
-			continue
-		}
-		for _, hold := range h.disks {
-			if given[gripOf(h.Owner, hold)] {
-				ledger.Named(hold) // what it is known by stays known
+	for _, owner := range h.owners {
+		lock := disk.Holder{Object: f.specRef(owner), Owner: owner, Source: disk.Lock}
+		for i := range h.locked[owner] {
+			disks := h.locked[owner][i].disks
+			if len(given) == 0 {
+				ledger.Add(lock, disks)
 				continue
 			}
-			ledger.Add(h.Holder, []disk.Hold{hold})
+			for _, hold := range disks {
+				if given[gripOf(owner, hold)] {
+					ledger.Named(hold) // what it is known by stays known
+					continue
+				}
+				ledger.Add(lock, []disk.Hold{hold})
+			}
 		}
+	}
+	for i := range h.others {
+		ledger.Add(h.others[i].Holder, h.others[i].disks)
 	}
 	return ledger
 }
@@ -119,25 +140,19 @@ func gripOf(owner string, h disk.Hold) grip {
 
 // abandoned lists the disks that the lock of a spec holds, and that are in what is rendered
 // under no name any more. A spec without a lock has none to give up.
-func (pkg *prepared) abandoned(ledger *disk.Ledger, holdings []holding, outputs []output, given map[grip]bool) map[grip]bool {
-	locked := map[string][]holding{}
-	for _, h := range holdings {
-		if h.Source == disk.Lock {
-			locked[h.Owner] = append(locked[h.Owner], h)
-		}
-	}
+func (pkg *prepared) abandoned(ledger *disk.Ledger, holdings *holdings, outputs []output, given map[grip]bool) map[grip]bool {
 	more := map[grip]bool{}
 	for i := range outputs {
 		o := &outputs[i]
 		owner := o.spec.Object.OwnerKey()
-		before := locked[owner]
+		before := holdings.locked[owner]
 		if len(before) == 0 {
 			continue
 		}
 		o.kept = pkg.kept(ledger, owner, o.Objects)
 		left := func(d *disk.Disk) bool { return !o.kept[d] }
-		for _, h := range before {
-			for _, hold := range h.disks {
+		for i := range before {
+			for _, hold := range before[i].disks {
 				if !given[gripOf(owner, hold)] && slices.ContainsFunc(ledger.Named(hold), left) {
 					more[gripOf(owner, hold)] = true
 				}

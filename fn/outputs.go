@@ -37,9 +37,9 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 	given := map[grip]bool{}
 	held, manifests := pkg.held(left, facts), pkg.manifests()
 	holdings := pkg.function.holdings(pkg.classified, facts)
-	handover := newHandover(pkg, facts, holdings)
+	handover := newHandover(pkg, facts, holdings.locked)
 	for {
-		ledger := openLedger(facts, holdings, given)
+		ledger := holdings.open(pkg.function, facts, given)
 		handover.hold(ledger)
 		outputs, leave := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
@@ -51,7 +51,7 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 			return &chosen{outputs, leave, ledger, handover, true}
 		}
 		more := pkg.abandoned(ledger, holdings, outputs, given)
-		handover.giveUp(ledger, holdings, leave, given, more)
+		handover.giveUp(ledger, leave, given, more)
 		if len(more) == 0 {
 			return &chosen{outputs, leave, ledger, handover, false}
 		}

@@ -23,7 +23,7 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 		facts = inventory.New(nil)
 	}
 	pkg := classify(p, f.kinds, nil)
-	a := assessor{function: f, facts: facts, disks: openLedger(facts, f.holdings(pkg, facts), nil)}
+	a := assessor{function: f, facts: facts, disks: f.holdings(pkg, facts).open(f, facts, nil)}
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c *change.Change) bool {
 		var live *krm.Object
 		if c.New != nil && !c.GitOnly() {

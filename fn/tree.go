@@ -28,7 +28,7 @@ func (f *Function) Facts(objects []*krm.Object, all bool) ([]*krm.Object, []find
 // to disks: everything, or what root has to do with.
 func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 	index := inventory.New(facts)
-	ledger := openLedger(index, f.holdings(&classified{}, index), nil)
+	ledger := f.holdings(&classified{}, index).open(f, index, nil)
 	var trees []*health.Tree
 	for i := range f.systems {
 		if s := &f.systems[i]; root == (krm.ID{}) || slices.Contains(s.Roots, root.GroupKind()) {

@@ -191,7 +191,7 @@ func (l *Ledger) at(node, path string) []*Disk {
 	var found []*Disk
 	for _, s := range l.spot(node).sites {
 		if s.byPath == nil {
-			s.byPath = map[string][]*Disk{}
+			s.byPath = make(map[string][]*Disk, 4*len(s.disks)) // a kernel name, and a link or two by id and by path
 			for _, d := range s.disks {
 				for p := range d.paths() {
 					if !slices.Contains(s.byPath[p], d) {

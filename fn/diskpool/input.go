@@ -141,14 +141,19 @@ func (in *input) find(p *pool) *disk.Disk {
 	if !found {
 		return nil
 	}
-	var candidates []*disk.Disk
 	if m := readMark(p.mark); m.wwn != "" || m.serial != "" {
-		candidates = in.Disks.Named(disk.Hold{Identity: disk.Identity{WWN: m.wwn, Serial: m.serial, Node: p.node}})
-	}
-	candidates = slices.Concat(candidates, in.Disks.Named(in.Memory.Recall(in.poolID(p.name), hold)))
-	for _, there := range candidates {
-		if !there.Missing() && !there.Inactive() && in.Disks.NodeOf(there) == p.node {
+		if there := in.there(p.node, disk.Hold{Identity: disk.Identity{WWN: m.wwn, Serial: m.serial, Node: p.node}}); there != nil {
 			return there
+		}
+	}
+	return in.there(p.node, in.Memory.Recall(in.poolID(p.name), hold))
+}
+
+// there is the first of the disks that a hold means which its node has now, or nil.
+func (in *input) there(node string, hold disk.Hold) *disk.Disk {
+	for _, d := range in.Disks.Named(hold) {
+		if !d.Missing() && !d.Inactive() && in.Disks.NodeOf(d) == node {
+			return d
 		}
 	}
 	return nil

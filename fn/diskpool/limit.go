@@ -34,9 +34,15 @@ func (l *limits) limitNodes() {
 // limitPools does the same for the pools of a node. One that is being replaced counts, and
 // stays until its replacement serves; that does not count before.
 func (l *limits) limitPools() {
+	leaving := map[string]bool{}
+	for _, p := range l.roster.pools {
+		if p.leaving {
+			leaving[p.name] = true
+		}
+	}
 	on := map[string][]*pool{}
 	for _, p := range l.roster.pools {
-		if old := l.roster.pool(p.replaces); old == nil || !old.leaving {
+		if !leaving[p.replaces] {
 			on[p.node] = append(on[p.node], p)
 		}
 	}

@@ -62,7 +62,7 @@ type set struct {
 }
 
 func newSet(in system.Input, spec *system.Spec) *set {
-	i := &input{Collector: system.NewCollector(spec, 0), Input: in, owner: spec.Object.OwnerKey(), replace: replaced(spec.Object)}
+	i := &input{Collector: system.NewCollector(spec, len(in.Facts.Nodes)+len(in.Facts.Devices)), Input: in, owner: spec.Object.OwnerKey(), replace: replaced(spec.Object)}
 	var err error
 	if i.cfg, err = readConfig(spec); err != nil {
 		i.Report(finding.Error, "spec", "", "%v", err)
@@ -123,7 +123,7 @@ func replaced(o *krm.Object) []string {
 
 // output is what becomes of the set.
 func (s *set) output() system.Output {
-	var objects []gitops.Object
+	objects := make([]gitops.Object, 0, len(s.roster.pools)+len(s.classes.classes))
 	for _, p := range s.roster.pools {
 		objects = append(objects, gitops.Object{File: "diskpool.yaml", Object: s.maker.object(p)})
 	}

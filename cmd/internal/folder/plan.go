@@ -124,19 +124,23 @@ func (p *Plan) Count(a Action) int {
 const separator = "---\n"
 
 // unixLines is a text without the line ends of Windows, to which Git may have
-// turned those that were written. They say the same.
-func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+// turned those that were written. They say the same. A text without any is not copied.
+func unixLines(text []byte) []byte {
+	if bytes.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+}
 
 // join puts the documents of each file together.
 func join(rendered []fn.Rendered) map[string][]byte {
-	files := map[string][]byte{}
+	documents := map[string][][]byte{} // by file
 	for _, r := range rendered {
-		path := filepath.FromSlash(r.Path)
-		data, more := files[path]
-		if more {
-			data = append(data, separator...)
-		}
-		files[path] = append(data, r.Object.Raw...)
+		documents[r.Path] = append(documents[r.Path], r.Object.Raw)
+	}
+	files := make(map[string][]byte, len(documents))
+	for path, texts := range documents {
+		files[filepath.FromSlash(path)] = bytes.Join(texts, []byte(separator))
 	}
 	return files
 }
