@@ -40,7 +40,9 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 	}()
 	ts.Defer(func() {
 		_ = cmd.Process.Kill() // it may have ended
-		<-ended                // killed
+		if err := <-ended; err != nil {
+			ts.Logf("poolwright serve: %v", err)
+		}
 	})
 	_, url, found := strings.Cut(strings.TrimSpace(first), "listening on ")
 	if err != nil || !found {

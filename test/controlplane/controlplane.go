@@ -20,6 +20,9 @@ import (
 // ErrNotBuilt says that the programs are not there.
 var ErrNotBuilt = errors.New("the control plane is not built")
 
+// errEnded says that a program ended by itself.
+var errEnded = errors.New("ended")
+
 // readyTimeout is far above the two or three seconds that a start takes.
 const readyTimeout = 15 * time.Minute
 
@@ -44,10 +47,10 @@ func Start(bin string) (*ControlPlane, error) {
 	}
 	for tries := 5; ; tries-- {
 		c, err := startOnce(bin)
-		if err == nil || tries == 1 || !strings.Contains(err.Error(), "address already in use") {
+		if !errors.Is(err, errEnded) || tries == 1 {
 			return c, err
 		}
-		// With other ports: these were free a moment before.
+		// With other ports, if these are not free any more. On a busy machine, the API server gives up.
 	}
 }
 
@@ -192,7 +195,7 @@ func (c *ControlPlane) await(client *http.Client, url string) error {
 		}
 		select {
 		case <-p.ended:
-			return fmt.Errorf("%s ended: %s", filepath.Base(p.cmd.Path), p.tail())
+			return fmt.Errorf("%s %w: %s", filepath.Base(p.cmd.Path), errEnded, p.tail())
 		case <-ctx.Done():
 			return fmt.Errorf("%s is not ready after %s: %s", filepath.Base(p.cmd.Path), readyTimeout, p.tail())
 		case <-time.After(20 * time.Millisecond):
