@@ -15,7 +15,7 @@ import (
 type holdings struct {
 	owners []string            // of the specs with a lock, in order
 	locked map[string][]locked // what their locks hold, by owner
-	others []holding           // what lives, and what people wrote
+	others []holding           // running objects, and manifests that people wrote
 }
 
 // locked is an object of a lock that holds disks, and which.

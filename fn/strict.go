@@ -11,16 +11,16 @@ import (
 )
 
 // refused reports the fields of an object for which somebody refuses it (system.Kind.Strict): those
-// that its kind does not have. lives says that the object exists in the cluster. Its
+// that its kind does not have. running says that the object exists in the cluster. Its
 // definition there keeps them, so that every edit meets them.
-func (f *Function) refused(o *krm.Object, lives bool) []finding.Finding {
+func (f *Function) refused(o *krm.Object, running bool) []finding.Finding {
 	kind, _ := f.kinds.Find(o.GroupKind())
 	if kind.Strict == "" {
 		return nil
 	}
 	found := f.schemas.Unknown(o.Position, o.Ref, o.Node)
 	for i := range found {
-		if lives {
+		if running {
 			found[i].Severity = finding.Warning
 			found[i].Message += "; remove it from the running object: " + kind.Strict + " refuses every edit that leaves it there"
 		} else {
@@ -30,7 +30,7 @@ func (f *Function) refused(o *krm.Object, lives bool) []finding.Finding {
 	return found
 }
 
-// reportRefused reports such fields of what people wrote and of what lives.
+// reportRefused reports such fields of manifests that people wrote and of running objects.
 func (pkg *prepared) reportRefused() {
 	for _, o := range pkg.others {
 		pkg.findings = append(pkg.findings, pkg.function.refused(o, false)...)

@@ -28,8 +28,8 @@ const kernelAES256K kernel = 700
 // Source: Rook, Upgrade/rook-upgrade.md, 1.21.
 const kernelMsgr2 kernel = 511
 
-// makesAES256K reports whether a Ceph makes keys of type aes256k unless it is told another
-// type: from 19.2.6 and 20.2.4 on. Every v20 counts, since a cluster gets its patches later.
+// makesAES256K reports whether a Ceph makes keys of type aes256k unless another type
+// is set: from 19.2.6 and 20.2.4 on. Every v20 counts, since a cluster gets its patches later.
 //
 // Source: Rook, Storage-Configuration/Advanced/cephx-key-rotation.md, 1.20.7.
 func makesAES256K(v version, read bool) bool {
