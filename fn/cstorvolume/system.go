@@ -80,14 +80,8 @@ func (System) Declare() system.Declaration {
 			},
 			{GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Only: []string{"*-target", "*" + volume.Operator}, Owners: true},
 			// Where the CSI driver runs, with its containers.
-			{
-				GroupKind: krm.GroupKind{Group: "apps", Kind: volume.ControllerKind}, Version: "v1", Plural: "statefulsets", Names: []string{"sts"}, Static: true,
-				Keep: "spec{replicas template{spec{containers{name}}}} status{readyReplicas}", Only: []string{"*cstor-csi-controller"},
-			},
-			{
-				GroupKind: krm.GroupKind{Group: "apps", Kind: volume.NodeDriverKind}, Version: "v1", Plural: "daemonsets", Names: []string{"ds"}, Static: true,
-				Keep: "spec{template{spec{containers{name}}}} status{desiredNumberScheduled numberReady}", Only: []string{"*cstor-csi-node"},
-			},
+			{GroupKind: krm.GroupKind{Group: "apps", Kind: volume.ControllerKind}, Only: []string{"*cstor-csi-controller"}},
+			{GroupKind: krm.GroupKind{Group: "apps", Kind: volume.NodeDriverKind}, Only: []string{"*cstor-csi-node"}},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
 			{GroupKind: snapshotsGroupKind(), Role: system.RoleRendered},
 			{GroupKind: krm.GroupKind{Kind: claimKind}, Role: system.RoleRendered, Stateful: true},

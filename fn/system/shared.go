@@ -83,6 +83,16 @@ func (Shared) Declare() Declaration {
 				Keep: "status{readyReplicas conditions[type=Available]{type status reason lastTransitionTime}}",
 			},
 			{
+				GroupKind: krm.GroupKind{Group: "apps", Kind: "StatefulSet"}, Version: "v1",
+				Plural: "statefulsets", Names: []string{"sts"}, Static: true,
+				Keep: "spec{replicas template{spec{containers{name}}}} status{readyReplicas}",
+			},
+			{
+				GroupKind: krm.GroupKind{Group: "apps", Kind: "DaemonSet"}, Version: "v1",
+				Plural: "daemonsets", Names: []string{"ds"}, Static: true,
+				Keep: "spec{template{spec{containers{name}}}} status{desiredNumberScheduled numberReady}",
+			},
+			{
 				GroupKind: krm.GroupKind{Group: snapshotGroup, Kind: "VolumeSnapshotClass"}, Version: "v1",
 				Plural: "volumesnapshotclasses", Names: []string{"vsclass"}, Cluster: true, Static: true,
 				Keep: "driver deletionPolicy parameters{clusterID}",
