@@ -205,7 +205,8 @@ func TestStepsGrowLinearly(t *testing.T) {
 			}
 		}
 		h.cluster.Advance(1)
-		h.configs = []*config{{name: "prod", raid: "mirror", minimum: pools, groups: 1}}
+		// The limit keeps all pools in one CStorPoolCluster.
+		h.configs = []*config{{name: "prod", raid: "mirror", minimum: pools, groups: 1, limit: 4 * pools}}
 		for range 2 {
 			h.snapshot()
 			h.render()
