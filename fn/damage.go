@@ -7,7 +7,7 @@ import (
 )
 
 // asRendered ends what is said of a part of the lock that no render has written.
-const asRendered = "; no render writes this, and nobody knows what was: restore the file from Git"
+const asRendered = "; no render writes this: restore the file from Git"
 
 // checkLock refuses parts of the lock that were damaged: what they no longer say would be
 // forgotten without a word.

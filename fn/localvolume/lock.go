@@ -98,7 +98,7 @@ func readSound(o *krm.Object, kind, name string) (l *lock, damaged string) {
 		damage = "is of a " + strconv.Quote(is)
 	}
 	if damage != "" {
-		damaged = fmt.Sprintf("its lock %s %s, as no render writes it: nobody knows what was; restore the file from Git, or remove it, and what lives counts", o.At().File, damage)
+		damaged = fmt.Sprintf("its lock %s %s, which no render writes; restore the file from Git, or remove it to use the running object", o.At().File, damage)
 	}
 	return &read, damaged
 }

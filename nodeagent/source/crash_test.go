@@ -442,9 +442,9 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 	return len(points)
 }
 
-// deathPlaces are the points of a step, by number, at which the agents of each of stutter's lives die. In the virtual
-// machine, where every agent takes seconds, they die after the journal and after the write, when disk and journal
-// differ, unless tool.All is set. On loop devices they die at all of them.
+// deathPlaces are the points of a step, by number, at which agents are killed, for each life cycle of stutter. In the virtual
+// machine, where every agent takes seconds, that is after the journal and after the write, when disk and journal
+// differ, unless tool.Whole holds. On loop devices it is at all of them.
 func deathPlaces() [][]int {
 	if os.Getenv(inMachine) != "" && !tool.Whole() {
 		return [][]int{{slices.Index(step.Points(), "begun"), slices.Index(step.Points(), "written")}}

@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", tool.Share(20), "how many random histories TestHistories lives through")
+	histories = flag.Int("histories", tool.Share(20), "how many random histories TestHistories runs")
 	first     = flag.Uint64("first", 1, "the seed of the first of them")
 	length    = flag.Int("events", 200, "how much happens in each")
 	shortened = flag.Int("shortened", 2, "how many of those that fail are shortened, and told whole")
