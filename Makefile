@@ -16,7 +16,7 @@ TEST_MODULES := test/engines/flux test/engines/kpt test/engines/argocd test/chec
 in_modules = 'failed=0; for module in $(1); do (cd $$module && nice -n 5 go test $(TEST) ./...) || failed=1; done; exit $$failed'
 
 # Packages with tests on generated input. make test draws the same in every run, so that it
-# fails for a reason that is in the change; go test draws anew.
+# fails for a reason that is in the change; go test draws other input each time.
 GENERATED = $(addprefix github.com/poolwright/poolwright/,$(patsubst %/,%,$(sort $(dir $(shell grep -rl --include='*_test.go' pgregory.net/rapid cmd fn live nodeagent schema test)))))
 SEED     ?= 1
 
@@ -165,7 +165,7 @@ bin/staticcheck: LINTER := honnef.co/go/tools/cmd/staticcheck
 bin/errcheck: LINTER := github.com/kisielk/errcheck
 bin/revive: LINTER := github.com/mgechev/revive
 bin/staticcheck bin/errcheck bin/revive: test/lint/go.mod $(GO_VERSION_FILE)
-	cd test/lint && CGO_ENABLED=0 go build -trimpath -o "$(CURDIR)/$@" $(LINTER)
+	cd test/lint && CGO_ENABLED=0 go build -o "$(CURDIR)/$@" $(LINTER)
 
 .PHONY: generate
 generate: build ## Render the examples again, and write what is derived: the command reference, pictures, deploy/, expected output
@@ -202,17 +202,17 @@ control-plane: bin/etcd bin/kube-apiserver bin/kube-controller-manager bin/kubec
 
 bin/etcd: $(CONTROL_PLANE)/etcd/go.mod
 	@echo "building etcd for the tests: a minute, the first time only"
-	cd $(CONTROL_PLANE)/etcd && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$(CURDIR)/$@" go.etcd.io/etcd/server/v3
+	cd $(CONTROL_PLANE)/etcd && CGO_ENABLED=0 go build -ldflags "-s -w" -o "$(CURDIR)/$@" go.etcd.io/etcd/server/v3
 
 bin/kube%: $(CONTROL_PLANE)/kubernetes/go.mod
 	@echo "building $(@F) $(KUBERNETES) for the tests, from its Go modules: some minutes, the first time only"
-	cd $(CONTROL_PLANE)/kubernetes && CGO_ENABLED=0 go build -trimpath \
+	cd $(CONTROL_PLANE)/kubernetes && CGO_ENABLED=0 go build \
 	  -ldflags "-s -w -X $(KUBE_VERSION).gitVersion=$(KUBERNETES) -X $(KUBE_VERSION).gitMajor=1 -X $(KUBE_VERSION).gitMinor=36" \
 	  -o "$(CURDIR)/$@" k8s.io/kubernetes/cmd/kube$*
 
 bin/kustomize-controller: test/engines/flux/controller/go.mod
 	@echo "building Flux's kustomize-controller for the tests: some minutes, the first time only"
-	cd test/engines/flux/controller && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$(CURDIR)/$@" github.com/fluxcd/kustomize-controller
+	cd test/engines/flux/controller && CGO_ENABLED=0 go build -ldflags "-s -w" -o "$(CURDIR)/$@" github.com/fluxcd/kustomize-controller
 
 bin/kustomize: Makefile
 	CGO_ENABLED=0 GOBIN="$(CURDIR)/bin" go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)

@@ -14,14 +14,12 @@ func TestEnvironmentChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal("no path of the test binary:", err)
 	}
-	for _, env := range []string{
-		"CUE_DEBUG=opendef,sortfields,sharing=0,strict",
-		"CUE_DEBUG=nonsense",
-		"CUE_EXPERIMENT=evalv3=0,toposort=0,keepvalidators=0",
-		"CUE_EXPERIMENT=nonsense",
+	for _, env := range [][]string{
+		{"CUE_DEBUG=opendef,sortfields,sharing=0,strict", "CUE_EXPERIMENT=evalv3=0,toposort=0,keepvalidators=0"},
+		{"CUE_DEBUG=nonsense", "CUE_EXPERIMENT=nonsense"},
 	} {
 		cmd := exec.Command(exe, "-test.v", "-test.run=^(TestComplete|TestExport)$")
-		cmd.Env = append(os.Environ(), env)
+		cmd.Env = append(os.Environ(), env...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", env, err, out)

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	packages  = flag.Int("packages", tool.Share(150), "how many packages are generated")
-	histories = flag.Int("histories", tool.Share(8), "how many histories of 30 events")
+	packages  = flag.Int("packages", tool.Share(300), "how many packages are generated")
+	histories = flag.Int("histories", tool.Share(20), "how many histories of 30 events")
 	first     = flag.Uint64("first", 1, "the first seed")
 	workers   = flag.Int("workers", 1, "how many seeds at a time")
 	out       = flag.String("out", "", "write each violation to a file in this folder")

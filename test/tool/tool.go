@@ -26,12 +26,12 @@ const All = "POOLWRIGHT_TEST_ALL"
 // Whole reports whether tests go through all that they have.
 func Whole() bool { return os.Getenv(All) != "" }
 
-// Share is how much a test on random input has: all of it where that is asked for, else two fifths.
+// Share is how much a test on random input has: all of it where that is asked for, else a fifth.
 func Share(all int) int {
 	if Whole() {
 		return all
 	}
-	return (2*all + 4) / 5
+	return (all + 4) / 5
 }
 
 // Need returns the path of a program: the one that make put into bin, else the
