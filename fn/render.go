@@ -188,6 +188,7 @@ func (pkg *prepared) render() Result {
 		result.Findings = append(result.Findings, findings...)
 	}
 	r.checkOrphans(chosen.leave)
+	r.postpone()
 	r.encode(pkg.function.schemas)
 	result.Findings = finding.Sort(append(result.Findings, r.findings...))
 	if !finding.Failed(result.Findings) {

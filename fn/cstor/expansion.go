@@ -28,7 +28,7 @@ type grown struct {
 	disks int   // how many data disks it has then
 	level int   // how full it was when the last was decided, in percent
 	size  int64 // what it held then, in bytes; 0 where that was not known
-	below bool  // it was seen below the threshold since then
+	below bool  // it was seen below the threshold since then, where its size does not tell that it has grown
 }
 
 func readGrown(n *d.Node) grown {
@@ -90,18 +90,18 @@ func (f *fullPools) judge(m *member) {
 		return
 	}
 	size := i.Size()
+	larger := m.grown.size > 0 && size > m.grown.size // what it grew by is in use
 	now := grown{count: m.grown.count + 1, disks: len(m.before.Data.Disks()) + f.settings(m.name).expansionDisks(), level: int(percent), size: size}
 	switch {
 	case percent < f.threshold():
-		if m.grown.count > 0 && m.grown.disks <= len(m.before.Data.Disks()) && f.shows(i, m.before.Pool) {
+		if m.grown.count > 0 && !larger && m.grown.disks <= len(m.before.Data.Disks()) && f.shows(i, m.before.Pool) {
 			m.grown.below = true
 		}
 	case f.cfg.Spec.PoolConfig.PoolExpansion.Disable:
 		f.report(finding.Info, "expansion-disabled", "spec.poolConfig.poolExpansion",
 			"the pool on node %s (CStorPoolInstance %s) is %.0f percent full, and poolExpansion is disabled: it does not grow", m.name, i.Name, math.Floor(percent))
 	case m.grown.disks > len(m.before.Data.Disks()): // the last has not come about
-	case m.grown.count == 0, m.grown.below, percent < float64(m.grown.level),
-		percent > float64(m.grown.level) && m.grown.size > 0 && size > m.grown.size:
+	case m.grown.count == 0, m.grown.below, percent < float64(m.grown.level), larger:
 		m.full, m.grows = i.Name, now
 	}
 }

@@ -84,12 +84,12 @@ func asRendered(before []*krm.Object) []gitops.Object {
 	return objects
 }
 
-// observe writes into the plan what the output was made from. Where the output is what it was,
-// that stays, too: a cluster in which nothing is to be done changes no file.
+// observe writes into the plan what the output was made from. Where the output is what it was, or has only
+// lost what is over, that stays, too: a cluster in which nothing is to be done changes no file.
 func (f *manifests) observe() {
-	observed := f.lock.observed
-	if !f.unchanged() {
-		observed = f.observed()
+	observed, now := f.lock.observed, f.observed()
+	if !f.unchanged() || countGone(now) > countGone(observed) {
+		observed = now
 	}
 	list := d.List()
 	for _, o := range observed {
@@ -128,26 +128,52 @@ func (f *manifests) observed() []observation {
 	return all
 }
 
+// countGone counts the CStorPoolClusters that are no more.
+func countGone(observed []observation) (n int) {
+	for _, o := range observed {
+		if o.gone {
+			n++
+		}
+	}
+	return n
+}
+
 func isPoolCluster(o *krm.Object, name string) bool {
 	return o.Kind == poolClusterKind && o.Name == name
 }
 
-// unchanged reports whether everything but the observations is as it was rendered last.
+// unchanged reports whether everything but the observations, and but what is over, is as it was rendered last.
 func (f *manifests) unchanged() bool {
+	kinds := map[string]system.Kind{}
+	for _, k := range ownKinds() {
+		kinds[k.Kind] = k
+	}
 	before := make(map[krm.ID]*krm.Object, len(f.spec.Before))
 	for _, o := range f.spec.Before {
 		before[o.ID()] = o
 	}
-	return len(before) == len(f.all) && !slices.ContainsFunc(f.all, func(o gitops.Object) bool {
-		was := before[o.ID()]
-		return was == nil || was.Retained() != o.Retained || !d.Equal(withoutObserved(was), o.Node.Get("spec"))
-	})
+	for _, o := range f.all {
+		was, kind := before[o.ID()], kinds[o.Kind]
+		if was == nil || was.Retained() != o.Retained {
+			return false
+		}
+		if left := kind.Without(was.Node, o.Node); !d.Equal(withoutObserved(o.Kind, &left), o.Node.Get("spec")) {
+			return false
+		}
+		delete(before, o.ID())
+	}
+	for _, was := range before {
+		if kind := kinds[was.Kind]; !kind.Passes {
+			return false
+		}
+	}
+	return true
 }
 
 // withoutObserved is the spec of an object without observations.
-func withoutObserved(o *krm.Object) *d.Node {
-	spec := o.Node.Get("spec")
-	if o.Kind != clusterPlanKind || spec.Get("observed") == nil {
+func withoutObserved(kind string, o *d.Node) *d.Node {
+	spec := o.Get("spec")
+	if kind != clusterPlanKind || spec.Get("observed") == nil {
 		return spec
 	}
 	rest := d.Object(slices.DeleteFunc(slices.Clone(spec.Fields()), func(f d.Field) bool { return f.Key == "observed" })...)

@@ -18,6 +18,7 @@ type poolCluster struct {
 	before  *pool.Cluster // as it was rendered, or else lives; nil if there is none yet
 	current *pool.Cluster // that lives, or nil
 	begun   []begun       // the steps of its transition, the one that was rendered last at the end
+	ends    bool          // none was to come after them
 
 	// Of a render:
 	steps *steps

@@ -115,10 +115,12 @@ func ownKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: clusterPlanKind}, Version: "v1alpha1", Role: system.RoleLock,
 			Plural: "cstorclusterplans", Names: []string{"ccp"}, Health: true,
+			Passing: []system.Passing{{Path: []string{"spec", "removing"}}, {Path: []string{"spec", "steps"}, Key: "ends", Value: "true"}},
 		},
 		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: storageSetKind}, Version: "v1alpha1", Role: system.RoleLock,
 			Plural: "cstorclusterstoragesets", Names: []string{"ccss"}, Holds: true, Health: true,
+			Passing: []system.Passing{{Path: []string{"spec", "blockDevices"}, Key: "role", Value: string(leaving)}}, Passes: true,
 		},
 		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: storageKind}, Version: "v1alpha1", Role: system.RoleLock,

@@ -48,8 +48,11 @@ func (s *steps) plan() *transition.Transition {
 	if !s.told() {
 		return nil
 	}
-	done := slices.DeleteFunc(slices.Clone(s.of.begun), s.of.drain.isCalledOff)
 	now, next := s.of.drain.stages()
+	if s.of.ends && s.until() == "" && !slices.ContainsFunc(now, s.of.hasBegun) {
+		s.of.begun = nil // what comes now is another transition
+	}
+	done := slices.DeleteFunc(slices.Clone(s.of.begun), s.of.drain.isCalledOff)
 	if step, ok := s.underWay(); ok {
 		now = append(now, step)
 	}
@@ -112,11 +115,15 @@ func (c *poolCluster) ref(namespace string) finding.Ref {
 	return finding.Ref{APIVersion: cstorVersion, Kind: poolClusterKind, Namespace: namespace, Name: c.name}
 }
 
+// hasBegun reports whether the plan remembers a step.
+func (c *poolCluster) hasBegun(step transition.Step) bool {
+	return slices.Contains(c.begun, begun{step.Kind, step.What})
+}
+
 // remembered are the steps that the plan remembers: those that were taken, where others come
-// after them, and nothing else where one is all.
-func (s *steps) remembered() []begun {
-	var all []begun
-	under, more := false, len(s.of.begun) > 0
+// after them, and nothing else where one is all. ends says that none was to come after the last.
+func (s *steps) remembered() (all []begun, ends bool) {
+	under, more := false, false
 	if t := s.transition; t != nil {
 		for _, step := range t.Steps {
 			under = under || step.State == transition.Now
@@ -126,23 +133,30 @@ func (s *steps) remembered() []begun {
 			}
 		}
 	}
-	if !under || !more {
-		return nil
+	switch {
+	case !under || !more && len(s.of.begun) == 0:
+		return nil, false
+	case slices.Equal(all, s.of.begun): // said when the last of them was taken
+		return all, s.of.ends
 	}
-	return all
+	return all, !more
 }
 
 // begunNode writes down the steps of all CStorPoolClusters.
 func begunNode(clusters []*poolCluster) (list d.Node) {
 	list = d.List()
 	for i, c := range clusters {
-		for _, b := range c.steps.remembered() {
+		all, ends := c.steps.remembered()
+		for _, b := range all {
 			step := d.Object()
 			if i > 0 {
 				step.Set("cluster", d.Text(c.name))
 			}
 			step.Set("kind", d.Text(b.kind))
 			step.Set("what", d.Text(b.what))
+			if ends {
+				step.Set("ends", d.Bool(true))
+			}
 			list.Add(step)
 		}
 	}
@@ -159,6 +173,7 @@ func (l *lock) readBegun(steps []d.Node) {
 		}
 		if c != nil {
 			c.begun = append(c.begun, begun{n.Str("kind"), n.Str("what")})
+			c.ends, _ = n.Get("ends").Bool()
 		}
 	}
 }
@@ -166,7 +181,7 @@ func (l *lock) readBegun(steps []d.Node) {
 // takenBack forgets the step that was rendered last, which is not any more.
 func (c *poolCluster) takenBack() {
 	if i := len(c.begun) - 1; i >= 0 && c.begun[i].kind != drainKind {
-		c.begun = c.begun[:i]
+		c.begun, c.ends = c.begun[:i], false
 	}
 }
 

@@ -108,6 +108,11 @@ type Kind struct {
 	// no longer wanted; "" for consent that names it.
 	Release string
 
+	// Passing, of a lock, are lists whose entries mean nothing once what they are about is over, and Passes
+	// says that a whole object does. A render that changes nothing but that is left to the next.
+	Passing []Passing
+	Passes  bool
+
 	// Partial, of a fact, says that a few fields of its objects are rendered
 	// (gitops.Object.Partial). What was rendered once lives on with our label: it is no output
 	// that somebody forgot.
