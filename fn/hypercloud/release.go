@@ -62,27 +62,24 @@ type supported struct {
 	release  release
 	from, to int    // major numbers of the Ceph releases that it runs
 	image    string // of Ceph, if the spec names none
-	source   string // the document, of the release itself
 }
 
-// releases lists the releases that are known, oldest first.
+// releases lists the releases that are known, oldest first. The table of the document ends with 1.20; 1.21
+// has that of its own cluster.yaml.
 //
-// Source: Rook, the documents in the rows, 1.14 to 1.21.
+// Source: Rook, Documentation/Getting-Started/maintenance-and-support.md (Supported Versions), 1.20.
+// Source: Rook, deploy/examples/cluster.yaml, 1.21.
 func releases() []supported {
-	const (
-		reef, squid, tentacle = "quay.io/ceph/ceph:v18.2.4", "quay.io/ceph/ceph:v19.2.3", "quay.io/ceph/ceph:v20.2.4"
-
-		upgrade = "Documentation/Upgrade/ceph-upgrade.md of Rook "
-	)
+	const reef, squid, tentacle = "quay.io/ceph/ceph:v18.2.4", "quay.io/ceph/ceph:v19.2.3", "quay.io/ceph/ceph:v20.2.4"
 	return []supported{
-		{14, 17, 18, reef, upgrade + "1.14"},
-		{15, 17, 18, reef, upgrade + "1.15"},
-		{16, 18, 19, squid, "release notes of Rook 1.16.0: v17 is removed"},
-		{17, 18, 19, squid, upgrade + "1.17"},
-		{18, 18, 20, squid, upgrade + "1.18"},
-		{19, 19, 20, squid, "Documentation/Upgrade/rook-upgrade.md of Rook 1.19: v19.2.0 is the oldest"},
-		{20, 19, 20, tentacle, "deploy/examples/cluster.yaml of Rook 1.20: Squid and Tentacle are supported"},
-		{21, 19, 20, tentacle, "deploy/examples/cluster.yaml of Rook 1.21"},
+		{14, 17, 18, reef},
+		{15, 17, 19, reef},
+		{16, 18, 19, squid},
+		{17, 18, 19, squid},
+		{18, 18, 20, squid},
+		{19, 19, 20, squid},
+		{20, 19, 20, tentacle},
+		{21, 19, 20, tentacle},
 	}
 }
 
