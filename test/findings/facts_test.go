@@ -22,8 +22,8 @@ var source = regexp.MustCompile(`(?m)^Source: (Poolwright|\S.*, (v?\d+(\.\d+)+( 
 
 // TestSources: what the code of a system knows of the world says where that is from. The doc comment of each package
 // does, for the names, messages and rules that it has; so does that of each declaration with a fact that can change
-// with a release: a number or a table at the top of a package, and a function with a table, an exact version, or a
-// choice between the words of an operator (its phases, kinds and states).
+// with a release: a number or a table at the top of a package, and a function with a table, a version, or a choice
+// between the words of an operator (its phases, kinds and states).
 func TestSources(t *testing.T) {
 	facts, packages := 0, map[string]bool{}
 	for _, dir := range systems {
@@ -92,8 +92,8 @@ func factsOf(file *ast.File) (facts []fact) {
 	return facts
 }
 
-// exact is a version with all its numbers.
-var exact = regexp.MustCompile(`\d+\.\d+\.\d+`)
+// version is one with all its numbers, or a text that is nothing but a version.
+var version = regexp.MustCompile(`\d+\.\d+\.\d+|^["` + "`" + `]v?\d+\.\d+["` + "`" + `]$`)
 
 // whatIsIn says which fact a declaration has, or is "".
 func whatIsIn(declared ast.Node) (what string) {
@@ -102,8 +102,8 @@ func whatIsIn(declared ast.Node) (what string) {
 		switch n := n.(type) {
 		case *ast.BasicLit:
 			switch {
-			case n.Kind == token.STRING && exact.MatchString(n.Value):
-				what = "an exact version"
+			case n.Kind == token.STRING && version.MatchString(n.Value):
+				what = "a version"
 			case atTop && (n.Kind == token.INT || n.Kind == token.FLOAT) && n.Value != "0" && n.Value != "1":
 				what = "a number"
 			}
@@ -156,7 +156,9 @@ func TestFactsOf(t *testing.T) {
 		{"const limit = 5", "a number"},
 		{"const (\n\tzero = 0\n\tlimit = 5 << 30\n)", "a number"},
 		{"var rows = []struct{ a int; b string }{{1, `x`}, {2, `y`}}", "a table"},
-		{"func f() string { return `v18.2.4` }", "an exact version"},
+		{"func f() string { return `v18.2.4` }", "a version"},
+		{"func f() string { return `3.6` }", "a version"},
+		{"func f() string { return `at 3.6 or later` }", ""},
 		{"func f(p string) bool { switch p { case `Ready`: return true }; return false }", "words"},
 		{"func f(p string) bool { switch p { case `path`: return true }; return len(p) > 4 }", ""},
 		{"const name = `CephCluster`", ""},
