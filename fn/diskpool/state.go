@@ -29,7 +29,7 @@ const degraded = "Degraded"
 // stateOf reads the status of a pool. A newer operator says status beside pool_status,
 // and the former counts. nil is a pool that is not there.
 //
-// Source: mayastor-control-plane, k8s/operators/src/pool/diskpool/crd/v1beta3.rs (CrPoolState, PoolStatus), 2.12.
+// Source: mayastor-control-plane, k8s/operators/src/pool/diskpool/crd/v1beta3.rs (CrPoolState, PoolStatus, PoolErrorCode), 2.12.
 func stateOf(o *krm.Object) state {
 	if o == nil {
 		return state{phase: health.Progressing, reason: health.NotApplied, what: "not applied yet", words: health.Missing}
@@ -63,14 +63,18 @@ func stateOf(o *krm.Object) state {
 	case "Faulted":
 		s.outage = true
 		return is(health.Error, "Faulted", "faulted")
-	case "Offline":
-		s.outage = true
-		return is(health.Error, "Offline", "offline")
 	case "Suspected":
 		s.outage = true
 		return is(health.Error, "Suspected", "suspected of being lost")
-	case "Unknown", "":
-		if code, _ := errorOf(status); code == "PoolDeleted" {
+	case "Offline", "Unknown", "":
+		switch code, _ := errorOf(status); {
+		case code == "ImportDisabled":
+			s.outage = true
+			return is(health.Error, "Cordoned", "not imported, since Mayastor has a cordon on it (kubectl mayastor uncordon pool NAME --imports)")
+		case serves == "Offline":
+			s.outage = true
+			return is(health.Error, "Offline", "offline")
+		case code == "PoolDeleted":
 			s.outage = true
 			return is(health.Error, "PoolDeleted", "deleted in Mayastor, although the DiskPool exists")
 		}

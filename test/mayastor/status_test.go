@@ -67,6 +67,8 @@ func rows() []row {
 		{"its node is offline, newer operator", meet(World{Newer: true, State: "Unknown", Error: "NodeIsOffline", Detail: "node n1 is offline"}), "PROGRESSING NoAnswer", "NodeIsOffline: node n1 is offline"},
 		{"degraded, with alerts, newer operator", meet(World{Newer: true, State: "Degraded", Alerts: map[string][]string{"attention": {"IoStallIntermittent"}, "critical": {"IoErrors", "MediaErrors"}}}), "ERROR Degraded", "critical: IoErrors, MediaErrors; attention: IoStallIntermittent"},
 		{"suspected, newer operator", meet(World{Newer: true, State: "Suspected", Error: "InvalidSuperBlock", Detail: "the super block cannot be read"}), "ERROR Suspected", "InvalidSuperBlock: the super block cannot be read"},
+		{"cordoned for imports, its node started again, newer operator", meet(World{Newer: true, State: "Unknown", Error: "ImportDisabled", Detail: "imports of the pool are disabled"}), "ERROR Cordoned", "ImportDisabled: imports of the pool are disabled"},
+		{"cordoned for replicas, newer operator: the DiskPool does not show it", meet(World{Newer: true, State: "Online"}), "OK Healthy", ""},
 		{"removed behind its back, newer operator", meet(World{Newer: true, Get: 404}), "ERROR PoolDeleted", "PoolDeleted: the control plane has no such pool"},
 		{"online again", meet(World{State: "Online"}), "OK Healthy", ""},
 		{"removed behind its back: the status stays", meet(World{Get: 404}), "OK Healthy", "Notfound"},
@@ -77,7 +79,8 @@ func rows() []row {
 			s.remove()
 		}, "ERROR Terminating", "DeleteFailed"},
 		{"and purging is not allowed, newer operator", meet(World{Newer: true, State: "Online", Delete: 423, Event: [3]string{"Warning", "PurgeBlocked", "openebs.io/delete-opts has no value that is known"}}), "ERROR Terminating", "PurgeBlocked"},
-		{"and purged, newer operator", meet(World{Newer: true, State: "Unknown", Error: "NodeIsOffline", Delete: 423, Event: [3]string{"Warning", "Cordoned", "the node is cordoned for the purge"}}), "ERROR Terminating", "Cordoned"},
+		{"and purged, newer operator", meet(World{Newer: true, State: "Unknown", Error: "NodeIsOffline", Delete: 423, Event: [3]string{"Normal", "Cordoned", "Pool cordoned for replicas and snapshots before purge"}}), "ERROR Terminating", ""},
+		{"and cannot be cordoned for that, newer operator", meet(World{Newer: true, State: "Unknown", Delete: 423, Event: [3]string{"Warning", "CordonFailed", "Failed to cordon pool before purge"}}), "ERROR Terminating", "CordonFailed"},
 		{"deleted, and no longer rendered", func(s *stage) {
 			s.operator.Meet(World{State: "Online", Delete: 409})
 			s.unrender()
