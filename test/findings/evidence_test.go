@@ -148,6 +148,9 @@ func listed(list *ast.CompositeLit) (lines []string) {
 	var names []string
 	texts := map[string]bool{}
 	for _, field := range row.Fields.List {
+		if len(field.Names) == 0 {
+			names = append(names, "") // embedded
+		}
 		for _, name := range field.Names {
 			names = append(names, name.Name)
 			texts[name.Name] = isText(field.Type)
