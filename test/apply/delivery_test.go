@@ -35,6 +35,7 @@ func TestDeliveryApplies(t *testing.T) {
 		"manifests",
 		"{type: flux, path: a}",
 		"{type: argocd, repoURL: 'https://git.example.com/a.git'}",
+		fullArgoCD,
 	} {
 		engines := 0
 		for _, o := range deliver(t, delivery) {
@@ -45,6 +46,9 @@ func TestDeliveryApplies(t *testing.T) {
 			if path := lost(o.Node, stored); path != "" {
 				t.Errorf("%s: %s: the API server pruned or changed %s", delivery, o.Ref, path)
 			}
+			if delivery == fullArgoCD && o.Group() == "argoproj.io" {
+				checkApplication(t, o)
+			}
 			if strings.HasSuffix(o.Group(), "fluxcd.io") || o.Group() == "argoproj.io" {
 				engines++
 			}
@@ -52,6 +56,22 @@ func TestDeliveryApplies(t *testing.T) {
 		if want := delivery != "manifests"; want != (engines > 5) {
 			t.Errorf("%s: %d objects of an engine", delivery, engines)
 		}
+	}
+}
+
+// fullArgoCD is a delivery by Argo CD with every field.
+const fullArgoCD = "{type: argocd, repoURL: 'https://git.example.com/a.git', targetRevision: v1, path: clusters/a, project: storage, server: 'https://a.example.com:6443'}"
+
+// checkApplication: an Application has the project, the cluster, and, where it is not of a chart, the revision and
+// the path of its delivery.
+func checkApplication(t *testing.T, o *krm.Object) {
+	t.Helper()
+	source := o.Node.Get("spec", "source")
+	if source.Get("chart") == nil && (source.Str("repoURL") != "https://git.example.com/a.git" || source.Str("targetRevision") != "v1" || !strings.HasPrefix(source.Str("path"), "clusters/a/rendered/")) {
+		t.Errorf("%s: the source is %s", o.Ref, document.AppendJSON(nil, source))
+	}
+	if project, server := o.Node.Str("spec", "project"), o.Node.Str("spec", "destination", "server"); project != "storage" || server != "https://a.example.com:6443" {
+		t.Errorf("%s: project %q, and server %q", o.Ref, project, server)
 	}
 }
 
@@ -72,7 +92,7 @@ func deliver(t *testing.T, delivery string) []*krm.Object {
 				spec := o.Node.Get("spec")
 				spec.Set("cdi", document.Object())
 				spec.Set("delivery", *parse(t, "delivery", []byte("delivery: "+delivery+"\n"))[0].Node.Get("delivery"))
-				spec.Set("rook", document.Object(document.F("chart", document.Object(document.F("url", document.Text("oci://charts.example.com/rook"))))))
+				spec.Set("rook", document.Object(document.F("version", document.Text("1.21")), document.F("chart", document.Object(document.F("url", document.Text("oci://charts.example.com/rook"))))))
 			}
 			p.Objects = append(p.Objects, o)
 		}

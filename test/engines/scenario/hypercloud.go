@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -102,12 +103,25 @@ func cephUnprotected(t *testing.T, s Suite, c *Cluster) {
 	r.clear(objects)
 }
 
+// newestRook is the release of Rook of these tests, the newest that is known. That of the package is the default.
+const newestRook = "1.21"
+
+// copyHyperCloud makes the package of a HyperCloudStorage of the newest Rook.
+func copyHyperCloud(g *Git, dir string) {
+	g.t.Helper()
+	g.check(os.CopyFS(dir, os.DirFS(filepath.Join(g.suite.Root, "testdata/packages/hypercloud"))))
+	file := filepath.Join(dir, "hcs.yaml")
+	text, err := os.ReadFile(file)
+	g.check(err)
+	g.check(os.WriteFile(file, bytes.Replace(text, []byte("spec:\n"), []byte("spec:\n  rook: {version: \""+newestRook+"\"}\n"), 1), 0o666))
+}
+
 // beginCeph is a working tree with a HyperCloudStorage.
 func beginCeph(t *testing.T, s Suite, c *Cluster, protection string) *run {
 	t.Helper()
 	g := newGit(t, s, protection, protection)
 	g.Namespace = "rook-ceph"
-	g.check(os.CopyFS(filepath.Join(g.Dir, "storage"), os.DirFS(filepath.Join(s.Root, "testdata/packages/hypercloud"))))
+	copyHyperCloud(g, filepath.Join(g.Dir, "storage"))
 	g.run(g.Dir, s.Poolwright, "render", "storage")
 	for _, name := range []string{"hcs.yaml", "inventory"} {
 		g.remove("storage/" + name) // kpt would apply them

@@ -127,7 +127,7 @@ func (h *hypercloud) commit(lacking bool) {
 	h.t.Helper()
 	dir := filepath.Join(h.Dir, "package")
 	if lacking {
-		h.check(os.CopyFS(dir, os.DirFS(filepath.Join(h.suite.Root, "testdata/packages/hypercloud"))))
+		copyHyperCloud(h.Git, dir)
 	}
 	h.check(write(filepath.Join(dir, "operators/operators.yaml"), slices.DeleteFunc(exampleOperators(h.t, h.suite), func(o *unstructured.Unstructured) bool {
 		return o.GetKind() == "CustomResourceDefinition" // there they are stand-ins
