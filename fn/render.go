@@ -145,7 +145,7 @@ func (pkg *prepared) render() Result {
 	}
 	facts := inventory.New(pkg.facts)
 	if pkg.live != nil {
-		facts = inventory.NewLive(pkg.live)
+		facts = inventory.NewLive(slices.Concat(pkg.live, pkg.noted()))
 	}
 	selected, left := pkg.selected()
 	chosen := pkg.outputs(facts, selected, left)
@@ -195,6 +195,11 @@ func (pkg *prepared) render() Result {
 		result.Objects = r.rendered()
 	}
 	return result
+}
+
+// noted are the Inventories of the package that note what no cluster tells: since when nodes are missing.
+func (pkg *prepared) noted() []*krm.Object {
+	return slices.DeleteFunc(slices.Clone(pkg.facts), func(o *krm.Object) bool { return o.Annotation(krm.AnnotationMissing) == "" })
 }
 
 // review checks what is right of the specs with errors in themselves.

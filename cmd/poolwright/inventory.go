@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -179,6 +180,9 @@ func (f inventoryFlags) take(ctx context.Context, s program, specs []*krm.Object
 	o.Progress = progress.set
 	defer terminal.Follow(s.err, func() string { return "reading " + c.String() + progress.String() })()
 	snap, err := snapshot.Take(ctx, c, o)
+	if err == nil && f.selector == "" && f.output != folder.Stdout {
+		snap.NoteMissing(folder.NotedMissing(f.output), time.Now())
+	}
 	return taken{Snapshot: snap, from: c.String(), needed: kinds.FactsOf(specs), kinds: kinds}, err
 }
 

@@ -148,10 +148,13 @@ func (f *draining) run(members []*member) {
 }
 
 // isLost reports whether the node of a pool that goes is gone for good: it is missing, and so say its
-// disks, its instance, or the replicas on it. One snapshot that lacks nothing but a Node says nothing.
+// disks, its instance, the replicas on it, or an earlier snapshot. One that lacks nothing but a Node says nothing.
 func (f *draining) isLost(m *member) bool {
 	if m.leaving == "" || m.node != nil {
 		return false
+	}
+	if f.facts.MissingTwice(m.name) || f.facts.MissingTwice(m.hostname) {
+		return true
 	}
 	runs := func(name string) bool { d := f.facts.Device(f.namespace, name); return d != nil && d.State == "Active" }
 	if f.facts.Tells(deviceGroup, blockDeviceKind, f.namespace) && !slices.ContainsFunc(m.before.Disks(), runs) {

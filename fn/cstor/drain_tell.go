@@ -141,7 +141,7 @@ func replicaOn(v *drain.Volume, instance string) string {
 // that it is lost, and what would.
 func (f *draining) tellNotLost(m *member, i *pool.Instance) {
 	f.report(finding.Warning, "not-lost", "",
-		"node %s is missing from the inventory, but its disks are Active, CStorPoolInstance %s is %s, and no replica there is offline: no replica of it is removed; take the inventory again; if the node is gone for good, say so: kubectl patch cspi -n %s %s --type merge -p '{\"status\":{\"phase\":\"OFFLINE\"}}'",
+		"node %s is missing from the inventory, but its disks are Active, CStorPoolInstance %s is %s, and no replica there is offline: no replica of it is removed; run poolwright inventory again after 5 minutes or more: a second snapshot without the node shows that it is lost; to say so yourself: kubectl patch cspi -n %s %s --type merge -p '{\"status\":{\"phase\":\"OFFLINE\"}}'",
 		m.name, i.Name, cmp.Or(i.Phase, "new"), f.namespace, i.Name)
 }
 

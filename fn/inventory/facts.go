@@ -55,6 +55,7 @@ type Facts struct {
 	volumes  map[string]*Volume
 	attached map[string]map[string]*Attachment // by volume and node
 	kinds    map[krm.GroupKind]*ofKind
+	missing  map[string]Missing       // nodes, by what objects call them
 	wholes   map[string][]*krm.Object // Inventories, by the plural of the kind in them
 	live     bool                     // read from a cluster, not from files
 	read     sync.Map                 // see Once
@@ -81,6 +82,7 @@ func New(objects []*krm.Object) *Facts {
 		volumes:  map[string]*Volume{},
 		attached: map[string]map[string]*Attachment{},
 		kinds:    map[krm.GroupKind]*ofKind{},
+		missing:  map[string]Missing{},
 		wholes:   map[string][]*krm.Object{},
 	}
 	f.devices = sync.OnceValue(func() map[string]map[string]*BlockDevice {
@@ -192,6 +194,7 @@ func (f *Facts) add(o *krm.Object) {
 			name = plural(items[0].Str("kind")) // kustomize may have changed the name
 		}
 		f.wholes[name] = append(f.wholes[name], o)
+		maps.Copy(f.missing, ParseMissing(o.Annotation(krm.AnnotationMissing)))
 	default:
 		// As the API server lists a kind of which there is none.
 		if of, isList := strings.CutSuffix(o.Kind, "List"); isList && of != "" && o.Node.Get("items") != nil && len(o.Node.Seq("items")) == 0 {

@@ -18,6 +18,7 @@ const (
 	AnnotationOwner        = "poolwright.io/owner"         // <group>/<kind>/<namespace>/<name> of the spec
 	AnnotationInventory    = "poolwright.io/inventory"     // "true": a fact, wherever it lies
 	AnnotationScope        = "poolwright.io/namespace"     // on an Inventory: the only namespace that it tells of
+	AnnotationMissing      = "poolwright.io/missing-nodes" // on the Inventory of Nodes: <node>=<since when>[/<when again>][,...]
 	AnnotationAllowRemoval = "poolwright.io/allow-removal" // consent: <kind>/<name>[,...]
 	AnnotationBlockDevice  = "poolwright.io/block-device"  // on a Storage: the block device it is
 	AnnotationUsedPercent  = "poolwright.io/used-percent"  // on a fact: how full it is, in steps of five percent

@@ -59,6 +59,7 @@ type dumped struct {
 	declared system.Kind
 	version  string
 	listed   bool // even if there is no object of it
+	missing  string
 	whole    bool // some dump of it is of all namespaces
 	scopes   map[string]bool
 	objects  []*krm.Object
@@ -92,6 +93,9 @@ func (d *dump) add(o *krm.Object, scope string, outermost bool) {
 	case isInventory:
 		scope = cmp.Or(o.Annotation(krm.AnnotationScope), scope)
 		of = d.named(o.Name)
+		if k := d.kinds[of]; k != nil {
+			k.missing = o.Annotation(krm.AnnotationMissing)
+		}
 	case o.Kind != "List": // as the API server writes it: NodeList
 		of, apiVersion = krm.GroupKind{Group: o.Group(), Kind: strings.TrimSuffix(o.Kind, "List")}, o.APIVersion
 	}
@@ -220,7 +224,7 @@ func (d *dump) selectNodes(t *taking, nodes *dumped) {
 
 // kind is one kind of the snapshot.
 func (d *dump) kind(t *taking, id krm.GroupKind, found *dumped, namespace string) Kind {
-	k := Kind{Resource: cluster.Resource{
+	k := Kind{missing: found.missing, Resource: cluster.Resource{
 		Group: id.Group, Version: found.version, Kind: id.Kind, Plural: found.declared.Plural, Namespaced: !found.declared.Cluster,
 	}}
 	if k.Namespaced {

@@ -28,11 +28,17 @@ func (k *Kind) header(f Format) string {
 		if k.Scope != "" {
 			scope = fmt.Sprintf(`,%q:%q`, krm.AnnotationScope, k.Scope)
 		}
+		if k.missing != "" {
+			scope += fmt.Sprintf(`,%q:%q`, krm.AnnotationMissing, k.missing)
+		}
 		return fmt.Sprintf(`{"apiVersion":"poolwright.io/v1alpha1","kind":"Inventory","metadata":{"name":%q,"labels":{%q:%q},"annotations":{%q:"true"%s}},"items":[`,
 			k.Plural, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)
 	}
 	if k.Scope != "" {
 		scope = fmt.Sprintf("\n    %s: %q", krm.AnnotationScope, k.Scope)
+	}
+	if k.missing != "" {
+		scope += fmt.Sprintf("\n    %s: %q", krm.AnnotationMissing, k.missing)
 	}
 	return fmt.Sprintf("apiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata:\n  name: %s\n  labels:\n    %s: %s\n  annotations:\n    %s: \"true\"%s\nitems:",
 		k.Plural, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ import (
 // large cluster would take ten times the memory.
 type item struct {
 	namespace, name, json string
-	at                    int64 // of an event, when it was seen last: microseconds of Unix time
+	node                  string // that it names
+	at                    int64  // of an event, when it was seen last: microseconds of Unix time
 }
 
 // slimmer makes items of the objects of one kind.
@@ -55,7 +57,12 @@ func (s *slimmer) item(n *document.Node) item {
 	rest := s.mask.apply(n)
 	root.SetFields(append(root.Fields(), rest.Fields()...))
 	s.buf = document.AppendJSON(s.buf[:0], &root)
+	node := ""
+	for _, path := range s.kind.Node {
+		node = cmp.Or(node, n.Str(path...))
+	}
 	return item{
+		node:      strings.Clone(node),
 		namespace: strings.Clone(meta.Str("namespace")),
 		name:      strings.Clone(meta.Str("name")),
 		json:      string(s.buf),

@@ -68,6 +68,7 @@ func (s *Snapshot) Len() int {
 type Kind struct {
 	cluster.Resource
 	Scope    string // the only namespace that was looked at; "" for all of them
+	missing  string // of Nodes: see NoteMissing
 	declared system.Kind
 	items    []item // sorted by namespace and name
 }

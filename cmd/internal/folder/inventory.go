@@ -87,6 +87,27 @@ func snapshotFiles(dir string) (map[string]bool, error) {
 	return files, nil
 }
 
+// NotedMissing is what the last snapshot in a folder noted of missing nodes, "" if there is none.
+func NotedMissing(dir string) string {
+	for _, ext := range []string{".yaml", ".json"} {
+		path := filepath.Join(dir, "nodes"+ext)
+		if ours, err := isSnapshot(path); err != nil || !ours {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if head, _, found := bytes.Cut(data, []byte("\nitems:")); found {
+			data = head
+		}
+		if objects, err := krm.Parse(&document.Source{Data: data}); err == nil && len(objects) == 1 {
+			return objects[0].Annotation(krm.AnnotationMissing)
+		}
+	}
+	return ""
+}
+
 // headSize is how much of a file tells what it is.
 const headSize = 4 << 10
 
