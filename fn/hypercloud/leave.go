@@ -136,6 +136,16 @@ func (d *departure) drop(all []leaving) {
 
 // purge says what is left to do for the disks of a host that leaves.
 func (d *departure) purge(host string, all []leaving) {
+	all = slices.DeleteFunc(slices.Clone(all), func(l leaving) bool {
+		if !d.isReplaced(l.device) {
+			return false
+		}
+		d.Report(finding.Warning, "replaced-disk", "spec.storage", "%s of host %s: no longer rendered, as the spec allows; it is named in %s, so that its OSD has another disk, or is to get one: do not purge that OSD", l.Name, host, annotationReplace)
+		return true
+	})
+	if len(all) == 0 {
+		return
+	}
 	d.Report(finding.Warning, "purge-osds", "spec.storage", "%s of host %s: no longer rendered, as the spec allows; %s on it %s on until a person has purged %s: wait until Ceph has moved the data away, and then run ceph osd purge ID --yes-i-really-mean-it in %s; %s says how",
 		links(all), host, finding.Agree(len(all), "the OSD", "the OSDs"), finding.Agree(len(all), "runs", "run"), finding.Agree(len(all), "it", "them"), toolboxName, guide)
 }

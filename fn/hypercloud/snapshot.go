@@ -24,9 +24,9 @@ const (
 	keepNothing    = "status" // which is empty: that the object is there is all
 )
 
-// deploymentNames are the Deployments that a state asks for.
+// deploymentNames are the Deployments that a state asks for, and those of OSDs, which say that Rook replaces one.
 func deploymentNames() []string {
-	return []string{rookOperator, csiOperator, snapshotController, cdiOperator, toolboxName}
+	return []string{rookOperator, csiOperator, snapshotController, cdiOperator, toolboxName, "rook-ceph-osd-*"}
 }
 
 // definitionNames are the definitions that a state asks for.

@@ -177,6 +177,9 @@ func (c *liveCluster) raised() string {
 	return finding.Names(names)
 }
 
+// osdsMissing is the reason of a cluster of which some OSDs do not run.
+const osdsMissing = "OSDsMissing"
+
 // fares is the one worst thing about the cluster.
 func (c *liveCluster) fares() state {
 	s := state{words: strings.Trim(strings.Join([]string{c.phase, c.state, c.health}, ", "), ", "), since: transition(c.ready)}
@@ -195,7 +198,7 @@ func (c *liveCluster) fares() state {
 		return is(health.Error, "NoOSDs", "made, and has no OSD that runs", c.osdNote())
 	case c.created() && c.running < c.declared:
 		s.since = time.Time{} // the condition Ready tells of something else
-		return is(health.Error, "OSDsMissing", fmt.Sprintf("short of OSDs: %d of %d run", c.running, c.declared), c.osdNote())
+		return is(health.Error, osdsMissing, fmt.Sprintf("short of OSDs: %d of %d run", c.running, c.declared), c.osdNote())
 	case c.phase == "" && c.state == "":
 		return is(health.Progressing, "ClusterNotReady", "without a status, so that Rook has not looked at it yet", "")
 	case c.phase != "Ready" || !c.created():

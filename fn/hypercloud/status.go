@@ -36,6 +36,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	s.nodes()
 	s.each(levelCluster, "part of CSI", gk(csiGroup, operatorConfKind), gk(csiGroup, driverKind))
 	s.each(levelCluster, "Ceph cluster", gk(cephGroup, clusterKind))
+	s.replaced(s.rendered(gk(cephGroup, clusterKind)))
 	s.each(levelPools, "pool", gk(cephGroup, poolKind))
 	s.each(levelPools, "filesystem", gk(cephGroup, filesystemKind))
 	s.each(levelPools, "group of subvolumes", gk(cephGroup, subvolumesKind))
@@ -226,6 +227,9 @@ func (s *survey) each(at level, noun string, kinds ...krm.GroupKind) {
 		step.Count()
 		live := s.facts.Object(o.ID())
 		st := stateOf(live)
+		if st.reason == osdsMissing && s.isReplacing(live) {
+			st = state{phase: health.OK} // which is a step of its own
+		}
 		if kind == gk(cephGroup, clusterKind) && st.phase == health.OK && declaredOSDs(live) != declaredOSDs(o) {
 			st = state{
 				phase: health.Progressing, reason: health.NotApplied,

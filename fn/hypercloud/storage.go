@@ -57,18 +57,19 @@ func (r *rendering) Choose() []system.Output {
 // added to manifests.
 type storage struct {
 	*input
-	earlier    *earlier
-	checking   *checking
-	naming     *naming
-	selection  *selection
-	redundancy *redundancy
-	manifests  *manifests
-	pools      *poolManifests
-	classes    *classManifests
-	cdi        *cdiManifest
-	retention  *retention
-	copying    *copying
-	delivering *delivering
+	earlier     *earlier
+	checking    *checking
+	naming      *naming
+	selection   *selection
+	redundancy  *redundancy
+	replacement *replacement
+	manifests   *manifests
+	pools       *poolManifests
+	classes     *classManifests
+	cdi         *cdiManifest
+	retention   *retention
+	copying     *copying
+	delivering  *delivering
 }
 
 func newStorage(in system.Input, spec *system.Spec) *storage {
@@ -83,7 +84,7 @@ func newStorage(in system.Input, spec *system.Spec) *storage {
 	m := &manifests{input: i, members: members, released: map[krm.ID]bool{}}
 	return &storage{
 		input: i, earlier: &earlier{i, disks}, checking: &checking{i},
-		naming: &naming{i, disks, members, departure}, selection: &selection{input: i, disks: disks, members: members, departure: departure}, redundancy: &redundancy{i, members},
+		naming: &naming{i, disks, members, departure}, selection: &selection{input: i, disks: disks, members: members, departure: departure}, redundancy: &redundancy{i, members}, replacement: &replacement{i, members},
 		manifests: m, pools: &poolManifests{m}, classes: &classManifests{m}, cdi: &cdiManifest{m}, retention: &retention{m},
 		copying: &copying{m, &operators{m}}, delivering: &delivering{m},
 	}
@@ -106,6 +107,7 @@ func (s *storage) keep() {
 	}
 	s.naming.members.settle()
 	s.naming.members.checkRunning()
+	s.replacement.tell()
 	s.selection.warnOfNodes()
 }
 

@@ -64,7 +64,7 @@ func (System) Declare() system.Declaration {
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
 				Keep: keepCDI,
 			},
-			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Untried: true, Only: deploymentNames()},
+			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Untried: true, Only: deploymentNames(), Annotations: []string{osdReplace, osdReady}},
 			{GroupKind: gk(definitionGroup, definitionKind), Stateful: true, Only: definitionNames()},
 			// Whoever may write these may have their engine apply anything. A release that goes takes what it installed along; the others leave it.
 			{GroupKind: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Role: system.RoleRendered, Untried: true, Stateful: true},

@@ -63,6 +63,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Holds = joined.Holds || other.Holds
 	joined.Strict = cmp.Or(joined.Strict, other.Strict)
 	joined.Only = slices.Concat(k.all[i].Only, kind.Only)
+	joined.Annotations = slices.Concat(k.all[i].Annotations, kind.Annotations)
 	joined.Owners = joined.Owners || other.Owners
 	joined.Definition = joined.Definition || other.Definition
 	joined.Events = joined.Events || other.Events
