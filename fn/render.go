@@ -197,7 +197,7 @@ func (pkg *prepared) render() Result {
 	return result
 }
 
-// noted are the Inventories of the package that note what no cluster tells: since when nodes are missing.
+// noted are the Inventories of the package that note since when nodes are missing, which a cluster does not say.
 func (pkg *prepared) noted() []*krm.Object {
 	return slices.DeleteFunc(slices.Clone(pkg.facts), func(o *krm.Object) bool { return o.Annotation(krm.AnnotationMissing) == "" })
 }
