@@ -84,7 +84,7 @@ func (h *handover) stands(ledger *disk.Ledger, e *disklock.Disk) bool {
 func showsHold(disks []*disk.Disk, object finding.Ref) bool {
 	id := idOf(object)
 	return slices.ContainsFunc(disks, func(d *disk.Disk) bool {
-		return slices.ContainsFunc(d.Holders(), func(holder disk.Holder) bool {
+		return slices.ContainsFunc(d.Holders(), func(holder *disk.Holder) bool {
 			return holder.Source == disk.Live && !holder.Assumed && idOf(holder.Object) == id
 		})
 	})

@@ -168,7 +168,7 @@ func (pkg *prepared) render() Result {
 			chosen.handover.add(chosen.disks, spec, out, o.kept)
 		}
 		result.Findings = append(result.Findings, out.Findings...)
-		result.Choices = append(result.Choices, out.Choices...)
+		result.Choices = join(result.Choices, out.Choices)
 		result.Transitions = append(result.Transitions, out.Transitions...)
 		if finding.Failed(out.Findings) {
 			continue
@@ -200,6 +200,14 @@ func (pkg *prepared) render() Result {
 // noted are the Inventories of the package that note since when nodes are missing, which a cluster does not say.
 func (pkg *prepared) noted() []*krm.Object {
 	return slices.DeleteFunc(slices.Clone(pkg.facts), func(o *krm.Object) bool { return o.Annotation(krm.AnnotationMissing) == "" })
+}
+
+// join appends choices, and copies none where there are none yet: one spec may have made all of them.
+func join(choices, more []place.Choice) []place.Choice {
+	if len(choices) == 0 {
+		return more
+	}
+	return append(choices, more...)
 }
 
 // review checks what is right of the specs with errors in themselves.

@@ -118,8 +118,8 @@ func (a assessment) occupied(name string) string {
 
 // lives reports whether a device is in a live pool of the pool cluster.
 func (a assessment) lives(name string) bool {
-	return slices.ContainsFunc(a.ledger.Device(a.Ref.Namespace, name).Holders(), func(h disk.Holder) bool {
-		return h.Source == disk.Live && a.mine(h)
+	return slices.ContainsFunc(a.ledger.Device(a.Ref.Namespace, name).Holders(), func(h *disk.Holder) bool {
+		return h.Source == disk.Live && a.mine(*h)
 	})
 }
 

@@ -62,7 +62,7 @@ func (e *existing) host(hostname string) *inventory.Node {
 // heldBy is the first holder of a disk that is not the asker, in words, or "".
 func heldBy(d *disk.Disk, asker func(disk.Holder) bool) string {
 	for _, h := range d.Holders() {
-		if !asker(h) {
+		if !asker(*h) {
 			return h.String()
 		}
 	}

@@ -266,7 +266,7 @@ func (l *lock) forgetGivenUp(in *input) {
 		}
 		for _, names := range set.devices {
 			l.unreserve(node, slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-				return slices.ContainsFunc(in.disk(name).Holders(), func(h disk.Holder) bool { return h.Owner == in.owner && h.Source == disk.Lock })
+				return slices.ContainsFunc(in.disk(name).Holders(), func(h *disk.Holder) bool { return h.Owner == in.owner && h.Source == disk.Lock })
 			}))
 		}
 	}

@@ -107,7 +107,7 @@ func (r *recovery) dropUnapplied() {
 
 // rendersAnother reports whether the output of another spec has a disk, too.
 func (r *recovery) rendersAnother(name string) bool {
-	return slices.ContainsFunc(r.disk(name).Holders(), func(h disk.Holder) bool { return h.Source == disk.Lock && !r.mine(h) })
+	return slices.ContainsFunc(r.disk(name).Holders(), func(h *disk.Holder) bool { return h.Source == disk.Lock && !r.mine(*h) })
 }
 
 // giveUp frees disks that the storage set of a node reserves. Those that are in a pool, or

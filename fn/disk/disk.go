@@ -22,10 +22,10 @@ type Disk struct {
 	name   inventory.Key          // of the BlockDevice, also of one that is missing
 
 	class   *class
-	alone   class    // of a disk whose identity no other report has
-	sites   []*site  // where it is
-	stray   bool     // its node is not among those of the facts
-	holders []Holder // of this very report
+	alone   class     // of a disk whose identity no other report has
+	sites   []*site   // where it is
+	stray   bool      // its node is not among those of the facts
+	holders []*Holder // of this very report: an object that holds many disks is one
 	naming  []naming
 	volumes []*inventory.Volume
 }
@@ -180,13 +180,13 @@ func Rank(a, b *Disk) int {
 }
 
 // Holders lists who holds the disk, under whatever name, in the order in which they were
-// added.
-func (d *Disk) Holders() []Holder {
+// added. Nobody changes them.
+func (d *Disk) Holders() []*Holder {
 	same := d.same()
 	if len(same) == 1 {
 		return d.holders
 	}
-	var all []Holder
+	var all []*Holder
 	for _, o := range same {
 		all = append(all, o.holders...)
 	}
@@ -217,5 +217,5 @@ func (d *Disk) Twin() *Disk {
 // heldWith reports whether all that holds a report holds another one, too: as what names a disk
 // by its identity does.
 func (d *Disk) heldWith(other *Disk) bool {
-	return !slices.ContainsFunc(d.holders, func(h Holder) bool { return !slices.Contains(other.holders, h) })
+	return !slices.ContainsFunc(d.holders, func(h *Holder) bool { return !other.isHeldBy(h) })
 }

@@ -192,21 +192,26 @@ func (l *Ledger) NodeOf(d *Disk) string {
 // Add records what an object holds. A path that the object names holds what is there now, too,
 // though only in so far as nobody else is to choose it: the disk that is meant may be elsewhere.
 func (l *Ledger) Add(h Holder, holds []Hold) {
+	by := &h
 	for _, hold := range holds {
-		h.Role = hold.Role
+		if hold.Role != by.Role {
+			other := *by
+			other.Role = hold.Role
+			by = &other
+		}
 		if hold.Matches != nil && l.spot(hold.Node).stray {
-			l.filters = append(l.filters, filter{hold, h})
+			l.filters = append(l.filters, filter{hold, *by})
 		}
 		meant := l.Named(hold)
 		for _, d := range meant {
-			d.hold(h)
+			d.hold(by)
 		}
 		if hold.Identity.Path == "" {
 			continue
 		}
 		for _, d := range l.at(hold.Identity.Node, hold.Identity.Path) {
 			if !slices.Contains(meant, d) {
-				d.naming = append(d.naming, naming{hold.Identity.Path, h})
+				d.naming = append(d.naming, naming{hold.Identity.Path, *by})
 			}
 		}
 	}
@@ -328,10 +333,15 @@ func (l *Ledger) At(node, path string) *Disk {
 	return nil
 }
 
-func (d *Disk) hold(h Holder) {
-	if !slices.Contains(d.holders, h) {
+func (d *Disk) hold(h *Holder) {
+	if !d.isHeldBy(h) {
 		d.holders = append(d.holders, h)
 	}
+}
+
+// isHeldBy reports whether somebody holds this very report.
+func (d *Disk) isHeldBy(h *Holder) bool {
+	return slices.ContainsFunc(d.holders, func(o *Holder) bool { return o == h || *o == *h })
 }
 
 // Take records that a spec has chosen a disk, unless somebody who is not it holds that
@@ -343,16 +353,16 @@ func (l *Ledger) Take(d *Disk, spec finding.Ref, owner string) *Holder {
 	}
 	for _, h := range holders {
 		if h.Owner != owner {
-			return &h
+			return h
 		}
 	}
-	d.hold(Holder{Object: spec, Owner: owner, Source: Chosen})
+	d.hold(&Holder{Object: spec, Owner: owner, Source: Chosen})
 	return nil
 }
 
 // Release gives up what the lock of a spec holds of a disk. What lives stays.
 func (l *Ledger) Release(d *Disk, owner string) {
-	d.holders = slices.DeleteFunc(d.holders, func(h Holder) bool {
+	d.holders = slices.DeleteFunc(d.holders, func(h *Holder) bool {
 		return h.Owner == owner && (h.Source == Lock || h.Source == Chosen)
 	})
 }

@@ -105,7 +105,7 @@ func (d *Disk) evidence() *evidence {
 // each of two reports that are both there, of which only one can be chosen. It does not speak
 // against the disk of somebody who has it already.
 func (l *Ledger) judgeSuspects(d *Disk, want *Want, v *Verdict) {
-	if want.Mine != nil && slices.ContainsFunc(d.Holders(), func(h Holder) bool { return h.Source != Manifest && want.Mine(h) }) {
+	if want.Mine != nil && slices.ContainsFunc(d.Holders(), func(h *Holder) bool { return h.Source != Manifest && want.Mine(*h) }) {
 		return
 	}
 	for _, s := range l.suspects(d) {

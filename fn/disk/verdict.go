@@ -172,7 +172,7 @@ func (l *Ledger) judgeNode(b *inventory.BlockDevice, want *Want, v *Verdict) {
 // judgeHolders names the first holder that is not the asker.
 func judgeHolders(d *Disk, want *Want, v *Verdict) {
 	for _, h := range d.Holders() {
-		if want.Mine == nil || !want.Mine(h) {
+		if want.Mine == nil || !want.Mine(*h) {
 			v.object(Held, "it is taken by %s", h)
 			return
 		}

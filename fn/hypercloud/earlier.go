@@ -108,7 +108,7 @@ func (e *earlier) isRunning(v *device) bool {
 		}
 	}
 	return slices.ContainsFunc(append(v.disk.Others(), v.disk), func(d *disk.Disk) bool {
-		return slices.ContainsFunc(d.Holders(), func(h disk.Holder) bool { return h.Source == disk.Live && !h.Assumed && e.mine(h) })
+		return slices.ContainsFunc(d.Holders(), func(h *disk.Holder) bool { return h.Source == disk.Live && !h.Assumed && e.mine(*h) })
 	})
 }
 

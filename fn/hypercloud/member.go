@@ -57,7 +57,7 @@ func osdContent() []string {
 func (m *members) checkOthers(h *host, v *device) {
 	for _, holder := range v.disk.Holders() {
 		switch {
-		case m.mine(holder):
+		case m.mine(*holder):
 		case holder.Source == disk.Live:
 			if !m.unused {
 				m.reportAt(finding.Warning, "disk-held", at(v), "%s of host %s is also held by %s; see which of them has it", v.Name, h.name, holder)

@@ -218,7 +218,7 @@ func (n *naming) metadata(h *host, name string, path []any) string {
 		n.reportAt(finding.Warning, "kernel-name", path, "%s may be another disk after the next start of host %s; it is %s now, which is rendered: write %s", name, h.name, link, link)
 	}
 	for _, holder := range on.Holders() {
-		if !n.mine(holder) {
+		if !n.mine(*holder) {
 			n.reportAt(finding.Error, "disk-twice", path, "%s of host %s is also held by %s; take it out of one of them", link, h.name, holder)
 			return link
 		}

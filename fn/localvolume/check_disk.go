@@ -100,7 +100,7 @@ func (n *namedDisk) checkHeldUnreported(elsewhere []*disk.Disk) {
 	}
 	for _, there := range n.Disks.Named(n.of.hold(n.node(), "")) {
 		for _, h := range there.Holders() {
-			if !n.isMine(h) {
+			if !n.isMine(*h) {
 				n.report(n.was.severity(), string(disk.Held), "may not be used: it is taken by %s", h)
 				return
 			}
@@ -283,7 +283,7 @@ func (n *namedDisk) owns() bool {
 // disk, so that it is the agent that sees what is on it.
 func (n *namedDisk) checkPartitionPath() {
 	for _, h := range n.there.Holders() {
-		if !n.isMine(h) {
+		if !n.isMine(*h) {
 			n.report(finding.Error, string(disk.Held), "may not be used: its disk is taken by %s", h)
 			return
 		}

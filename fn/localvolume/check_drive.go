@@ -30,7 +30,7 @@ func (n *namedDrive) checkShown() {
 		n.checkPlace(reported.RAID.Controller, reported.RAID.Enclosure, reported.RAID.Slot)
 	}
 	for _, h := range n.there.Holders() {
-		if !n.isMine(h) {
+		if !n.isMine(*h) {
 			n.report(finding.Error, string(disk.Held), "may not be used: it is taken by %s", h)
 			return
 		}
