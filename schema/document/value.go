@@ -121,7 +121,7 @@ func Equal(a, b *Node) bool {
 	}
 	switch a.Kind() {
 	case Scalar:
-		return a.Value() == b.Value() && a.isText() == b.isText()
+		return a.Value() == b.Value() && (a.Quoted == b.Quoted || a.isText() == b.isText())
 	case Map:
 		for i := range a.Fields() {
 			f := &a.Fields()[i]
