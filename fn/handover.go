@@ -140,7 +140,7 @@ func (h *handover) known(ledger *disk.Ledger, owner string, objects []gitops.Obj
 	var all []disklock.Disk
 	for i, o := range objects {
 		kind, _ := h.pkg.kinds.Find(o.GroupKind())
-		if kind.Role == system.RoleLock {
+		if kind.Role == system.RoleLock || kind.ByName {
 			continue
 		}
 		gone := kind.Grows && h.tells(o.Ref) && h.facts.Object(o.ID()) == nil

@@ -67,13 +67,13 @@ func poolKinds() []system.Kind {
 	return []system.Kind{
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Version: "v1", Role: system.RoleRendered, Stateful: true, Release: release,
-			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, Converts: true, Health: true, Counted: true,
+			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, ByName: true, Converts: true, Health: true, Counted: true,
 			Strict: "the strict decoding of the cStor webhook",
 			Keep:   "spec status{desiredInstances healthyInstances provisionedInstances} " + keepVersion, Annotations: []string{pool.AnnotationAllowedTags},
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,
-			Plural: "cstorpoolinstances", Names: []string{"cspi", "pool"}, Holds: true, Health: true,
+			Plural: "cstorpoolinstances", Names: []string{"cspi", "pool"}, Holds: true, ByName: true, Health: true,
 			Keep: "spec status{phase readOnly capacity{total} " + system.KeepConditions + "}",
 			Used: []string{"status", "capacity", "used"}, Total: []string{"status", "capacity", "total"},
 		},

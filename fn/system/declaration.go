@@ -157,6 +157,9 @@ type Kind struct {
 	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
+	// ByName says that its objects name disks by their BlockDevices alone, in whose names is what
+	// the disks are known by.
+	ByName bool
 	// Grows says that disks come into an object while it exists, and leave it.
 	Grows bool
 	// Converts says that specs can be made of its objects where there are none (Converter).

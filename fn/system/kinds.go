@@ -61,6 +61,7 @@ func (k *Kinds) add(kind Kind) {
 	joined.Stateful = joined.Stateful || other.Stateful
 	joined.Reports = joined.Reports || other.Reports
 	joined.Holds = joined.Holds || other.Holds
+	joined.ByName = joined.ByName || other.ByName
 	joined.Strict = cmp.Or(joined.Strict, other.Strict)
 	joined.Only = slices.Concat(k.all[i].Only, kind.Only)
 	joined.Annotations = slices.Concat(k.all[i].Annotations, kind.Annotations)
