@@ -15,12 +15,7 @@ import (
 func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
 	old := baseline(in, of)
 	problems := in.state.Review(old, wanted)
-	judged, had := map[string]bool{}, map[string]bool{}
-	if old != nil {
-		for _, name := range old.Disks() {
-			had[name] = true
-		}
-	}
+	judged, had := map[string]bool{}, old.Has()
 	held := of.before != nil && admission.NewStep(of.before, wanted).Empty()
 	for _, p := range problems {
 		judged[p.Disk] = true

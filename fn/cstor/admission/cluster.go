@@ -16,12 +16,7 @@ func (r *review) asItStands() {
 	if len(r.wanted.Pools) == 0 {
 		refuse("no-pools", "", "it has no pools")
 	}
-	had := map[string]bool{}
-	if r.old != nil {
-		for _, name := range r.old.Disks() {
-			had[name] = true
-		}
-	}
+	had := r.old.Has()
 	hosts, seen := map[string]bool{}, make(map[string]bool, len(r.Facts.Devices))
 	for _, p := range r.wanted.Pools {
 		if p.Hostname == "" {

@@ -56,12 +56,7 @@ func (s State) Cost(old, wanted *pool.Cluster) Cost {
 }
 
 func (s State) cost(old, wanted *pool.Cluster) Cost {
-	had := map[string]bool{}
-	if old != nil {
-		for _, name := range old.Disks() {
-			had[name] = true
-		}
-	}
+	had := old.Has()
 	var c Cost
 	for _, p := range wanted.Pools {
 		disks, claimed := p.Disks(), 0
@@ -99,18 +94,23 @@ func (s State) cost(old, wanted *pool.Cluster) Cost {
 // none: the one of its host, where the node is called like that, or, where the node is
 // gone, one that has a data disk of it.
 func (s State) counterpart(old *pool.Pool, wanted *pool.Cluster) int {
-	return slices.IndexFunc(wanted.Pools, func(p *pool.Pool) bool {
-		if s.nodeGone(old) {
-			return len(pool.Without(old.Data.Disks(), p.Data.Disks())) < len(old.Data.Disks())
-		}
-		return p.Hostname == old.Hostname && s.Checks(p.Hostname)
-	})
+	switch {
+	case s.nodeGone(old):
+		disks := old.Data.Disks()
+		return slices.IndexFunc(wanted.Pools, func(p *pool.Pool) bool { return len(pool.Without(disks, p.Data.Disks())) < len(disks) })
+	case !s.Checks(old.Hostname):
+		return -1
+	}
+	return slices.IndexFunc(wanted.Pools, func(p *pool.Pool) bool { return p.Hostname == old.Hostname })
 }
 
 // change counts what is asked for about a pool of a cluster of n disks that changes. Of
 // data and write cache, what is looked at last forgets the new disks of the other, unless
 // it is a stripe.
 func (c *Cost) change(old, p *pool.Pool, n int) {
+	if old.Data.Equal(p.Data) && old.Cache.Equal(p.Cache) {
+		return
+	}
 	data, cache := added(old.RAIDType, old.Data, p.Data), added(old.CacheType, old.Cache, p.Cache)
 	dataLast, cacheLast := data, cache
 	if old.RAIDType == pool.Stripe {

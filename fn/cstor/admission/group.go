@@ -96,10 +96,7 @@ func (r *review) caches() {
 // dry run: what comes into a RAID group in the place of others. What is in the cluster
 // already, such as disks that swap places, it refuses and does not claim.
 func Claims(old, wanted *pool.Cluster) []string {
-	before, inUse := index(old.Pools), map[string]bool{}
-	for _, name := range old.Disks() {
-		inUse[name] = true
-	}
+	before, inUse := index(old.Pools), old.Has()
 	var names []string
 	for _, p := range wanted.Pools {
 		o := before[p.Hostname]

@@ -133,6 +133,9 @@ const (
 // compareGroups finds what changes in the data or the write cache of a pool that stays, and
 // returns the groups that come; disks that a stripe gets are one.
 func (s *Step) compareGroups(p *pool.Pool, raidType string, old, groups pool.Groups, cache bool) []pool.Group {
+	if old.Equal(groups) {
+		return nil // as nearly all are
+	}
 	what := ""
 	if cache {
 		what = "write cache: "

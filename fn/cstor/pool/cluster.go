@@ -154,11 +154,28 @@ func (p *Pool) Disks() []string {
 
 // Disks lists the block devices of all pools, in order.
 func (c *Cluster) Disks() []string {
-	var groups Groups
+	n := 0
+	for _, p := range c.Pools {
+		n += len(p.Data) + len(p.Cache)
+	}
+	groups := make(Groups, 0, n)
 	for _, p := range c.Pools {
 		groups = append(append(groups, p.Data...), p.Cache...)
 	}
 	return groups.Disks()
+}
+
+// Has tells which block devices are in any pool; none are in a cluster that is nil.
+func (c *Cluster) Has() map[string]bool {
+	if c == nil {
+		return nil
+	}
+	disks := c.Disks()
+	has := make(map[string]bool, len(disks))
+	for _, name := range disks {
+		has[name] = true
+	}
+	return has
 }
 
 // Host returns the pool that selects a host, or nil.

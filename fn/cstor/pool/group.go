@@ -37,6 +37,11 @@ func Without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
+// Equal reports whether two are the same groups in the same order, with their disks in the same order.
+func (g Groups) Equal(other Groups) bool {
+	return slices.EqualFunc(g, other, func(a, b Group) bool { return slices.Equal(a, b) })
+}
+
 // Same reports whether two have the same disks in the same groups, in any order.
 func (g Groups) Same(other Groups) bool { return slices.Equal(g.sorted(), other.sorted()) }
 
