@@ -49,8 +49,8 @@ func keepDevices(in *input, node string, r role, names []string) {
 // belong to another object, it is another disk than the one that was chosen, or it has changed since. Partitions
 // on a device that the cluster has claimed are those that ZFS makes.
 func (in *input) doubt(node, name string) string {
-	on, want, set := in.disk(name), in.keep(node), in.lock.sets[node]
-	want.MinCapacity = set.sizes[name]
+	on, want, was := in.disk(name), in.keep(node), in.lock.sets[node].known[name]
+	want.MinCapacity = was.size
 	verdict := in.ledger.Verdict(on, want)
 	doubt := verdict.Doubt()
 	if partitioned := verdict.Of(disk.Partitioned); doubt == "" && partitioned != "" {
@@ -58,8 +58,7 @@ func (in *input) doubt(node, name string) string {
 			doubt = partitioned
 		}
 	}
-	was := set.known[name]
-	if doubt == "" && !on.Is(was) {
+	if doubt == "" && !on.Is(was.Identity) {
 		doubt = "it is another disk now, " + on.Known().String() + ", and was " + was.String()
 	}
 	return cmp.Or(doubt, verdict.Of(disk.TooSmall), in.ledger.Renamed(on, was.Links))

@@ -48,16 +48,21 @@ type nodePool struct {
 // that has none yet.
 type storageSet struct {
 	hostname  string
-	volumesOf string            // the node by whose name its volumes are called, where that is another
-	devices   map[role][]string // block devices, by name
-	known     map[string]disk.Identity
-	sizes     map[string]int64  // bytes that devices had, where that is known
-	were      map[string]role   // what devices were for, also of those that this run gives up
-	reasons   map[string]string // why devices were chosen, one word each
-	grown     grown             // how the pool grew by itself
+	volumesOf string                // the node by whose name its volumes are called, where that is another
+	devices   map[role][]string     // block devices, by name
+	known     map[string]remembered // devices by name, also those that this run gives up
+	grown     grown                 // how the pool grew by itself
 
 	capacity    string       // the least that a data disk holds
 	provisioner *provisioner // of cloud disks, or nil
+}
+
+// remembered is what a storage set remembers of a device.
+type remembered struct {
+	disk.Identity
+	role   role   // what it was for
+	reason string // why it was chosen, one word
+	size   int64  // bytes that it had, 0 where that is not known
 }
 
 func readLock(objects []*krm.Object, clusters []*poolCluster, facts *inventory.Facts) *lock {
@@ -176,15 +181,19 @@ func (l *lock) forgetOldNames(facts *inventory.Facts) {
 }
 
 func readStorageSet(o *krm.Object) (node string, s storageSet) {
-	s = storageSet{hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"), devices: map[role][]string{}, known: map[string]disk.Identity{}, sizes: map[string]int64{}, were: map[string]role{}, reasons: map[string]string{}, grown: readGrown(o.Node.Get("spec", "expansions"))}
-	for _, d := range o.Node.Seq("spec", "blockDevices") {
-		r := role(d.Str("role"))
-		s.devices[r] = append(s.devices[r], d.Str("name"))
-		s.known[d.Str("name")], s.were[d.Str("name")] = identityOf(&d), r
-		s.reasons[d.Str("name")] = d.Str("reason")
+	devices := o.Node.Seq("spec", "blockDevices")
+	s = storageSet{
+		hostname: o.Node.Str("spec", "node", "hostname"), volumesOf: o.Node.Str("spec", "node", "volumesOf"),
+		devices: map[role][]string{}, known: make(map[string]remembered, len(devices)), grown: readGrown(o.Node.Get("spec", "expansions")),
+	}
+	for i := range devices {
+		d := &devices[i]
+		name, was := d.Str("name"), remembered{Identity: identityOf(d), role: role(d.Str("role")), reason: d.Str("reason")}
 		if size, known := d.Get("size").Int(); known {
-			s.sizes[d.Str("name")] = size
+			was.size = size
 		}
+		s.devices[was.role] = append(s.devices[was.role], name)
+		s.known[name] = was
 	}
 	s.capacity = o.Node.Str("spec", "disk", "capacity")
 	if p := o.Node.Get("spec", "externalProvisioner"); p != nil {

@@ -88,7 +88,7 @@ func asRendered(before []*krm.Object) []gitops.Object {
 // lost what is over, that stays, too: a cluster in which nothing is to be done changes no file.
 func (f *manifests) observe() {
 	observed, now := f.lock.observed, f.observed()
-	if !f.unchanged() || countGone(now) > countGone(observed) {
+	if !slices.Equal(now, observed) && (!f.unchanged() || countGone(now) > countGone(observed)) {
 		observed = now
 	}
 	list := d.List()

@@ -46,7 +46,10 @@ func sayReason(word string) string {
 
 // rememberReasons adds to what stays why it was chosen, where the lock tells.
 func rememberReasons(choices []place.Choice, lock []*krm.Object) {
-	reasons := map[finding.Ref]string{}
+	if len(lock) == 0 {
+		return
+	}
+	reasons := make(map[finding.Ref]string, len(choices))
 	for _, o := range lock {
 		switch o.Kind {
 		case clusterPlanKind:

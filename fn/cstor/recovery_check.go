@@ -34,12 +34,12 @@ func (r *recovery) isAnother(known *nodePool, live *pool.Pool) bool {
 // remembers reports whether the storage set of a node has a disk, under any name, or the DiskLock has
 // it as one that leaves: a disk without identity is only there.
 func (r *recovery) remembers(node, name string) bool {
-	were, released := r.lock.sets[node].were, disklock.Of(r.spec.Before).Released
-	if _, found := were[name]; found || slices.ContainsFunc(released, func(e disklock.Disk) bool { return e.Device == inventory.Key{Namespace: r.namespace, Name: name} }) {
+	known, released := r.lock.sets[node].known, disklock.Of(r.spec.Before).Released
+	if _, found := known[name]; found || slices.ContainsFunc(released, func(e disklock.Disk) bool { return e.Device == inventory.Key{Namespace: r.namespace, Name: name} }) {
 		return true
 	}
 	return slices.ContainsFunc(r.disk(name).Others(), func(d *disk.Disk) bool {
-		_, found := were[d.Name().Name]
+		_, found := known[d.Name().Name]
 		return found && d.Name().Namespace == r.namespace
 	})
 }

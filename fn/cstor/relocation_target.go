@@ -56,7 +56,7 @@ func (r *relocation) unfit(d *displaced) string {
 	want := r.keep(d.node)
 	want.Node = r.host(d.to)
 	for _, name := range d.Disks() {
-		now, was := r.disk(name), r.lock.sets[d.node].known[name]
+		now, was := r.disk(name), r.lock.sets[d.node].known[name].Identity
 		verdict := r.ledger.Verdict(now, want)
 		doubt := cmp.Or(verdict.Of(disk.WrongNode, disk.NotActive), verdict.Doubt())
 		switch id := now.Known(); {

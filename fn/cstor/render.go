@@ -168,10 +168,10 @@ func (f *manifests) leaving(m *member) []string {
 		stays[f.disk(name)] = true
 	}
 	var names []string
-	for name, was := range set.were {
+	for name, was := range set.known {
 		same := append(f.disk(name).Others(), f.disk(name))
-		mayLive := m.before != nil && was != spare && !f.live.knows
-		if (mayLive || f.live.shows(name)) && !set.known[name].Empty() && !slices.ContainsFunc(same, func(d *disk.Disk) bool { return stays[d] }) {
+		mayLive := m.before != nil && was.role != spare && !f.live.knows
+		if (mayLive || f.live.shows(name)) && !was.Empty() && !slices.ContainsFunc(same, func(d *disk.Disk) bool { return stays[d] }) {
 			names = append(names, name)
 		}
 	}
@@ -181,8 +181,8 @@ func (f *manifests) leaving(m *member) []string {
 
 // device remembers a disk, also by what it is known as wherever it is plugged in.
 func (f *manifests) device(m *member, r role, name string) d.Node {
-	set := f.lock.sets[m.name]
-	id, size := set.known[name], set.sizes[name]
+	was := f.lock.sets[m.name].known[name]
+	id, size := was.Identity, was.size
 	// What is said of it on another host may be said of another disk. A changed link or a smaller
 	// size is reported until the disk is as it was.
 	if now := f.disk(name); r != leaving && !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) && now.Is(id) {
@@ -219,7 +219,7 @@ func (f *manifests) reason(m *member, r role, name string) string {
 		return ""
 	}
 	if known && slices.Contains(set.devices[r], name) {
-		return set.reasons[name]
+		return set.known[name].reason
 	}
 	pooled := m.before != nil && r != spare && slices.Contains(m.before.Disks(), name)
 	switch {
