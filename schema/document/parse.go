@@ -130,6 +130,9 @@ func checkText(src *Source) (marks []int, odd bool, err error) {
 		switch c := data[i]; {
 		case c == '\n':
 			i++
+			if i < len(data) && data[i] == ' ' {
+				continue // as most lines
+			}
 			if isConflict(data, i) {
 				return fail(i, msgConflict)
 			}

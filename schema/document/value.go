@@ -147,8 +147,12 @@ func Equal(a, b *Node) bool {
 
 // isText reports whether a scalar can only be read as text.
 func (n *Node) isText() bool {
+	const short = 18 // digits that are a number for sure
 	if n.Quoted {
 		return true
+	}
+	if len(n.Value()) <= short && isDecimal(n.Value()) {
+		return false
 	}
 	if _, ok := n.Bool(); ok {
 		return false
