@@ -2,7 +2,6 @@ package cstor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ import (
 
 // describe names a device as a person knows it.
 func describe(d *inventory.BlockDevice) string {
-	return strings.TrimLeft(fmt.Sprintf("%s %s %s", d.Path, quantity.Size(d.Capacity), d.Type()), " ")
+	return strings.TrimLeft(d.Path+" "+quantity.Size(d.Capacity)+" "+d.Type().String(), " ")
 }
 
 // keepDevices records what stays, and warns of what is not well.
