@@ -73,10 +73,10 @@ func Generate(dir string, s Size, poolwright string) error {
 	return nil
 }
 
-// Lock writes a package beside one of Generate, with the same spec and inventory, and
-// renders it, as people have it day by day.
-func Lock(dir, from, poolwright string) error {
-	if err := link(dir, from, "cstor.yaml", "inventory/nodes.yaml", "inventory/blockdevices.yaml"); err != nil {
+// Lock writes a package beside another one, with the same spec and inventory, and renders it,
+// as people have it day by day.
+func Lock(dir, from, spec, poolwright string) error {
+	if err := link(dir, from, spec, "inventory/nodes.yaml", "inventory/blockdevices.yaml"); err != nil {
 		return err
 	}
 	if out, err := exec.Command(poolwright, "render", dir).CombinedOutput(); err != nil {

@@ -72,8 +72,10 @@ func run(runs int, sizes bench.Sizes, poolwright, kustomize string) error {
 				return err
 			}
 		}
-		if err := bench.Lock(dir+".lock", dir, poolwright); err != nil {
-			return err
+		for from, spec := range map[string]string{dir: "cstor.yaml", dir + ".allpools": "diskpools.yaml"} {
+			if err := bench.Lock(from+".lock", from, spec, poolwright); err != nil {
+				return err
+			}
 		}
 		var base time.Duration
 		for _, j := range jobs(self, poolwright, kustomize, dir, list, s) {
@@ -103,6 +105,7 @@ func jobs(self, poolwright, kustomize, dir, list string, s bench.Size) []bench.J
 		{Name: "`poolwright render`, inventory in JSON", Argv: []string{poolwright, "render", asJSON, "-o", "-"}, Twin: []string{self, "in-process", "render", asJSON}},
 		{Name: "`poolwright render`, DiskPoolSet", Argv: []string{poolwright, "render", dir + ".pools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".pools"}},
 		{Name: "`poolwright render`, DiskPoolSet of all disks", Argv: []string{poolwright, "render", dir + ".allpools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".allpools"}},
+		{Name: "`poolwright render`, DiskPoolSet of all disks, with a lock", Argv: []string{poolwright, "render", dir + ".allpools.lock"}, Twin: []string{self, "in-process", "render", dir + ".allpools.lock"}},
 		{Name: "`poolwright fn`", Argv: []string{poolwright, "fn"}, Stdin: list, Twin: []string{self, "in-process", "fn", list}},
 		{Name: "`poolwright build`", Argv: []string{poolwright, "build", dir}, Twin: []string{self, "in-process", "build", dir}},
 	}
