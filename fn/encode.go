@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,7 +22,7 @@ func encode(schemas *schema.Schemas, written []wanted) []finding.Finding {
 		var text []byte
 		for i := range mine {
 			w := &written[i]
-			text = document.Append(text[:0], w.Object.Node, 0)
+			text = document.Append(slices.Grow(text[:0], document.Room(w.Object.Node, 0)), w.Object.Node, 0)
 			w.Object.Raw = bytes.Clone(text)
 			if !w.copied {
 				found[i] = schemas.Check(nil, w.Object.Ref, w.Object.Node)

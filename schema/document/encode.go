@@ -23,6 +23,21 @@ func Append(dst []byte, n *Node, indent int) []byte {
 	return appendBlock(dst, n, indent)
 }
 
+// Room is about how many bytes Append writes for a tree: enough where no text needs escapes
+// or several lines.
+func Room(n *Node, indent int) int {
+	const around = len(`: ""`) + 1 // a value
+	room := around + len(n.Value())
+	for i := range n.Fields() {
+		f := &n.Fields()[i]
+		room += indent + len(f.Key) + Room(&f.Value, indent+2)
+	}
+	for i := range n.Items() {
+		room += indent + Room(&n.Items()[i], indent+2)
+	}
+	return room
+}
+
 // appendBlock writes what follows the indentation of the first line.
 func appendBlock(dst []byte, n *Node, indent int) []byte {
 	switch {

@@ -68,6 +68,15 @@ empty: []
 	}
 }
 
+// TestRoom: there is room for a tree, and not much more than that.
+func TestRoom(t *testing.T) {
+	disk := Object(F("name", Text("bd-1")), F("size", Int(4000787030016)), F("on", Text("true")))
+	n := Object(F("kind", Text("CStorPoolCluster")), F("none", Node{}), F("spec", Object(F("disks", List(disk, disk, disk)), F("names", List(Text("a"), Text("10"))))))
+	if room, text := Room(&n, 0), Append(nil, &n, 0); room < len(text) || room > 2*len(text) {
+		t.Errorf("room for %d bytes, want %d to %d", room, len(text), 2*len(text))
+	}
+}
+
 func TestIsPlain(t *testing.T) {
 	for _, s := range []string{"a", "a b", "abc-def", "10Gi", "100m", "/dev/sda", "a:b", "a#b", "http://x.y:80/z", "--flag", "-o", "./x", "v1.2", "_x", "x=y", "it's", "a, b", "pd-standard", "0x1g"} {
 		if !isPlain(s) {
