@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // TestTextGoesThroughTerminal: what is printed for people goes through terminal.Printf

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const fnLong = `Run as KRM function: read a ResourceList (config.kubernetes.io/v1) from stdin, render

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // Limits of a comment, of its table and of one diff, in bytes. GitHub takes 65,536

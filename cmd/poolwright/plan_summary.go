@@ -7,9 +7,9 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // changeGroup are changes of one risk, one action and one kind.

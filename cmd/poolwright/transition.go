@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // machineTransition is a transition as -o json prints it. The names of its fields stay.
