@@ -96,7 +96,7 @@ func runConvert(ctx context.Context, s program, from string, f convertFlags) err
 	if err != nil {
 		return err
 	}
-	p := l.pkg()
+	p := l.Input()
 	if !facts.among {
 		p.Objects = append(slices.Clone(p.Objects), facts.objects...)
 	}

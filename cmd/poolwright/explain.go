@@ -289,7 +289,7 @@ func (p program) lines(fs []finding.Finding) []string {
 		lines = append(lines, f.String())
 	}
 	for _, m := range more {
-		lines = append(lines, folded(m, "-v prints all"))
+		lines = append(lines, m.Line("-v prints all"))
 	}
 	return lines
 }

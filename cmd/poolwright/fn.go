@@ -72,7 +72,7 @@ func runFunction(s program) error {
 	kept, more := s.fold(fs)
 	printFindings(s.err, kept)
 	for _, m := range more {
-		terminal.Println(s.err, folded(m, "the results have all")) // kustomize takes no -v for it
+		terminal.Println(s.err, m.Line("the results have all")) // kustomize takes no -v for it
 	}
 	return failure(fs)
 }

@@ -70,7 +70,7 @@ func runRender(s program, dir, output string, check bool) error {
 	if check {
 		severity = finding.Error
 	}
-	if err := report(s.streams, l.withoutSpec(s.function, result.Findings, severity)); err != nil {
+	if err := report(s.streams, l.WithoutSpec(s.function, l.input.Dir, result.Findings, severity)); err != nil {
 		return err
 	}
 	if target == "" {

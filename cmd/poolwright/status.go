@@ -146,7 +146,7 @@ func runStatus(ctx context.Context, s program, dir string, f statusFlags) error 
 		if err != nil {
 			return err
 		}
-		at.pkg = l.pkg()
+		at.pkg = l.Input()
 		at.failed = report(s.streams, l.findings) != nil
 		if at.failed && f.from == fromInventory {
 			return errFindings // half an inventory would tell half of it

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
-	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/terminal"
@@ -69,15 +67,4 @@ func stepForMachines(p transition.Place, found bool) *machineStep {
 		return nil
 	}
 	return &machineStep{p.Number, p.Of, p.Kind}
-}
-
-// mark is what the head of a change says beside its object: " (step 2 of about 4: removal)".
-func (p *plan) mark(c *change.Change) string {
-	if c.GitOnly() {
-		return " (in Git only)"
-	}
-	if at, found := transition.Under(p.transitions, c.Ref); found {
-		return fmt.Sprintf(" (step %d of about %d: %s)", at.Number, at.Of, at.Kind)
-	}
-	return ""
 }

@@ -94,7 +94,7 @@ func runVerify(ctx context.Context, s program, dir string, subject *ref, f verif
 	if err != nil {
 		return err
 	}
-	checks, findings := s.function.Verify(l.pkg(), facts)
+	checks, findings := s.function.Verify(l.Input(), facts)
 	findings = append(findings, l.findings...)
 	switch {
 	case subject != nil:

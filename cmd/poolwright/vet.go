@@ -29,8 +29,8 @@ func newVet(s program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fs := append(l.findings, s.function.Vet(l.pkg())...)
-			fs = finding.Sort(l.withoutSpec(s.function, fs, finding.Warning))
+			fs := append(l.findings, s.function.Vet(l.Input())...)
+			fs = finding.Sort(l.WithoutSpec(s.function, l.input.Dir, fs, finding.Warning))
 			if f == asText {
 				if err := report(s.streams, fs); err != nil {
 					return err
