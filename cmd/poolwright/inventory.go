@@ -229,7 +229,7 @@ func (f inventoryFlags) write(ctx context.Context, s program, t taken) error {
 	var useful []string
 	for i := range t.Kinds {
 		k := &t.Kinds[i]
-		name := k.Plural + "." + string(f.format)
+		name := k.File() + "." + string(f.format)
 		files = append(files, folder.InventoryFile{Name: name, Write: func(w io.Writer) error {
 			return k.Write(w, f.format)
 		}})
@@ -311,7 +311,7 @@ func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 	}
 	kinds := map[string]*snapshot.Kind{}
 	for i := range t.Kinds {
-		kinds[t.Kinds[i].Plural] = &t.Kinds[i]
+		kinds[t.Kinds[i].File()] = &t.Kinds[i]
 	}
 	var notes []finding.Finding
 	for _, c := range plan.Changes {
