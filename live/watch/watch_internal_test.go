@@ -25,7 +25,7 @@ func TestHalfRead(t *testing.T) {
 	w := &watcher{cluster: nowhere(t), sources: map[cluster.Resource]*source{}}
 	nodes := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
 	w.sources[nodes] = newSource(w, nodes, following{fact: &system.Kind{Keep: "spec"}}) // and not started
-	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error {
+	if err := lookOf(t, w, func([]*own.Object, []*krm.Object) error {
 		t.Error("looked at nodes that were not read")
 		return nil
 	}); err != nil {
@@ -42,7 +42,7 @@ func TestSelectorsWithoutServer(t *testing.T) {
 	w := &watcher{cluster: c, options: Options{Own: system.NewKinds(), Notice: func(string) { notices++ }}}
 	w.kept.Annotations = []string{"example.com/pool"} // no spec asks for it any more
 	for range 2 {
-		if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error { looks++; return nil }); err != nil {
+		if err := lookOf(t, w, func([]*own.Object, []*krm.Object) error { looks++; return nil }); err != nil {
 			t.Error(err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestForbidden(t *testing.T) {
 	if err := <-w.fatal; err == nil {
 		t.Error("the watch ends without an error")
 	}
-	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error { return nil }); err != nil {
+	if err := lookOf(t, w, func([]*own.Object, []*krm.Object) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s.heard(t.Context(), forbidden)
@@ -245,4 +245,10 @@ func at(t *testing.T, server string) *cluster.Cluster {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// lookOf takes one look.
+func lookOf(t *testing.T, w *watcher, look func([]*own.Object, []*krm.Object) error) error {
+	w.see = func(ctx context.Context, all []*source) error { return w.lookAt(ctx, all, look) }
+	return w.look(t.Context())
 }
