@@ -5,9 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	gitignore "github.com/monochromegane/go-gitignore"
+
+	"github.com/poolwright/poolwright/fn"
 )
 
 // ignoreFile lists what is not part of a package, in the syntax of .gitignore.
@@ -30,15 +35,56 @@ func (s *ignores) enter(dir string) (func(path string, isDir bool) bool, error) 
 	}
 	*s = append(*s, m)
 	here := *s
-	return func(path string, isDir bool) bool {
-		for _, m := range here {
-			if m.Match(path, isDir) {
-				return true
-			}
-		}
-		return false
-	}, err
+	return here.match, err
 }
 
 // leave drops the ignore file of the folder entered last.
 func (s *ignores) leave() { *s = (*s)[:len(*s)-1] }
+
+func (s ignores) match(path string, isDir bool) bool {
+	return slices.ContainsFunc(s, func(m gitignore.IgnoreMatcher) bool { return m.Match(path, isDir) })
+}
+
+// Ignored returns the test for the files that a render passes over.
+func (m Memory) Ignored() func(name string) bool {
+	ignored, ignoredLock := m.ignored("."), m.ignored(fn.RenderedFolder)
+	return func(name string) bool {
+		if path.Base(name) == ignoreFile {
+			return hidden(path.Dir(name)) && path.Dir(name) != "."
+		}
+		if hidden(name) {
+			return true
+		}
+		if strings.HasPrefix(name, fn.RenderedFolder+"/") {
+			return ignoredLock(name)
+		}
+		return ignored(name)
+	}
+}
+
+// ignored returns the test for the files of a folder in memory, of which a path leads to the root
+// that is read: what lies above it ignores nothing.
+func (m Memory) ignored(root string) func(name string) bool {
+	matchers := map[string]gitignore.IgnoreMatcher{}
+	for name, src := range m {
+		if path.Base(name) == ignoreFile && (root == "." || strings.HasPrefix(name, root+"/")) {
+			matchers[path.Dir(name)] = gitignore.NewGitIgnoreFromReader(path.Join("/", path.Dir(name)), bytes.NewReader(src.Data))
+		}
+	}
+	return func(name string) bool {
+		if len(matchers) == 0 {
+			return false
+		}
+		var here ignores
+		parts := strings.Split(name, "/")
+		for i := range parts {
+			if matcher := matchers[path.Join(append([]string{"."}, parts[:i]...)...)]; matcher != nil {
+				here = append(here, matcher)
+			}
+			if here.match("/"+path.Join(parts[:i+1]...), i < len(parts)-1) {
+				return true
+			}
+		}
+		return false
+	}
+}
