@@ -1,0 +1,268 @@
+// Package loop keeps one package in a Git work tree up to date with a cluster: whenever facts or specs have
+// changed, it judges them, and commits what comes of it.
+package loop
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/poolwright/poolwright/controller/hydration"
+	"github.com/poolwright/poolwright/controller/tree"
+	"github.com/poolwright/poolwright/controller/worktree"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/snapshot"
+	"github.com/poolwright/poolwright/live/watch"
+)
+
+// Loop is a package and its cluster.
+type Loop struct {
+	Function *fn.Function
+	Cluster  *cluster.Cluster
+	Work     *worktree.WorkTree
+	Author   tree.Author
+	Debounce time.Duration // from the first change that is not judged yet to its judgement
+	MaxAge   time.Duration // after which facts are committed although the output is as before; 0 for never
+	NoCommit bool          // the files in the work tree are read and written, and nothing is committed
+
+	Notice func(string)        // hears of lost watches
+	Report func(Outcome) error // hears of each judgement; its error ends the loop
+
+	judged hydration.Inputs // last
+	aged   time.Time        // when the facts of it are too old; zero for never
+}
+
+// Outcome is what came of a judgement.
+type Outcome struct {
+	Judgement *hydration.Judgement // nil if there was none
+	Commit    plumbing.Hash        // zero for none
+	Written   int                  // files
+	Err       error                // why there was none; another try may succeed
+}
+
+// retry is how long a failure is left alone.
+const retry = 10 * time.Second
+
+// Once takes a snapshot, judges it, and publishes.
+func (l *Loop) Once(ctx context.Context) Outcome {
+	p, err := l.read()
+	if err != nil {
+		return Outcome{Err: err}
+	}
+	o := snapshot.Options{Kinds: l.Function.Kinds().Read()}
+	o.Keep(p.Beside())
+	s, err := snapshot.Take(ctx, l.Cluster, o)
+	if err != nil {
+		return Outcome{Err: err}
+	}
+	facts, err := hydration.NewFacts(s, p.Format())
+	if err != nil {
+		return Outcome{Err: err}
+	}
+	outcome, _ := l.judge(ctx, facts)
+	return outcome
+}
+
+// Run follows the cluster and the branch until the context ends. The error is that of the first reading of
+// the cluster, or of Report.
+func (l *Loop) Run(ctx context.Context) error {
+	f := &following{loop: l, news: make(chan struct{}, 1), failed: make(chan error, 1)}
+	defer f.stop()
+	p, err := l.read()
+	if err != nil {
+		return err
+	}
+	f.follow(ctx, p)
+	var due time.Time // zero while nothing is to be judged
+	arm := func(at time.Time) {
+		if due.IsZero() || at.Before(due) {
+			due = at
+		}
+	}
+	head := plumbing.ZeroHash
+	poll := time.NewTicker(min(time.Second, max(l.Debounce/4, 10*time.Millisecond)))
+	defer poll.Stop()
+	for first := true; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-f.failed:
+			return err
+		case <-f.news:
+			if first {
+				due, first = time.Now(), false
+			} else {
+				arm(time.Now().Add(l.Debounce))
+			}
+		case <-poll.C:
+			if now, err := l.Work.Head(); err == nil && now != head {
+				if head != plumbing.ZeroHash {
+					arm(time.Now().Add(l.Debounce))
+				}
+				head = now
+			}
+			if !l.aged.IsZero() {
+				arm(l.aged)
+			}
+		}
+		facts, known := f.facts()
+		if due.IsZero() || time.Now().Before(due) || !known {
+			continue
+		}
+		due = time.Time{}
+		if p, err := l.read(); err == nil && f.other(p) {
+			f.follow(ctx, p) // with what the specs look at by now
+			first = true
+			continue
+		}
+		outcome, changed := l.judge(ctx, facts)
+		if outcome.Err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			arm(time.Now().Add(min(retry, max(l.Debounce, time.Second))))
+		}
+		if changed {
+			if err := l.Report(outcome); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read reads the package: as committed, or as it is in the work tree.
+func (l *Loop) read() (hydration.Package, error) {
+	p := hydration.Package{Dir: l.Work.Dir}
+	if l.NoCommit {
+		files, err := l.Work.Files(hydration.Reads)
+		p.Files, p.Digest = files, hydration.Digest(files)
+		return p, err
+	}
+	head, err := l.Work.Head()
+	if err != nil {
+		return p, err
+	}
+	files, err := l.Work.Package(head, hydration.Reads)
+	p.Files, p.Digest = files.Content, files.Hash.String()
+	return p, err
+}
+
+// judge judges the package with facts, and publishes what comes of it. It reports whether there was anything
+// to judge.
+func (l *Loop) judge(ctx context.Context, facts hydration.Facts) (o Outcome, changed bool) {
+	fail := func(err error) (Outcome, bool) { o.Err = err; return o, true }
+	if err := errors.Join(l.Work.Repair(), l.Work.UnderWay()); err != nil {
+		return fail(err)
+	}
+	head, err := l.Work.Head()
+	if err != nil {
+		return fail(err)
+	}
+	p, err := l.read()
+	if err != nil {
+		return fail(err)
+	}
+	inputs, now := hydration.InputsOf(p, facts), time.Now()
+	if inputs == l.judged && (l.aged.IsZero() || now.Before(l.aged)) {
+		return o, false
+	}
+	if !l.NoCommit {
+		if err := l.Work.Uncommitted(p.Files, p.Ignored()); err != nil {
+			return fail(err)
+		}
+	}
+	j, err := hydration.Judge(l.Function, p, facts)
+	if err != nil {
+		return fail(err)
+	}
+	o.Judgement = j
+	changedAt, err := l.Work.ChangedAt(head, "inventory", now.Add(-l.MaxAge))
+	if err != nil {
+		return fail(err)
+	}
+	files := j.Publish(changedAt, now, l.MaxAge)
+	switch {
+	case len(files) == 0:
+	case l.NoCommit:
+		err = l.Work.Write(ctx, files)
+	default:
+		o.Commit, err = l.Work.Commit(ctx, worktree.Commit{
+			Base: head, Before: p.Files, Changes: files, Author: l.Author, Time: now, Message: j.Message(),
+		})
+	}
+	if err != nil {
+		return fail(err)
+	}
+	l.judged, l.aged = inputs, time.Time{}
+	if o.Written = len(files); o.Written == 0 {
+		l.aged = j.DueAt(changedAt, l.MaxAge)
+	}
+	return o, true
+}
+
+// following is the watch of the cluster, with what the specs of the package look at.
+type following struct {
+	loop   *Loop
+	kept   snapshot.Options
+	format snapshot.Format
+	cancel context.CancelFunc
+	done   chan struct{}
+	latest latest
+	news   chan struct{} // there are other facts
+	failed chan error
+}
+
+// other reports whether the specs of a package look at other fields than are kept.
+func (f *following) other(p hydration.Package) bool {
+	o := options(p.Beside())
+	return !slices.Equal(o.Annotations, f.kept.Annotations) || !slices.Equal(o.Fields, f.kept.Fields) || p.Format() != f.format
+}
+
+func options(specs []*krm.Object) (o snapshot.Options) {
+	o.Keep(specs)
+	return o
+}
+
+// follow watches the cluster for a package, and no longer for the one before.
+func (f *following) follow(ctx context.Context, p hydration.Package) {
+	f.stop()
+	f.latest.set(hydration.Facts{}, false)
+	specs := p.Beside()
+	f.kept, f.format, f.done = options(specs), p.Format(), make(chan struct{})
+	ctx, f.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(f.done)
+		err := watch.Snapshots(ctx, f.loop.Cluster, watch.Options{
+			Kinds: f.loop.Function.Kinds().Read(), Specs: specs, Notice: f.loop.Notice, Lost: func(error) { f.latest.forget() },
+		}, f.look)
+		if err != nil && ctx.Err() == nil {
+			f.failed <- err
+		}
+	}()
+}
+
+// look takes over a snapshot.
+func (f *following) look(s *snapshot.Snapshot) error {
+	facts, err := hydration.NewFacts(s, f.format)
+	if err == nil && f.latest.set(facts, true) {
+		select {
+		case f.news <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+func (f *following) facts() (hydration.Facts, bool) { return f.latest.get() }
+
+func (f *following) stop() {
+	if f.cancel != nil {
+		f.cancel()
+		<-f.done
+	}
+}
