@@ -60,6 +60,24 @@ func TestControllerFollows(t *testing.T) {
 		t.Errorf("another commit without a change\n%s", r.git("log", "-p", "-1"))
 	}
 
+	// While the API server is lost, nothing is known of the cluster, and nothing is committed.
+	plane.StopAPIServer()
+	r.await(run, "the watch was cut", 1)
+	r.write("store/cstor.yaml", strings.Replace(r.read("store/cstor.yaml"), "roThresholdLimit: 80", "roThresholdLimit: 81", 1))
+	r.git("commit", "-q", "-a", "-m", "a limit")
+	head = r.git("rev-parse", "HEAD")
+	time.Sleep(3 * debounce)
+	if now := r.git("rev-parse", "HEAD"); now != head {
+		t.Errorf("a commit without facts\n%s", r.git("log", "-p", "-1"))
+	}
+	if err := plane.StartAPIServer(); err != nil {
+		t.Fatal(err)
+	}
+	if l.cluster, err = cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig}); err != nil {
+		t.Fatal(err)
+	}
+	r.await(run, "committed ", 3)
+
 	// A person at work on a file is left alone, and the commit is taken up.
 	r.spec("3")
 	if err := l.apply(t.Context(), []byte(controlledDisk("n3"))); err != nil {
@@ -80,7 +98,7 @@ func TestControllerFollows(t *testing.T) {
 	if err := run.cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v", err)
 	}
-	r.whole(6)
+	r.whole(8)
 }
 
 // TestControllerKilled kills passes of the controller at random points, between edits of a person. There is one

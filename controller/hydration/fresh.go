@@ -50,7 +50,7 @@ func notOlder(p Package, changed map[string][]byte) error {
 		}
 		for _, o := range itemsOf(data) {
 			if id, n := generation(o); n < before[id] {
-				return refuse(ReasonFactsStale, "%s: %s has generation %d in the cluster, and %d in the committed inventory: the API server gives an old state; wait for it, or delete the file if the cluster was restored from a backup", path.Join(p.Dir, name), o.Ref, n, before[id])
+				return refuse(ReasonFactsStale, "%s: %s has generation %d in the cluster, and %d in the committed inventory: the API server gives an old state; wait for it, or commit the removal of the file if the cluster was restored from a backup", path.Join(p.Dir, name), o.Ref, n, before[id])
 			}
 		}
 	}

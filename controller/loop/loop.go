@@ -64,7 +64,7 @@ func (l *Loop) Once(ctx context.Context) Outcome {
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	outcome, _ := l.judge(ctx, facts)
+	outcome, _ := l.settle(ctx, facts)
 	return outcome
 }
 
@@ -84,7 +84,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			due = at
 		}
 	}
-	head := plumbing.ZeroHash
+	before := l.state()
 	poll := time.NewTicker(min(time.Second, max(l.Debounce/4, 10*time.Millisecond)))
 	defer poll.Stop()
 	for first := true; ; {
@@ -100,11 +100,9 @@ func (l *Loop) Run(ctx context.Context) error {
 				arm(time.Now().Add(l.Debounce))
 			}
 		case <-poll.C:
-			if now, err := l.Work.Head(); err == nil && now != head {
-				if head != plumbing.ZeroHash {
-					arm(time.Now().Add(l.Debounce))
-				}
-				head = now
+			if now := l.state(); now != before {
+				before = now
+				arm(time.Now().Add(l.Debounce))
 			}
 			if !l.aged.IsZero() {
 				arm(l.aged)
@@ -120,7 +118,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			first = true
 			continue
 		}
-		outcome, changed := l.judge(ctx, facts)
+		outcome, changed := l.settle(ctx, facts)
 		if outcome.Err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -133,6 +131,18 @@ func (l *Loop) Run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// state changes with the package: the head of the branch, or what the files of the work tree look like.
+func (l *Loop) state() string {
+	if l.NoCommit {
+		return l.Work.Look()
+	}
+	head, err := l.Work.Head()
+	if err != nil {
+		return err.Error()
+	}
+	return head.String()
 }
 
 // read reads the package: as committed, or as it is in the work tree.
@@ -150,6 +160,17 @@ func (l *Loop) read() (hydration.Package, error) {
 	files, err := l.Work.Package(head, hydration.Reads)
 	p.Files, p.Digest = files.Content, files.Hash.String()
 	return p, err
+}
+
+// settle judges again where somebody else committed meanwhile.
+func (l *Loop) settle(ctx context.Context, facts hydration.Facts) (o Outcome, changed bool) {
+	const tries = 5
+	for range tries {
+		if o, changed = l.judge(ctx, facts); !errors.Is(o.Err, worktree.ErrMoved) {
+			break
+		}
+	}
+	return o, changed
 }
 
 // judge judges the package with facts, and publishes what comes of it. It reports whether there was anything

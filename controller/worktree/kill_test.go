@@ -257,3 +257,35 @@ func TestMoved(t *testing.T) {
 	}
 	git(t, "fsck", "--strict")
 }
+
+// TestRoot: the package may be the whole repository, and its objects may be packed.
+func TestRoot(t *testing.T) {
+	repository(t)
+	t.Chdir("pkg")
+	git(t, "init", "-q", "-b", "main", ".")
+	git(t, "add", "-A")
+	git(t, "commit", "-q", "-m", "begin")
+	git(t, "gc", "-q")
+	for _, change := range []string{"one", "two"} {
+		if err := commit(".", change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files := git(t, "ls-files"); files != "inventory/nodes.yaml\nrendered/README.md\nrendered/a.yaml\nrendered/sub/only-two.yaml\nspec.yaml\n" {
+		t.Errorf("git ls-files says\n%s", files)
+	}
+	if status := git(t, "status", "--porcelain"); status != "" {
+		t.Errorf("git status says\n%s", status)
+	}
+}
+
+// TestExtensions: a repository in a format that is not read is refused.
+func TestExtensions(t *testing.T) {
+	repository(t)
+	git(t, "config", "core.repositoryFormatVersion", "1")
+	git(t, "config", "extensions.refStorage", "reftable")
+	_, err := worktree.Open("pkg")
+	if err == nil || err.Error() != "pkg: the repository has the extension refStorage = reftable, which is not supported; use a clone in the default format" {
+		t.Errorf("%v", err)
+	}
+}

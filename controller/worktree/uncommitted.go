@@ -157,3 +157,15 @@ func (w *WorkTree) Files(want func(name string) bool) (map[string][]byte, error)
 		return err
 	})
 }
+
+// Look is what the files of the package look like from outside: it changes when one of them does.
+func (w *WorkTree) Look() string {
+	var look strings.Builder
+	_ = w.walk(func(name string) error { // what cannot be seen, looks like nothing
+		if info, err := os.Lstat(w.file(name)); err == nil {
+			fmt.Fprintln(&look, name, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	return look.String()
+}

@@ -54,13 +54,17 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(ours []*o
 // look is not called. Options.Own must be nil.
 func Snapshots(ctx context.Context, c *cluster.Cluster, o Options, look func(*snapshot.Snapshot) error) error {
 	w := newWatcher(c, o)
-	w.see = func(_ context.Context, all []*source) error {
+	w.see = w.seeSnapshot(look)
+	return w.run(ctx, 0)
+}
+
+func (w *watcher) seeSnapshot(look func(*snapshot.Snapshot) error) func(context.Context, []*source) error {
+	return func(_ context.Context, all []*source) error {
 		if w.isLost() {
 			return nil // it pokes when it is back
 		}
 		return look(w.snapshot(all))
 	}
-	return w.run(ctx, 0)
 }
 
 func newWatcher(c *cluster.Cluster, o Options) *watcher {

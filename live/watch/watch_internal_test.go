@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
+	"github.com/poolwright/poolwright/live/snapshot"
 )
 
 // TestHalfRead holds that nothing is told before all kinds were read: half of the
@@ -224,6 +226,26 @@ func TestHeardAfterDrop(t *testing.T) {
 	w.heard(s, io.EOF)
 	if notices != 2 || w.lost || len(w.failing) > 0 {
 		t.Errorf("%d notices, want that of the loss and that of its end; %v", notices, w.failing)
+	}
+}
+
+// TestNoSnapshotWhileLost holds that while a watch is lost there is no snapshot, and that this is told.
+func TestNoSnapshotWhileLost(t *testing.T) {
+	looks, lost := 0, []string{}
+	w := newWatcher(nowhere(t), Options{Notice: func(string) {}, Lost: func(err error) { lost = append(lost, fmt.Sprint(err)) }})
+	w.see = w.seeSnapshot(func(*snapshot.Snapshot) error { looks++; return nil })
+	s := &source{watcher: w, resource: cluster.Resource{Group: "example.com", Version: "v1", Kind: "Pool", Plural: "pools"}, cancel: func() {}}
+	for _, step := range []struct {
+		heard error
+		want  int
+	}{{nil, 1}, {io.EOF, 1}, {io.EOF, 1}, {nil, 2}} {
+		w.heard(s, step.heard)
+		if err := w.look(t.Context()); err != nil || looks != step.want {
+			t.Errorf("%d looks, want %d; %v", looks, step.want, err)
+		}
+	}
+	if len(lost) != 2 || !strings.Contains(lost[0], "the connection to") || lost[1] != "<nil>" {
+		t.Errorf("told %q", lost)
 	}
 }
 
