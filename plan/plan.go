@@ -42,6 +42,7 @@ type Tally struct {
 	GitOnly     int `json:"gitOnly"`
 }
 
+// Tally counts the changes.
 func (p *Plan) Tally() Tally {
 	var n Tally
 	for _, c := range p.Changes {

@@ -15,7 +15,7 @@ import (
 func example(t *testing.T) (*fn.Function, Package, Facts) {
 	t.Helper()
 	p, f := packageOf(t, "../../examples/cstor-local", true)
-	p = p.with(f.changes(p))
+	p = p.with(f.changes())
 	return fn.New(schema.Load(), systems.All()...), p, f
 }
 

@@ -40,7 +40,7 @@ func TestSameBytes(t *testing.T) {
 			}
 			got := p.with(j.inventory).with(j.rendered)
 			if j.Failed() {
-				got = p.with(facts.changes(p))
+				got = p.with(facts.changes())
 			}
 			for _, name := range slices.Sorted(maps.Keys(want)) {
 				if string(want[name]) != string(got.Files[name]) {
@@ -69,7 +69,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 // changes are the files of the inventory that the facts change.
-func (f Facts) changes(p Package) map[string][]byte {
+func (f Facts) changes() map[string][]byte {
 	files := map[string][]byte{}
 	for name, data := range f.Files {
 		files["inventory/"+name] = data
@@ -122,7 +122,7 @@ func clusterFile(uid string) []byte {
 func onDisk(t *testing.T, function *fn.Function, p Package, f Facts) map[string][]byte {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	for name, data := range p.with(f.changes(p)).Files {
+	for name, data := range p.with(f.changes()).Files {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
