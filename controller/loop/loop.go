@@ -113,7 +113,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			continue
 		}
 		due = time.Time{}
-		if p, err := l.read(); err == nil && f.other(p) {
+		if p, other := f.other(); other {
 			f.follow(ctx, p) // with what the specs look at by now
 			first = true
 			continue
@@ -133,7 +133,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-// state changes with the package: the head of the branch, or what the files of the work tree look like.
+// state changes with the branch, or with what the files of the work tree look like.
 func (l *Loop) state() string {
 	if l.NoCommit {
 		return l.Work.Look()
@@ -145,20 +145,30 @@ func (l *Loop) state() string {
 	return head.String()
 }
 
-// read reads the package: as committed, or as it is in the work tree.
-func (l *Loop) read() (hydration.Package, error) {
-	p := hydration.Package{Dir: l.Work.Dir}
+// digest is Package.Digest of what read would read.
+func (l *Loop) digest() (string, error) {
 	if l.NoCommit {
-		files, err := l.Work.Files(hydration.Reads)
-		p.Files, p.Digest = files, hydration.Digest(files)
-		return p, err
+		return l.Work.Look(), nil
 	}
 	head, err := l.Work.Head()
 	if err != nil {
+		return "", err
+	}
+	hash, err := l.Work.Tree(head)
+	return hash.String(), err
+}
+
+// read reads the package: as committed, or as it is in the work tree.
+func (l *Loop) read() (p hydration.Package, err error) {
+	p.Dir = l.Work.Dir
+	if p.Digest, err = l.digest(); err != nil {
 		return p, err
 	}
-	files, err := l.Work.Package(head, hydration.Reads)
-	p.Files, p.Digest = files.Content, files.Hash.String()
+	if l.NoCommit {
+		p.Files, err = l.Work.Files(hydration.Reads)
+		return p, err
+	}
+	p.Files, err = l.Work.Package(plumbing.NewHash(p.Digest), hydration.Reads)
 	return p, err
 }
 
@@ -184,13 +194,17 @@ func (l *Loop) judge(ctx context.Context, facts hydration.Facts) (o Outcome, cha
 	if err != nil {
 		return fail(err)
 	}
-	p, err := l.read()
+	digest, err := l.digest()
 	if err != nil {
 		return fail(err)
 	}
-	inputs, now := hydration.InputsOf(p, facts), time.Now()
-	if inputs == l.judged && (l.aged.IsZero() || now.Before(l.aged)) {
+	now := time.Now()
+	if l.judged == (hydration.Inputs{Package: digest, Facts: facts.Digest}) && (l.aged.IsZero() || now.Before(l.aged)) {
 		return o, false
+	}
+	p, err := l.read()
+	if err != nil {
+		return fail(err)
 	}
 	if !l.NoCommit {
 		if err := l.Work.Uncommitted(p.Files, p.Ignored()); err != nil {
@@ -219,7 +233,7 @@ func (l *Loop) judge(ctx context.Context, facts hydration.Facts) (o Outcome, cha
 	if err != nil {
 		return fail(err)
 	}
-	l.judged, l.aged = inputs, time.Time{}
+	l.judged, l.aged = hydration.InputsOf(p, facts), time.Time{}
 	if o.Written = len(files); o.Written == 0 {
 		l.aged = j.DueAt(changedAt, l.MaxAge)
 	}
@@ -229,6 +243,7 @@ func (l *Loop) judge(ctx context.Context, facts hydration.Facts) (o Outcome, cha
 // following is the watch of the cluster, with what the specs of the package look at.
 type following struct {
 	loop   *Loop
+	read   string // digest of the package whose specs are known
 	kept   snapshot.Options
 	format snapshot.Format
 	cancel context.CancelFunc
@@ -238,10 +253,18 @@ type following struct {
 	failed chan error
 }
 
-// other reports whether the specs of a package look at other fields than are kept.
-func (f *following) other(p hydration.Package) bool {
+// other returns the package if its specs look at other fields than are kept.
+func (f *following) other() (p hydration.Package, other bool) {
+	digest, err := f.loop.digest()
+	if err != nil || digest == f.read {
+		return p, false // an error is told by the judgement
+	}
+	if p, err = f.loop.read(); err != nil {
+		return p, false
+	}
+	f.read = p.Digest
 	o := options(p.Beside())
-	return !slices.Equal(o.Annotations, f.kept.Annotations) || !slices.Equal(o.Fields, f.kept.Fields) || p.Format() != f.format
+	return p, !slices.Equal(o.Annotations, f.kept.Annotations) || !slices.Equal(o.Fields, f.kept.Fields) || p.Format() != f.format
 }
 
 func options(specs []*krm.Object) (o snapshot.Options) {
@@ -254,7 +277,7 @@ func (f *following) follow(ctx context.Context, p hydration.Package) {
 	f.stop()
 	f.latest.set(hydration.Facts{}, false)
 	specs := p.Beside()
-	f.kept, f.format, f.done = options(specs), p.Format(), make(chan struct{})
+	f.read, f.kept, f.format, f.done = p.Digest, options(specs), p.Format(), make(chan struct{})
 	ctx, f.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(f.done)

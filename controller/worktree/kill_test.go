@@ -39,25 +39,28 @@ func commit(dir, change string) error {
 	if err != nil {
 		return err
 	}
-	all := func(string) bool { return true }
-	files, err := w.Package(head, all)
+	root, err := w.Tree(head)
 	if err != nil {
 		return err
 	}
-	if err := w.Uncommitted(files.Content, func(string) bool { return false }); err != nil {
+	files, err := w.Package(root, func(string) bool { return true })
+	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(string(files.Content["rendered/a.yaml"])) == change {
+	if err := w.Uncommitted(files, func(string) bool { return false }); err != nil {
+		return err
+	}
+	if strings.TrimSpace(string(files["rendered/a.yaml"])) == change {
 		return nil
 	}
 	changes := map[string][]byte{"inventory/nodes.yaml": []byte(change + "\n"), "rendered/a.yaml": []byte(change + "\n"), "rendered/sub/only-" + change + ".yaml": []byte(change)}
-	for name := range files.Content {
+	for name := range files {
 		if strings.HasPrefix(name, "rendered/sub/") {
 			changes[name] = nil
 		}
 	}
 	_, err = w.Commit(context.Background(), worktree.Commit{
-		Base: head, Before: files.Content, Changes: changes, Author: tree.Author{Name: "P", Email: "p@example.com"}, Time: time.Now(), Message: "change " + change + "\n",
+		Base: head, Before: files, Changes: changes, Author: tree.Author{Name: "P", Email: "p@example.com"}, Time: time.Now(), Message: "change " + change + "\n",
 	})
 	return err
 }

@@ -58,16 +58,15 @@ func (w *WorkTree) finish(commit plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
-	all := func(string) bool { return true }
-	now, err := w.Package(head, all)
+	now, err := w.inCommit(head)
 	if err != nil {
 		return err
 	}
-	after, err := w.Package(commit, all)
+	after, err := w.inCommit(commit)
 	if err != nil {
 		return err
 	}
-	before, err := w.Package(made.ParentHashes[0], all)
+	before, err := w.inCommit(made.ParentHashes[0])
 	if err != nil {
 		return err
 	}
@@ -80,10 +79,10 @@ func (w *WorkTree) finish(commit plumbing.Hash) error {
 		return err
 	}
 	files, entries := map[string][]byte{}, map[string][]byte{}
-	names := maps.Clone(before.Content)
-	maps.Copy(names, after.Content)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
 	for name := range names {
-		old, made, want := before.Content[name], after.Content[name], now.Content[name]
+		old, made, want := before[name], after[name], now[name]
 		if same(old, made) {
 			continue
 		}

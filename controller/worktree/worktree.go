@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -175,13 +176,31 @@ func (w *WorkTree) UnderWay() error {
 	return nil
 }
 
-// Package reads the files of the package in a commit, for which want holds.
-func (w *WorkTree) Package(commit plumbing.Hash, want func(string) bool) (tree.Files, error) {
+// Tree is the tree of the package in a commit.
+func (w *WorkTree) Tree(commit plumbing.Hash) (plumbing.Hash, error) {
 	c, err := object.GetCommit(w.storage, commit)
 	if err != nil {
-		return tree.Files{}, fmt.Errorf("commit %s: %w", commit, err)
+		return plumbing.ZeroHash, fmt.Errorf("commit %s: %w", commit, err)
 	}
-	return tree.Read(w.storage, c.TreeHash, w.Path, 0, want)
+	return tree.Find(w.storage, c.TreeHash, w.Path)
+}
+
+// Package reads the files of a package, given its tree, for which want holds.
+func (w *WorkTree) Package(root plumbing.Hash, want func(string) bool) (map[string][]byte, error) {
+	files, err := tree.Read(w.storage, root, "", 0, want)
+	if refused := new(tree.RefusedError); errors.As(err, &refused) {
+		refused.Path = path.Join(w.Path, refused.Path)
+	}
+	return files.Content, err
+}
+
+// inCommit reads all files of the package in a commit.
+func (w *WorkTree) inCommit(commit plumbing.Hash) (map[string][]byte, error) {
+	root, err := w.Tree(commit)
+	if err != nil {
+		return nil, err
+	}
+	return w.Package(root, func(string) bool { return true })
 }
 
 // Author is who makes commits: user.name and user.email of the repository, of the user, or of the system;
