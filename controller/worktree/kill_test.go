@@ -292,3 +292,39 @@ func TestExtensions(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestAttributes: a file that git itself has changed on the way to the disk has no changes of a person, and one
+// that a person has changed does.
+func TestAttributes(t *testing.T) {
+	repository(t)
+	git(t, "config", "core.autocrlf", "true")
+	git(t, "config", "filter.upper.smudge", "tr a-z A-Z")
+	git(t, "config", "filter.upper.clean", "tr A-Z a-z")
+	write(t, "pkg/lines.yaml", "a: b\n")
+	write(t, "pkg/upper.yaml", "a: b\n")
+	write(t, ".gitattributes", "upper.yaml filter=upper -text\n")
+	git(t, "add", "-A")
+	git(t, "commit", "-q", "-m", "filtered")
+	for _, name := range []string{"pkg/lines.yaml", "pkg/upper.yaml"} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(1100 * time.Millisecond) // git trusts no file of the second in which it wrote the index
+	git(t, "checkout", "-q", "--", "pkg")
+	for name, want := range map[string]string{"pkg/lines.yaml": "a: b\r\n", "pkg/upper.yaml": "A: B\n"} {
+		if text, err := os.ReadFile(name); err != nil || string(text) != want {
+			t.Fatalf("%s is %q, %v", name, text, err)
+		}
+	}
+	if err := commit("pkg", "filtered"); err != nil {
+		t.Error(err)
+	}
+	if status := git(t, "status", "--porcelain"); status != "" {
+		t.Errorf("git status says\n%s", status)
+	}
+	write(t, "pkg/upper.yaml", "A: C\n")
+	if err := commit("pkg", "changed"); err == nil || !strings.HasPrefix(err.Error(), "pkg/upper.yaml has uncommitted changes, and a render reads it") {
+		t.Errorf("a change of a person: %v", err)
+	}
+}
