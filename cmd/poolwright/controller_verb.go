@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/poolwright/poolwright/controller/loop"
 	gittree "github.com/poolwright/poolwright/controller/tree"
 	"github.com/poolwright/poolwright/controller/worktree"
+	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/terminal"
 )
 
@@ -136,8 +138,9 @@ func (f *controllerFlags) authorOf() (*gittree.Author, error) {
 // controllerPrinter prints what comes of judgements.
 type controllerPrinter struct {
 	program
-	once bool   // the caller prints a failure
-	said string // the last failure
+	once bool              // the caller prints a failure
+	said string            // the last failure
+	told []finding.Finding // those of the last judgement
 }
 
 // print prints an outcome. The error says that it is one; in a row of the same it is printed once.
@@ -151,8 +154,13 @@ func (p *controllerPrinter) print(o loop.Outcome) error {
 	}
 	p.said = ""
 	j := o.Judgement
-	if err := report(p.streams, j.Findings); err != nil {
-		return err
+	news := !slices.Equal(j.Findings, p.told)
+	p.told = j.Findings
+	if news {
+		_ = report(p.streams, j.Findings) // the error says that one is an error
+	}
+	if j.Failed() {
+		return errFindings
 	}
 	switch {
 	case !o.Commit.IsZero():

@@ -233,8 +233,8 @@ func (f inventoryFlags) write(ctx context.Context, s program, t taken) error {
 		files = append(files, folder.InventoryFile{Name: name, Write: func(w io.Writer) error {
 			return k.Write(w, f.format)
 		}})
-		// That there is none of a kind may matter, too.
-		if k.Len() > 0 || slices.Contains(t.needed, krm.GroupKind{Group: k.Group, Kind: k.Kind}) {
+		// That there is none of a kind may matter, too. Which cluster it is matters to no render.
+		if k.Len() > 0 && k.File() != inventory.Cluster || slices.Contains(t.needed, krm.GroupKind{Group: k.Group, Kind: k.Kind}) {
 			useful = append(useful, name)
 		}
 	}

@@ -29,6 +29,10 @@ func TestAnotherCluster(t *testing.T) {
 		}
 	}
 	f.Cluster = "two"
+	p.Files["inventory/cluster.yaml"] = []byte("<<<<<<< ours\n")
+	if _, err := Judge(function, p, f); ReasonOf(err) != ReasonInvalid {
+		t.Errorf("a file with conflicts: %v", err)
+	}
 	delete(p.Files, "inventory/cluster.yaml")
 	if _, err := Judge(function, p, f); err != nil {
 		t.Errorf("without the file: %v", err)

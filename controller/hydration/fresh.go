@@ -6,22 +6,29 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
 // sameCluster refuses facts of another cluster than those of the package: every pool would look lost.
 func sameCluster(p Package, f Facts) error {
-	for _, name := range []string{"cluster.yaml", "cluster.json"} {
-		name = path.Join(inventory.Folder, name)
-		for _, o := range itemsOf(p.Files[name]) {
-			committed := o.Node.Str("metadata", "uid")
-			switch {
-			case committed == f.Cluster:
-			case f.Cluster == "":
-				return refuse(ReasonClusterChanged, "%s: the inventory is of the cluster %s, and it is not known which cluster this is: Namespace kube-system cannot be read", path.Join(p.Dir, name), committed)
-			default:
-				return refuse(ReasonClusterChanged, "%s: the inventory is of the cluster %s, and this is the cluster %s: correct the kubeconfig, or commit the removal of the file to move the package to this cluster", path.Join(p.Dir, name), committed, f.Cluster)
-			}
+	for _, format := range []snapshot.Format{snapshot.YAML, snapshot.JSON} {
+		name := path.Join(inventory.Folder, inventory.Cluster+"."+string(format))
+		data, committed := p.Files[name]
+		if !committed {
+			continue
+		}
+		file, uid := path.Join(p.Dir, name), ""
+		for _, o := range itemsOf(data) {
+			uid = o.Node.Str("metadata", "uid")
+		}
+		switch {
+		case uid == "":
+			return refuse(ReasonInvalid, "%s: does not say which cluster the inventory is of; restore the file from Git, or commit its removal to take the inventory from this cluster", file)
+		case f.Cluster == "":
+			return refuse(ReasonClusterChanged, "%s: the inventory is of the cluster %s, and it is not known which cluster this is: Namespace kube-system cannot be read", file, uid)
+		case f.Cluster != uid:
+			return refuse(ReasonClusterChanged, "%s: the inventory is of the cluster %s, and this is the cluster %s: correct the kubeconfig, or commit the removal of the file to move the package to this cluster", file, uid, f.Cluster)
 		}
 	}
 	return nil

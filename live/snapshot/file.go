@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -24,7 +25,7 @@ const (
 // tells one cluster from another.
 func (k *Kind) File() string {
 	if k.declared.Identity {
-		return "cluster"
+		return inventory.Cluster
 	}
 	return k.Plural
 }
