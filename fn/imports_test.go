@@ -32,7 +32,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, room := range []string{"schema", "fn", "live", "service", "nodeagent", "cmd", "test"} {
+	for _, room := range []string{"schema", "fn", "folder", "plan", "live", "service", "nodeagent", "cmd", "test"} {
 		if packages[room] == 0 {
 			t.Errorf("saw no package in %s:\n%s", room, out)
 		}
@@ -43,7 +43,7 @@ func TestImports(t *testing.T) {
 // Imports in the same module are relative to it.
 func refuseImport(importer, room, imported string) string {
 	root, _, _ := strings.Cut(imported, "/")
-	order := []string{"schema", "fn", "live", "service", "cmd"}
+	order := []string{"schema", "fn", "terminal", "folder", "plan", "live", "service", "controller", "cmd"}
 	if room == "nodeagent" {
 		return refuseAgent(importer, imported)
 	}

@@ -56,6 +56,15 @@ type Result struct {
 	Transitions []transition.Transition
 }
 
+// Output lists the objects.
+func (r Result) Output() []*krm.Object {
+	objects := make([]*krm.Object, len(r.Objects))
+	for i := range r.Objects {
+		objects[i] = r.Objects[i].Object
+	}
+	return objects
+}
+
 // MaxSpec is the size of the largest document that may be a spec or a RenderConfig, in bytes.
 const MaxSpec = 1 << 20
 

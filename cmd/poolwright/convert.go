@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/scaffold"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const convertLong = `Generate a spec from existing resources, or from manifests written by hand: the
@@ -96,7 +96,7 @@ func runConvert(ctx context.Context, s program, from string, f convertFlags) err
 	if err != nil {
 		return err
 	}
-	p := l.pkg()
+	p := l.Input()
 	if !facts.among {
 		p.Objects = append(slices.Clone(p.Objects), facts.objects...)
 	}

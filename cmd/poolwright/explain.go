@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const explainLong = `Show why each node and each disk was chosen or refused, and what Poolwright waits for.
@@ -289,7 +289,7 @@ func (p program) lines(fs []finding.Finding) []string {
 		lines = append(lines, f.String())
 	}
 	for _, m := range more {
-		lines = append(lines, folded(m, "-v prints all"))
+		lines = append(lines, m.Line("-v prints all"))
 	}
 	return lines
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema/document"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const fnLong = `Run as KRM function: read a ResourceList (config.kubernetes.io/v1) from stdin, render
@@ -72,7 +72,7 @@ func runFunction(s program) error {
 	kept, more := s.fold(fs)
 	printFindings(s.err, kept)
 	for _, m := range more {
-		terminal.Println(s.err, folded(m, "the results have all")) // kustomize takes no -v for it
+		terminal.Println(s.err, m.Line("the results have all")) // kustomize takes no -v for it
 	}
 	return failure(fs)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/scaffold"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/examples"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const initLong = `Create a package for your cluster: a commented spec, and the wiring for kustomize,

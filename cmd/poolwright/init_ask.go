@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // question asks for the value of a flag.

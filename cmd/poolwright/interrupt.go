@@ -28,3 +28,16 @@ func interruptible(cmd *cobra.Command) *cobra.Command {
 	}
 	return cmd
 }
+
+// stoppable is interruptible for a verb that runs until it is stopped: it then decides itself how it went.
+func stoppable(cmd *cobra.Command) *cobra.Command {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop)
+		cmd.SetContext(ctx)
+		return run(cmd, args)
+	}
+	return cmd
+}

@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const inventoryLong = `Snapshot a running cluster into a package: read the objects that the renderer needs,
@@ -229,12 +229,12 @@ func (f inventoryFlags) write(ctx context.Context, s program, t taken) error {
 	var useful []string
 	for i := range t.Kinds {
 		k := &t.Kinds[i]
-		name := k.Plural + "." + string(f.format)
+		name := k.File() + "." + string(f.format)
 		files = append(files, folder.InventoryFile{Name: name, Write: func(w io.Writer) error {
 			return k.Write(w, f.format)
 		}})
-		// That there is none of a kind may matter, too.
-		if k.Len() > 0 || slices.Contains(t.needed, krm.GroupKind{Group: k.Group, Kind: k.Kind}) {
+		// That there is none of a kind may matter, too. Which cluster it is matters to no render.
+		if k.Len() > 0 && k.File() != inventory.Cluster || slices.Contains(t.needed, krm.GroupKind{Group: k.Group, Kind: k.Kind}) {
 			useful = append(useful, name)
 		}
 	}
@@ -311,7 +311,7 @@ func (f inventoryFlags) losses(plan *folder.Plan, t taken) []finding.Finding {
 	}
 	kinds := map[string]*snapshot.Kind{}
 	for i := range t.Kinds {
-		kinds[t.Kinds[i].Plural] = &t.Kinds[i]
+		kinds[t.Kinds[i].File()] = &t.Kinds[i]
 	}
 	var notes []finding.Finding
 	for _, c := range plan.Changes {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
@@ -143,7 +143,7 @@ func parsed(t *testing.T, text []byte) *krm.Object {
 func shows(t *testing.T, whole []*krm.Object, take func(*testing.T, []*krm.Object) []*krm.Object) string {
 	t.Helper()
 	facts := take(t, whole)
-	output := rendered(poolwright().Render(fn.Package{Objects: inInventory(whole)}))
+	output := poolwright().Render(fn.Package{Objects: inInventory(whole)}).Output()
 	var b strings.Builder
 	for _, lock := range [][]*krm.Object{output, take(t, output)} {
 		statuses, _ := poolwright().Status(fn.Package{Objects: poolwright().Kinds().Specs(whole), Output: lock}, inventory.NewLive(facts))
@@ -176,7 +176,7 @@ func inInventory(objects []*krm.Object) []*krm.Object {
 func risks(t *testing.T, facts *inventory.Facts, p folder.Package, r fn.Result) string {
 	t.Helper()
 	var b strings.Builder
-	old, wanted := ours(p.Lock), rendered(r)
+	old, wanted := p.Ours(), r.Output()
 	for _, changes := range [][]*change.Change{change.Between(old, wanted), change.Between(wanted, nil), change.Between(smaller(t, wanted), wanted)} {
 		for _, c := range poolwright().Assess(fn.Package{Objects: p.Objects, Output: p.Lock}, facts, changes) {
 			b.WriteString(asLines(t, c.Reasons))

@@ -117,6 +117,11 @@ func (l *liveScripts) setup(env *testscript.Env) error {
 			env.T().Fatal(failed)
 		}
 	})
+	for _, who := range []string{"AUTHOR", "COMMITTER"} { // of the commits that scripts make
+		env.Setenv("GIT_"+who+"_NAME", "A Person")
+		env.Setenv("GIT_"+who+"_EMAIL", "person@example.com")
+	}
+	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("KUBECONFIG", l.plane.Kubeconfig)
 	env.Setenv("SERVER", l.plane.URL)
 	deploy, err := filepath.Abs("../../deploy")

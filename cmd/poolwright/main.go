@@ -1,7 +1,7 @@
 // Command poolwright turns declared storage intent, kept in Git, into every
 // manifest that a Kubernetes storage system needs. It is the command line and
 // the KRM function in one binary. Each verb has a file of its own, and is thin:
-// the work is done in fn, schema, live and cmd/internal.
+// the work is done in fn, schema, live and folder.
 package main
 
 import (
@@ -12,12 +12,12 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // Exit codes.

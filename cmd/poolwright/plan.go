@@ -7,17 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/fn/transition"
+	"github.com/poolwright/poolwright/folder"
+	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -127,8 +126,8 @@ func newPlan(s program) *cobra.Command {
 				if f.output != asMarkdown {
 					return usage("--picture is for -o markdown only")
 				}
-				if _, err := pictureLink(f.picture); err != nil {
-					return err
+				if _, err := plan.PictureLink(f.picture); err != nil {
+					return usage("%v", err)
 				}
 			}
 			return runPlan(cmd.Context(), s, dirArg(args), &f)
@@ -149,19 +148,12 @@ func newPlan(s program) *cobra.Command {
 	return cmd
 }
 
-// plan is what would change, and what else there is to say.
-type plan struct {
+// planning is a plan, and what its risks are judged with.
+type planning struct {
+	plan.Plan
 	function *fn.Function
-	pkg      fn.Package // who holds which disk
-	against  string
-	changes  []*change.Change
-	files    int // of the output that would be written although no object in them changes
-	findings []finding.Finding
+	pkg      fn.Package       // who holds which disk
 	facts    *inventory.Facts // for the risks
-
-	transitions []transition.Transition
-	verbose     bool   // findings are not folded
-	picture     string // the URL of one for a comment, or ""
 }
 
 func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
@@ -174,9 +166,14 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 		return err
 	}
 	result := l.render(s)
-	p := plan{function: s.function, pkg: l.pkg(), against: f.against, findings: result.Findings, facts: result.Facts, transitions: result.Transitions, verbose: *s.verbose, picture: f.picture}
+	p := planning{
+		Plan: plan.Plan{
+			Against: f.against, Findings: result.Findings, Transitions: result.Transitions, Verbose: *s.verbose, Picture: f.picture,
+		},
+		function: s.function, pkg: l.Input(), facts: result.Facts,
+	}
 	if !finding.Failed(result.Findings) {
-		if err := p.compare(ctx, s, f, base, l, rendered(result)); err != nil {
+		if err := p.compare(ctx, s, f, base, l, result.Output()); err != nil {
 			return err
 		}
 		if f.against == againstRendered {
@@ -184,14 +181,14 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 				return err
 			}
 		}
-		p.changes = p.function.Assess(p.pkg, p.facts, p.changes)
+		p.Changes = p.function.Assess(p.pkg, p.facts, p.Changes)
 	}
 	if f.against == againstRendered {
-		p.findings = l.withoutSpec(s.function, p.findings, finding.Warning) // elsewhere a spec that was deleted is seen
+		p.Findings = l.WithoutSpec(s.function, l.input.Dir, p.Findings, finding.Warning) // elsewhere a spec that was deleted is seen
 	}
-	p.findings = finding.Sort(p.findings)
-	failed := report(s.streams, p.findings)
-	if failed != nil && len(p.changes) == 0 && f.output == asText {
+	p.Findings = finding.Sort(p.Findings)
+	failed := report(s.streams, p.Findings)
+	if failed != nil && len(p.Changes) == 0 && f.output == asText {
 		return failed // there is no table to print
 	}
 	show := func() error { return p.print(s.out, f.output) }
@@ -206,17 +203,17 @@ func runPlan(ctx context.Context, s program, dir string, f *planFlags) error {
 		return failed
 	case f.failOn != "":
 		return verdict(report(s.streams, p.reaching(f.failOn)))
-	case len(p.changes) > 0 || p.files > 0:
+	case len(p.Changes) > 0 || p.Files > 0:
 		return errChanges
 	}
 	return nil
 }
 
 // compare finds what would change. The error says that it could not be found out.
-func (p *plan) compare(ctx context.Context, s program, f *planFlags, base string, l loaded, wanted []*krm.Object) error {
+func (p *planning) compare(ctx context.Context, s program, f *planFlags, base string, l loaded, wanted []*krm.Object) error {
 	switch f.against {
 	case againstRendered:
-		p.changes = change.Between(p.whole(ours(l.Lock)), p.whole(wanted))
+		p.Changes = plan.Between(p.function, l.Ours(), wanted)
 	case againstLive:
 		return p.live(ctx, s, f, l, wanted)
 	default:
@@ -260,20 +257,20 @@ func isDir(name string) bool {
 
 // folder compares with another output folder. The error is one of usage: a folder
 // that is no output folder would make all of this look new, and safe.
-func (p *plan) folder(dir string, wanted []*krm.Object) error {
+func (p *planning) folder(dir string, wanted []*krm.Object) error {
 	old, findings := folder.ReadRendered(dir, dir)
 	if refused := p.function.RefuseNested(old, dir); len(refused) > 0 {
-		p.findings = append(p.findings, refused...)
+		p.Findings = append(p.Findings, refused...)
 		return nil
 	}
-	p.findings = append(p.findings, findings...)
-	old = ours(old)
+	p.Findings = append(p.Findings, findings...)
+	old = folder.Ours(old)
 	switch {
 	case len(old) > 0 || finding.Failed(findings):
 	case folder.HoldsFiles(dir):
 		return usage("--against %s: nothing in this folder was rendered by Poolwright; name the folder rendered of the other tree: one that is not there, or empty, means that nothing was rendered before", dir)
 	default:
-		p.findings = append(p.findings, finding.Finding{
+		p.Findings = append(p.Findings, finding.Finding{
 			Severity: finding.Info, Rule: "nothing-before",
 			Message: dir + " is not there or empty, so all of this counts as new; is that right?",
 		})
@@ -281,42 +278,24 @@ func (p *plan) folder(dir string, wanted []*krm.Object) error {
 	seen := map[krm.ID]bool{}
 	for _, o := range old {
 		if seen[o.ID()] {
-			p.findings = append(p.findings, finding.Finding{
+			p.Findings = append(p.Findings, finding.Finding{
 				Severity: finding.Error, Rule: "duplicate", Object: o.Ref, Pos: o.At(),
 				Message: "is twice in " + dir + "; name the output folder of one package",
 			})
 		}
 		seen[o.ID()] = true
 	}
-	if !finding.Failed(p.findings) {
+	if !finding.Failed(p.Findings) {
 		p.pkg.Output = old
-		p.changes = change.Between(p.whole(old), p.whole(wanted))
+		p.Changes = plan.Between(p.function, old, wanted)
 	}
 	return nil
 }
 
-// whole adds to output what it remembers of specs that are applied as they stand.
-func (p *plan) whole(output []*krm.Object) []*krm.Object {
-	return slices.Concat(output, p.function.Remembered(output))
-}
-
-func rendered(r fn.Result) []*krm.Object {
-	objects := make([]*krm.Object, len(r.Objects))
-	for i := range r.Objects {
-		objects[i] = r.Objects[i].Object
-	}
-	return objects
-}
-
-// ours leaves out what lies in an output folder and is not Poolwright's.
-func ours(objects []*krm.Object) []*krm.Object {
-	return slices.DeleteFunc(slices.Clone(objects), func(o *krm.Object) bool { return o.RenderedFor() == "" })
-}
-
 // reaching lists why changes are as risky as the limit, as errors.
-func (p *plan) reaching(limit change.Risk) []finding.Finding {
+func (p *planning) reaching(limit change.Risk) []finding.Finding {
 	var fs []finding.Finding
-	for _, c := range p.changes {
+	for _, c := range p.Changes {
 		for _, r := range c.Reasons {
 			if r.Risk.AtLeast(limit) {
 				fs = append(fs, finding.Finding{

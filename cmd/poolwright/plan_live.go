@@ -6,19 +6,20 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/dryrun"
 	"github.com/poolwright/poolwright/live/snapshot"
+	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // live compares with the cluster. What the lock holds tells whose objects are
 // looked for there.
-func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, wanted []*krm.Object) error {
+func (p *planning) live(ctx context.Context, s program, f *planFlags, l loaded, wanted []*krm.Object) error {
 	c, err := f.cluster.connect()
 	if err != nil {
 		return err
@@ -28,7 +29,7 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, want
 	for _, k := range kinds.Rendered() {
 		options.Kinds = append(options.Kinds, k.GroupKind)
 	}
-	for _, o := range ours(l.Lock) {
+	for _, o := range l.Ours() {
 		options.Owners = append(options.Owners, o.RenderedFor())
 	}
 	var done atomic.Int64
@@ -48,22 +49,22 @@ func (p *plan) live(ctx context.Context, s program, f *planFlags, l loaded, want
 		return err
 	}
 	p.judge(l, facts.Objects(), wanted)
-	p.findings = append(p.findings, result.Findings...)
+	p.Findings = append(p.Findings, result.Findings...)
 	old := result.Old
 	switch {
 	case f.prune == nil:
-		p.findings = append(p.findings, p.others(result.Others, f.failOn)...)
+		p.Findings = append(p.Findings, p.others(result.Others, f.failOn)...)
 	case *f.prune:
 		old = append(old, result.Others...)
 	}
-	old = append(p.function.Plain(old), p.takenOut(ours(l.Lock), applied)...)
-	p.changes = change.Between(old, p.function.Plain(result.New))
+	old = append(p.function.Plain(old), p.takenOut(l.Ours(), applied)...)
+	p.Changes = change.Between(old, p.function.Plain(result.New))
 	return nil
 }
 
 // takenOut are the live objects of specs that are applied as they stand, that the lock
 // remembers and the package has no more.
-func (p *plan) takenOut(lock, applied []*krm.Object) []*krm.Object {
+func (p *planning) takenOut(lock, applied []*krm.Object) []*krm.Object {
 	var gone []*krm.Object
 	for _, was := range p.function.Remembered(lock) {
 		live := p.facts.Object(was.ID())
@@ -78,17 +79,17 @@ func (p *plan) takenOut(lock, applied []*krm.Object) []*krm.Object {
 // planned is what the package gives, and an engine applies; but its snapshot may be old,
 // and then its warnings contradict what lives. A cluster without any node is one of
 // which nothing is known.
-func (p *plan) judge(l loaded, facts, wanted []*krm.Object) {
+func (p *planning) judge(l loaded, facts, wanted []*krm.Object) {
 	p.facts = inventory.NewLive(facts)
 	if len(p.facts.Nodes) == 0 {
 		return
 	}
-	pkg := l.pkg()
+	pkg := l.Input()
 	pkg.Live = facts
 	now := p.function.Render(pkg)
-	p.findings = append(now.Findings, l.findings...)
-	if n := len(change.Between(wanted, rendered(now))); n > 0 && !finding.Failed(now.Findings) {
-		p.findings = append(p.findings, finding.Finding{
+	p.Findings = append(now.Findings, l.findings...)
+	if n := len(change.Between(wanted, now.Output())); n > 0 && !finding.Failed(now.Findings) {
+		p.Findings = append(p.Findings, finding.Finding{
 			Severity: finding.Info, Rule: "inventory-old",
 			Message: fmt.Sprintf("the inventory of the package is not what the cluster has now, with which %s would be rendered otherwise; take it anew with poolwright inventory", finding.Count(n, "object")),
 		})
@@ -98,7 +99,7 @@ func (p *plan) judge(l loaded, facts, wanted []*krm.Object) {
 // others has a finding for each spec that is not in the package and of which
 // something lives. It may be another package's, or was deleted: that is an error if
 // what would be lost is as risky as the limit.
-func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Finding {
+func (p *planning) others(objects []*krm.Object, limit change.Risk) []finding.Finding {
 	removals := p.function.Assess(p.pkg, p.facts, change.Between(objects, nil)) // the riskiest first
 	byOwner := map[string][]*change.Change{}
 	for _, c := range removals {
@@ -116,7 +117,7 @@ func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Findin
 		}
 		risk := removals[0].Risk
 		f := finding.Finding{
-			Severity: finding.Warning, Rule: ruleOtherPackage, Object: p.specRef(owner),
+			Severity: finding.Warning, Rule: plan.RuleOtherPackage, Object: p.specRef(owner),
 			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, %s (%s): say --prune to count them as removed, or --prune=false if another package renders them", finding.Names(names), fate, risk),
 		}
 		if limit != "" && risk.AtLeast(limit) {
@@ -127,13 +128,8 @@ func (p *plan) others(objects []*krm.Object, limit change.Risk) []finding.Findin
 	return findings
 }
 
-// isOpenQuestion reports whether a finding waits for the flag --prune.
-func isOpenQuestion(f finding.Finding) bool { return f.Rule == ruleOtherPackage }
-
-const ruleOtherPackage = "other-package"
-
 // specRef names the spec that an owner annotation means.
-func (p *plan) specRef(owner string) finding.Ref {
+func (p *planning) specRef(owner string) finding.Ref {
 	id, _ := krm.ParseOwner(owner)
 	if k, found := p.function.Kinds().Find(id.GroupKind()); found {
 		return finding.Ref{APIVersion: k.APIVersion(), Kind: k.Kind, Namespace: id.Namespace, Name: id.Name}

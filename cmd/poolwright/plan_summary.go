@@ -7,9 +7,9 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // changeGroup are changes of one risk, one action and one kind.
@@ -22,10 +22,10 @@ type changeGroup struct {
 
 // printSummary prints a line for the changes of one sort, the riskiest first, and
 // under it what is said of them as risky as that, with how often.
-func (p *plan) printSummary(out io.Writer) error {
+func (p *planning) printSummary(out io.Writer) error {
 	var groups []changeGroup
 	changes := map[changeGroup][]*change.Change{}
-	for _, c := range p.changes {
+	for _, c := range p.Changes {
 		g := changeGroup{c.Risk, c.Action, c.Ref.Kind, c.GitOnly()}
 		if changes[g] == nil {
 			groups = append(groups, g)
@@ -57,7 +57,7 @@ func (p *plan) printSummary(out io.Writer) error {
 	if len(groups) > 0 {
 		terminal.Println(w)
 	}
-	terminal.Println(w, p.summary())
+	terminal.Println(w, p.Summary())
 	return w.Flush()
 }
 

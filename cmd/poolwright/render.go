@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const renderLong = `Render the specs of a package: read the folder DIR (by default the current one),
@@ -70,7 +70,7 @@ func runRender(s program, dir, output string, check bool) error {
 	if check {
 		severity = finding.Error
 	}
-	if err := report(s.streams, l.withoutSpec(s.function, result.Findings, severity)); err != nil {
+	if err := report(s.streams, l.WithoutSpec(s.function, l.input.Dir, result.Findings, severity)); err != nil {
 		return err
 	}
 	if target == "" {

@@ -2,19 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
-
-// few is how many findings of one kind are printed: a large cluster must not bury
-// what matters under a line for each of its disks.
-const few = 5
 
 // report prints findings, one a line, and turns errors among them into a failure.
 // Many of one kind are folded, unless --verbose asks for all.
@@ -22,7 +17,7 @@ func report(s streams, fs []finding.Finding) error {
 	kept, more := s.fold(fs)
 	printFindings(s.err, kept)
 	for _, m := range more {
-		terminal.Println(s.err, folded(m, "-v prints all"))
+		terminal.Println(s.err, m.Line("-v prints all"))
 	}
 	s.note(fs)
 	return failure(fs)
@@ -40,16 +35,7 @@ func (s streams) fold(fs []finding.Finding) ([]finding.Finding, []finding.More) 
 	if s.verbose != nil && *s.verbose {
 		return fs, nil
 	}
-	return finding.Fold(fs, few)
-}
-
-// folded counts the findings that are left out, and says where they are.
-func folded(m finding.More, where string) string {
-	about := ""
-	if m.Object != (finding.Ref{}) {
-		about = m.Object.String() + ": "
-	}
-	return fmt.Sprintf("%s: %sand %d more like this (%s); %s", m.Severity, about, m.Count, m.Rule, where)
+	return finding.Fold(fs, finding.Few)
 }
 
 func printFindings(w io.Writer, fs []finding.Finding) {

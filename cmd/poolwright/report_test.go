@@ -24,7 +24,7 @@ func TestReportFolds(t *testing.T) {
 	want := "warning: CStorClusterConfig openebs/prod: disk d4\n" +
 		"error: CStorClusterConfig openebs/prod: last\n" +
 		"warning: CStorClusterConfig openebs/prod: and 797 more like this (inactive); -v prints all\n"
-	if got := b.String(); strings.Count(got, "\n") != few+2 || !strings.HasSuffix(got, want) {
+	if got := b.String(); strings.Count(got, "\n") != finding.Few+2 || !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s", got)
 	}
 	b.Reset()

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const rootLong = `Poolwright generates all manifests for your Kubernetes storage from a short spec

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const schemaLong = `Print the schema of a kind: as CUE (the source of all others), as JSON Schema for

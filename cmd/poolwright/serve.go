@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/schema/quantity"
 	"github.com/poolwright/poolwright/service"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const serveLong = `Serve the function and the commands that read a package over HTTP. The server has no

@@ -23,7 +23,7 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/encoding/jsonschema"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/service"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/service"
 )
 

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/folder"
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const statusLong = `Show in one line for each spec whether its storage is healthy:
@@ -146,7 +146,7 @@ func runStatus(ctx context.Context, s program, dir string, f statusFlags) error 
 		if err != nil {
 			return err
 		}
-		at.pkg = l.pkg()
+		at.pkg = l.Input()
 		at.failed = report(s.streams, l.findings) != nil
 		if at.failed && f.from == fromInventory {
 			return errFindings // half an inventory would tell half of it

@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // printStatuses prints what status says, and turns an ERROR into exit code 1.

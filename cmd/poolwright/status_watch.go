@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/own"
 	"github.com/poolwright/poolwright/live/watch"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // watchStatus follows the cluster until it is interrupted.

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
-	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // machineTransition is a transition as -o json prints it. The names of its fields stay.
@@ -69,15 +67,4 @@ func stepForMachines(p transition.Place, found bool) *machineStep {
 		return nil
 	}
 	return &machineStep{p.Number, p.Of, p.Kind}
-}
-
-// mark is what the head of a change says beside its object: " (step 2 of about 4: removal)".
-func (p *plan) mark(c *change.Change) string {
-	if c.GitOnly() {
-		return " (in Git only)"
-	}
-	if at, found := transition.Under(p.transitions, c.Ref); found {
-		return fmt.Sprintf(" (step %d of about %d: %s)", at.Number, at.Of, at.Kind)
-	}
-	return ""
 }

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/health"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // plannedOnly refuses what cannot be meant together with --planned: the facts of a

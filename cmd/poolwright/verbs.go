@@ -37,6 +37,7 @@ func verbs() []verb {
 		{make: newConvert, wraps: []wrapper{interruptible}},
 		{make: newFn, wraps: []wrapper{collectingLate}},
 		{make: newServe},
+		{make: newController, wraps: []wrapper{stoppable}},
 		{make: newVersion},
 	}
 }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/conformance"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const verifyLong = `Compare what the operators created with what was rendered, and volumes with their
@@ -94,7 +94,7 @@ func runVerify(ctx context.Context, s program, dir string, subject *ref, f verif
 	if err != nil {
 		return err
 	}
-	checks, findings := s.function.Verify(l.pkg(), facts)
+	checks, findings := s.function.Verify(l.Input(), facts)
 	findings = append(findings, l.findings...)
 	switch {
 	case subject != nil:

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const vetLong = `Validate a package without rendering it: every file can be read, every spec is complete
@@ -29,8 +29,8 @@ func newVet(s program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fs := append(l.findings, s.function.Vet(l.pkg())...)
-			fs = finding.Sort(l.withoutSpec(s.function, fs, finding.Warning))
+			fs := append(l.findings, s.function.Vet(l.Input())...)
+			fs = finding.Sort(l.WithoutSpec(s.function, l.input.Dir, fs, finding.Warning))
 			if f == asText {
 				if err := report(s.streams, fs); err != nil {
 					return err

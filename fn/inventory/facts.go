@@ -16,6 +16,9 @@ import (
 // Folder is what the folder of facts in a package is called.
 const Folder = "inventory"
 
+// Cluster is what the Inventory is called that says which cluster the facts are of.
+const Cluster = "cluster"
+
 // Labels and annotations that other systems put on facts.
 const (
 	LabelHostname       = "kubernetes.io/hostname"

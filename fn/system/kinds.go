@@ -268,6 +268,6 @@ func (k *Kinds) where(holds func(*Kind) bool) []Kind {
 func (k *Kinds) read(holds func(*Kind) bool) []Kind {
 	return k.where(func(kind *Kind) bool {
 		asked := kind.Tells == TellsOfItself || len(kind.Only) > 0 || len(kind.About) > 0
-		return kind.Keep != "" && asked && holds(kind)
+		return (kind.Keep != "" || kind.Identity) && asked && holds(kind)
 	})
 }

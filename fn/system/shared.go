@@ -42,6 +42,8 @@ func (Shared) Declare() Declaration {
 				// Why a node is not ready is said with "3m2s ago"; the reason is enough.
 				Keep: "spec{unschedulable taints{key value effect}} status{allocatable{hugepages-2Mi} nodeInfo{kernelVersion} conditions[type=Ready]{type status reason lastTransitionTime}}",
 			},
+			// Whatever happens to a cluster, this Namespace is there, and keeps its uid.
+			{GroupKind: krm.GroupKind{Kind: "Namespace"}, Version: "v1", Plural: "namespaces", Cluster: true, Static: true, Only: []string{"kube-system"}, Identity: true},
 			{GroupKind: disk.Kind(), Plural: "disks", Names: []string{"disk"}, Cluster: true, Static: true}, // by serial number, WWN, link or path
 			{
 				GroupKind: krm.GroupKind{Kind: "PersistentVolume"}, Version: "v1", Role: RoleFact,

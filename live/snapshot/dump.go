@@ -197,7 +197,12 @@ func (d *dump) snapshot(namespace string, o Options) *Snapshot {
 			s.Absent = append(s.Absent, id)
 			continue
 		}
-		s.Kinds = append(s.Kinds, d.kind(t, id, found, namespace))
+		kind := d.kind(t, id, found, namespace)
+		if kind.declared.Identity && kind.Len() == 0 {
+			s.Absent = append(s.Absent, id) // other objects of its kind say nothing of the cluster
+			continue
+		}
+		s.Kinds = append(s.Kinds, kind)
 	}
 	return s
 }
@@ -224,7 +229,7 @@ func (d *dump) selectNodes(t *taking, nodes *dumped) {
 
 // kind is one kind of the snapshot.
 func (d *dump) kind(t *taking, id krm.GroupKind, found *dumped, namespace string) Kind {
-	k := Kind{missing: found.missing, Resource: cluster.Resource{
+	k := Kind{declared: found.declared, missing: found.missing, Resource: cluster.Resource{
 		Group: id.Group, Version: found.version, Kind: id.Kind, Plural: found.declared.Plural, Namespaced: !found.declared.Cluster,
 	}}
 	if k.Namespaced {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -20,8 +21,17 @@ const (
 	JSON Format = "json"
 )
 
+// File is the name of the file of a kind, without its extension: its plural, or cluster for what
+// tells one cluster from another.
+func (k *Kind) File() string {
+	if k.declared.Identity {
+		return inventory.Cluster
+	}
+	return k.Plural
+}
+
 // header is everything of the file of a kind that comes before its items. The
-// Inventory has the name of its plural.
+// Inventory has the name of its file.
 func (k *Kind) header(f Format) string {
 	scope := ""
 	if f == JSON {
@@ -32,7 +42,7 @@ func (k *Kind) header(f Format) string {
 			scope += fmt.Sprintf(`,%q:%q`, krm.AnnotationMissing, k.missing)
 		}
 		return fmt.Sprintf(`{"apiVersion":"poolwright.io/v1alpha1","kind":"Inventory","metadata":{"name":%q,"labels":{%q:%q},"annotations":{%q:"true"%s}},"items":[`,
-			k.Plural, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)
+			k.File(), krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)
 	}
 	if k.Scope != "" {
 		scope = fmt.Sprintf("\n    %s: %q", krm.AnnotationScope, k.Scope)
@@ -41,7 +51,7 @@ func (k *Kind) header(f Format) string {
 		scope += fmt.Sprintf("\n    %s: %q", krm.AnnotationMissing, k.missing)
 	}
 	return fmt.Sprintf("apiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata:\n  name: %s\n  labels:\n    %s: %s\n  annotations:\n    %s: \"true\"%s\nitems:",
-		k.Plural, krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)
+		k.File(), krm.LabelManagedBy, krm.ManagedBy, krm.AnnotationLocalConfig, scope)
 }
 
 // Write writes the file of a kind: all its objects in one Inventory.

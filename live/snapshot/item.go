@@ -54,8 +54,10 @@ func (s *slimmer) item(n *document.Node) item {
 		document.F("kind", document.Text(n.Str("kind"))),
 		document.F("metadata", s.metadata(meta, s.share(n))),
 	)
-	rest := s.mask.apply(n)
-	root.SetFields(append(root.Fields(), rest.Fields()...))
+	if !s.kind.Identity {
+		rest := s.mask.apply(n)
+		root.SetFields(append(root.Fields(), rest.Fields()...))
+	}
 	s.buf = document.AppendJSON(s.buf[:0], &root)
 	node := ""
 	for _, path := range s.kind.Node {
@@ -97,6 +99,9 @@ func (s *slimmer) metadata(meta *document.Node, share string) document.Node {
 	out := document.Object()
 	for _, key := range metadataFields {
 		if key == "generation" && !s.kind.Applied && !s.kind.Counted {
+			continue
+		}
+		if s.kind.Identity && key != "name" && key != "uid" {
 			continue
 		}
 		value := meta.Get(key)

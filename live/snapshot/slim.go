@@ -29,13 +29,18 @@ func (o Options) Slim(kind *system.Kind) func(object []byte) (kept Item, keeps b
 // Item is what a snapshot keeps of an object. Two are equal where it is the same.
 type Item struct{ item }
 
-// Facts reads what Slim made of all objects of a kind, and is what Objects would
-// give of them.
-func Facts(r cluster.Resource, kind *system.Kind, kept []Item) []*krm.Object {
-	k := Kind{Resource: r, items: make([]item, len(kept))}
+// Of is the kind that Take would have read, of what Slim made of all its objects.
+func Of(r cluster.Resource, kind *system.Kind, kept []Item) Kind {
+	k := Kind{Resource: r, declared: *kind, items: make([]item, len(kept))}
 	for i := range kept {
 		k.items[i] = kept[i].item
 	}
 	k.items = sorted(kind, k.items)
-	return (&Snapshot{Kinds: []Kind{k}}).Objects()
+	return k
+}
+
+// Facts reads what Slim made of all objects of a kind, and is what Objects would
+// give of them.
+func Facts(r cluster.Resource, kind *system.Kind, kept []Item) []*krm.Object {
+	return (&Snapshot{Kinds: []Kind{Of(r, kind, kept)}}).Objects()
 }

@@ -64,6 +64,17 @@ func (s *Snapshot) Len() int {
 	return n
 }
 
+// Cluster is the identity of the cluster, "" if it is not known: the uid of a Namespace that no
+// cluster lacks and none gets again.
+func (s *Snapshot) Cluster() string {
+	for i := range s.Kinds {
+		if k := &s.Kinds[i]; k.declared.Identity && k.Len() > 0 {
+			return k.Objects()[0].Node.Str("metadata", "uid")
+		}
+	}
+	return ""
+}
+
 // Kind is one kind with its objects.
 type Kind struct {
 	cluster.Resource

@@ -187,13 +187,18 @@ func (s *source) held() []*kept {
 }
 
 // facts are the objects of a kind of fact.
-func (s *source) facts() []*krm.Object {
+func (s *source) facts() []*krm.Object { return snapshot.Facts(s.resource, s.fact, s.items()) }
+
+// kind is a kind of fact, as a snapshot has it.
+func (s *source) kind() snapshot.Kind { return snapshot.Of(s.resource, s.fact, s.items()) }
+
+func (s *source) items() []snapshot.Item {
 	all := s.held()
 	items := make([]snapshot.Item, len(all))
 	for i, k := range all {
 		items[i] = k.item
 	}
-	return snapshot.Facts(s.resource, s.fact, items)
+	return items
 }
 
 func compareResources(a, b cluster.Resource) int {

@@ -35,19 +35,50 @@ type Options struct {
 	Own    *system.Kinds // of which Poolwright's own are followed, too; nil for none
 	Specs  []*krm.Object // whose selectors say which more fields are kept; with Own those in the cluster
 	Notice func(string)  // told once when the API server is lost, when it is back, and why kinds cannot be followed
+	Lost   func(error)   // told in the same way why the facts are not known, and nil when they are again; nil for nobody
 }
 
 // Run calls look with everything that is there, as soon as all of it was read and
-// whenever something changed since, until the context ends or look fails. Kinds
-// that come and go while it runs are taken up and dropped. The error is about the
-// first reading, or that of look; an API server that goes away later is waited for.
+// whenever something changed since, and now and then where nothing did, until the context
+// ends or look fails. Kinds that come and go while it runs are taken up and dropped. The
+// error is about the first reading, or that of look; an API server that goes away later is
+// waited for.
 func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(ours []*own.Object, facts []*krm.Object) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	w := &watcher{
+	w := newWatcher(c, o)
+	w.see = func(ctx context.Context, all []*source) error { return w.lookAt(ctx, all, look) }
+	return w.run(ctx, regardless)
+}
+
+// Snapshots calls look with what snapshot.Take would give, as soon as all of it was read and
+// whenever something changed since, as Run does. While a watch is lost nothing is known, and
+// look is not called. Options.Own must be nil.
+func Snapshots(ctx context.Context, c *cluster.Cluster, o Options, look func(*snapshot.Snapshot) error) error {
+	w := newWatcher(c, o)
+	w.see = w.seeSnapshot(look)
+	return w.run(ctx, 0)
+}
+
+func (w *watcher) seeSnapshot(look func(*snapshot.Snapshot) error) func(context.Context, []*source) error {
+	return func(_ context.Context, all []*source) error {
+		if w.isLost() {
+			return nil // it pokes when it is back
+		}
+		return look(w.snapshot(all))
+	}
+}
+
+func newWatcher(c *cluster.Cluster, o Options) *watcher {
+	return &watcher{
 		cluster: c, options: o,
 		sources: map[cluster.Resource]*source{}, failing: map[*source]bool{},
 		changed: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
+}
+
+// run follows the cluster until the context ends, and looks at it at least once an interval, 0 for
+// only after changes.
+func (w *watcher) run(ctx context.Context, interval time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
 	defer w.running.Wait()
 	defer cancel()
 	switch err := w.discover(ctx); {
@@ -56,11 +87,12 @@ func Run(ctx context.Context, c *cluster.Cluster, o Options, look func(ours []*o
 	case err != nil:
 		return err
 	}
-	return w.follow(ctx, look)
+	return w.follow(ctx, interval)
 }
 
 // watcher is a running Run.
 type watcher struct {
+	see     func(ctx context.Context, all []*source) error // takes a look
 	cluster *cluster.Cluster
 	options Options
 	kept    snapshot.Options // which more fields are kept now
@@ -77,10 +109,15 @@ type watcher struct {
 	said    string // of the last discovery
 }
 
-func (w *watcher) follow(ctx context.Context, look func([]*own.Object, []*krm.Object) error) error {
-	again, anyway := time.NewTicker(discovery), time.NewTicker(regardless)
+func (w *watcher) follow(ctx context.Context, interval time.Duration) error {
+	again := time.NewTicker(discovery)
 	defer again.Stop()
-	defer anyway.Stop()
+	var anyway <-chan time.Time
+	if interval > 0 {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		anyway = ticker.C
+	}
 	var due <-chan time.Time
 	var first time.Time // event since the last look
 	for {
@@ -96,44 +133,48 @@ func (w *watcher) follow(ctx context.Context, look func([]*own.Object, []*krm.Ob
 				first = time.Now()
 			}
 			due = time.After(min(quiet, max(0, patience-time.Since(first))))
-		case <-anyway.C:
+		case <-anyway:
 			if due == nil {
 				due = time.After(0)
 			}
 		case <-due:
 			due = nil
-			if err := w.look(ctx, look); err != nil {
+			if err := w.look(ctx); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// look hands over what there is, once all of it was read.
-func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Object) error) error {
+// look takes a look at what there is, once all of it was read.
+func (w *watcher) look(ctx context.Context) error {
 	if w.partial {
 		return nil
 	}
-	var ours []*own.Object
-	var facts []*krm.Object
-	resources := make([]cluster.Resource, 0, len(w.sources))
-	for r, s := range w.sources {
+	all := make([]*source, 0, len(w.sources))
+	for _, s := range w.sources {
 		if !s.synced() {
 			return nil // it says so when it is
 		}
-		resources = append(resources, r)
+		all = append(all, s)
 	}
-	slices.SortFunc(resources, compareResources)
-	for _, r := range resources {
-		s := w.sources[r]
+	slices.SortFunc(all, func(a, b *source) int { return compareResources(a.resource, b.resource) })
+	return w.see(ctx, all)
+}
+
+// lookAt hands over objects of our own, and facts.
+func (w *watcher) lookAt(ctx context.Context, all []*source, look func([]*own.Object, []*krm.Object) error) error {
+	var ours []*own.Object
+	var facts []*krm.Object
+	for _, s := range all {
 		if !s.ours {
 			facts = append(facts, s.facts()...)
 			continue
 		}
 		for _, k := range s.held() {
-			o, err := own.Parse(r, []byte(k.text))
+			o, err := own.Parse(s.resource, []byte(k.text))
 			if err != nil {
-				return fmt.Errorf("an object of %s cannot be read: %w", r, err)
+				return fmt.Errorf("an object of %s cannot be read: %w", s.resource, err)
 			}
 			ours = append(ours, o)
 			if s.fact != nil {
@@ -148,6 +189,22 @@ func (w *watcher) look(ctx context.Context, look func([]*own.Object, []*krm.Obje
 	}
 	w.looked.Store(true)
 	return look(ours, facts)
+}
+
+// snapshot is what there is of all kinds, in the order of the options.
+func (w *watcher) snapshot(all []*source) *snapshot.Snapshot {
+	w.looked.Store(true)
+	s := &snapshot.Snapshot{}
+	for i := range w.options.Kinds {
+		kind := w.options.Kinds[i].GroupKind
+		j := slices.IndexFunc(all, func(s *source) bool { return s.fact.GroupKind == kind })
+		if j < 0 {
+			s.Absent = append(s.Absent, kind)
+			continue
+		}
+		s.Kinds = append(s.Kinds, all[j].kind())
+	}
+	return s
 }
 
 // keep takes over which more fields the specs look at. If these are others than
@@ -271,10 +328,25 @@ func (w *watcher) heard(s *source, err error) {
 	switch {
 	case err != nil && !w.lost:
 		w.lost = true
-		w.options.Notice(fmt.Sprintf("the watch was cut: %v; waiting for it to come back", w.cluster.Explain(err, "watch "+s.resource.String())))
+		err = w.cluster.Explain(err, "watch "+s.resource.String())
+		w.options.Notice(fmt.Sprintf("the watch was cut: %v; waiting for it to come back", err))
+		w.tell(err)
 	case len(w.failing) == 0 && w.lost:
 		w.lost = false
 		w.options.Notice("the watch goes on")
+		w.tell(nil)
 		w.poke()
 	}
+}
+
+func (w *watcher) tell(err error) {
+	if w.options.Lost != nil {
+		w.options.Lost(err)
+	}
+}
+
+func (w *watcher) isLost() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/own"
+	"github.com/poolwright/poolwright/live/snapshot"
 )
 
 // TestHalfRead holds that nothing is told before all kinds were read: half of the
@@ -25,7 +27,7 @@ func TestHalfRead(t *testing.T) {
 	w := &watcher{cluster: nowhere(t), sources: map[cluster.Resource]*source{}}
 	nodes := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
 	w.sources[nodes] = newSource(w, nodes, following{fact: &system.Kind{Keep: "spec"}}) // and not started
-	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error {
+	if err := lookOf(t, w, func([]*own.Object, []*krm.Object) error {
 		t.Error("looked at nodes that were not read")
 		return nil
 	}); err != nil {
@@ -42,7 +44,7 @@ func TestSelectorsWithoutServer(t *testing.T) {
 	w := &watcher{cluster: c, options: Options{Own: system.NewKinds(), Notice: func(string) { notices++ }}}
 	w.kept.Annotations = []string{"example.com/pool"} // no spec asks for it any more
 	for range 2 {
-		if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error { looks++; return nil }); err != nil {
+		if err := lookOf(t, w, func([]*own.Object, []*krm.Object) error { looks++; return nil }); err != nil {
 			t.Error(err)
 		}
 	}
@@ -175,7 +177,7 @@ func TestForbidden(t *testing.T) {
 	if err := <-w.fatal; err == nil {
 		t.Error("the watch ends without an error")
 	}
-	if err := w.look(t.Context(), func([]*own.Object, []*krm.Object) error { return nil }); err != nil {
+	if err := lookOf(t, w, func([]*own.Object, []*krm.Object) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s.heard(t.Context(), forbidden)
@@ -227,6 +229,26 @@ func TestHeardAfterDrop(t *testing.T) {
 	}
 }
 
+// TestNoSnapshotWhileLost holds that while a watch is lost there is no snapshot, and that this is told.
+func TestNoSnapshotWhileLost(t *testing.T) {
+	looks, lost := 0, []string{}
+	w := newWatcher(nowhere(t), Options{Notice: func(string) {}, Lost: func(err error) { lost = append(lost, fmt.Sprint(err)) }})
+	w.see = w.seeSnapshot(func(*snapshot.Snapshot) error { looks++; return nil })
+	s := &source{watcher: w, resource: cluster.Resource{Group: "example.com", Version: "v1", Kind: "Pool", Plural: "pools"}, cancel: func() {}}
+	for _, step := range []struct {
+		heard error
+		want  int
+	}{{nil, 1}, {io.EOF, 1}, {io.EOF, 1}, {nil, 2}} {
+		w.heard(s, step.heard)
+		if err := w.look(t.Context()); err != nil || looks != step.want {
+			t.Errorf("%d looks, want %d; %v", looks, step.want, err)
+		}
+	}
+	if len(lost) != 2 || !strings.Contains(lost[0], "the connection to") || lost[1] != "<nil>" {
+		t.Errorf("told %q", lost)
+	}
+}
+
 // nowhere is a cluster whose API server does not answer.
 func nowhere(t *testing.T) *cluster.Cluster {
 	t.Helper()
@@ -245,4 +267,10 @@ func at(t *testing.T, server string) *cluster.Cluster {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// lookOf takes one look.
+func lookOf(t *testing.T, w *watcher, look func([]*own.Object, []*krm.Object) error) error {
+	w.see = func(ctx context.Context, all []*source) error { return w.lookAt(ctx, all, look) }
+	return w.look(t.Context())
 }

@@ -1,6 +1,9 @@
 package finding
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+)
 
 // More counts findings of one kind that were folded away.
 type More struct {
@@ -8,6 +11,19 @@ type More struct {
 	Rule     string
 	Object   Ref // without a name where there are several
 	Count    int
+}
+
+// Few is how many findings of one kind are shown to a person: a large cluster must not bury
+// what matters under a line for each of its disks.
+const Few = 5
+
+// Line counts the findings that are left out, and says where they are.
+func (m More) Line(where string) string {
+	about := ""
+	if m.Object != (Ref{}) {
+		about = m.Object.String() + ": "
+	}
+	return fmt.Sprintf("%s: %sand %d more like this (%s); %s", m.Severity, about, m.Count, m.Rule, where)
 }
 
 // Fold keeps the first few findings of each kind, in their order, and counts the

@@ -84,7 +84,7 @@ func (t tree) touches(file, name, text string) bool {
 		return false
 	}
 	room, _, _ := strings.Cut(file, "/")
-	if !slices.Contains([]string{"cmd", "fn", "schema"}, room) || strings.HasPrefix(file, "cmd/nodeagent/") {
+	if !slices.Contains([]string{"cmd", "plan", "folder", "fn", "schema"}, room) || strings.HasPrefix(file, "cmd/nodeagent/") {
 		return false
 	}
 	if systems := t.systemsOf(file); len(systems) > 0 {

@@ -103,7 +103,7 @@ func (c *ControlPlane) AwaitAllowed(ctx context.Context) error {
 }
 
 // rule is one of a role.
-type rule struct{ APIGroups, Resources, Verbs []string }
+type rule struct{ APIGroups, Resources, ResourceNames, Verbs []string }
 
 // subject is whom a role is bound to: a user, or a service account.
 type subject struct{ Kind, Namespace, Name string }
@@ -124,6 +124,9 @@ func (c *ControlPlane) allows(ctx context.Context, user string, rules []rule) er
 				resource, subresource, _ := strings.Cut(resource, "/")
 				for _, verb := range r.Verbs {
 					asked := object{"group": group, "resource": resource, "subresource": subresource, "verb": verb}
+					if len(r.ResourceNames) > 0 {
+						asked["name"] = r.ResourceNames[0]
+					}
 					var review struct{ Status struct{ Allowed bool } }
 					if err := c.ask(ctx, "/apis/authorization.k8s.io/v1/subjectaccessreviews", object{
 						"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",

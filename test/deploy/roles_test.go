@@ -52,27 +52,36 @@ func tried(kinds *system.Kinds, tries bool, verbs []string) string {
 	return rules(slices.DeleteFunc(kinds.Applied(), func(k system.Kind) bool { return kinds.Tried(k.GroupKind) != tries }), "", verbs)
 }
 
-// rules are those of a role, one for each API group in the order of the kinds.
+// rules are those of a role, one for each API group in the order of the kinds, and one for a kind of which
+// single objects are read.
 func rules(kinds []system.Kind, subresource string, verbs []string) string {
-	var groups []string
+	var groups, single []string
 	resources := map[string][]string{}
 	for _, kind := range kinds {
+		name := kind.Plural + subresource
+		if kind.Identity {
+			single = append(single, rule(kind.Group, "resources: ["+name+"]\n  resourceNames: ["+strings.Join(kind.Only, ", ")+"]", verbs))
+			continue
+		}
 		if resources[kind.Group] == nil {
 			groups = append(groups, kind.Group)
 		}
-		if name := kind.Plural + subresource; !slices.Contains(resources[kind.Group], name) {
+		if !slices.Contains(resources[kind.Group], name) {
 			resources[kind.Group] = append(resources[kind.Group], name)
 		}
 	}
 	var b strings.Builder
 	for _, group := range groups {
-		name := group
-		if name == "" {
-			name = `""`
-		}
-		fmt.Fprintf(&b, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [%s]\n", name, strings.Join(resources[group], ", "), strings.Join(verbs, ", "))
+		b.WriteString(rule(group, "resources: ["+strings.Join(resources[group], ", ")+"]", verbs))
 	}
-	return b.String()
+	return b.String() + strings.Join(single, "")
+}
+
+func rule(group, resources string, verbs []string) string {
+	if group == "" {
+		group = `""`
+	}
+	return fmt.Sprintf("- apiGroups: [%s]\n  %s\n  verbs: [%s]\n", group, resources, strings.Join(verbs, ", "))
 }
 
 // withRules replaces the rules of a ClusterRole, which end its document.

@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 
 	"github.com/poolwright/poolwright/cmd/internal/bench"
-	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/cmd/internal/kustomize"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"

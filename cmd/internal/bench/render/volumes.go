@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/cmd/internal/bench"
-	"github.com/poolwright/poolwright/cmd/internal/folder"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/cstorvolume/preview"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/test/volumes"
 )

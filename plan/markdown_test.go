@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // A comment has a limit, and what matters most stays below it.
 func TestMarkdownLimit(t *testing.T) {
 	for _, n := range []int{1, 100, 5000} {
-		p := plan{against: "rendered"}
+		p := Plan{Against: "rendered"}
 		for i := range n {
 			o := krm.Make("v1", "ConfigMap", "a", fmt.Sprintf("object-%05d", i), document.F("data", document.Text(strings.Repeat("é`", i%500))))
 			c := &change.Change{Ref: o.Ref, Action: change.Create, New: o}
@@ -24,13 +25,13 @@ func TestMarkdownLimit(t *testing.T) {
 				risk = change.Destructive
 			}
 			c.Judge(risk, "", "because")
-			p.changes = append(p.changes, c)
+			p.Changes = append(p.Changes, c)
 			if i%2 == 0 {
-				p.findings = append(p.findings, finding.Finding{Severity: finding.Error, Object: o.Ref, Message: "refused " + strings.Repeat("|", i%30)})
+				p.Findings = append(p.Findings, finding.Finding{Severity: finding.Error, Object: o.Ref, Message: "refused " + strings.Repeat("|", i%30)})
 			}
 		}
-		change.Sort(p.changes)
-		text := p.markdown()
+		change.Sort(p.Changes)
+		text := p.Markdown()
 		last := fmt.Sprintf("object-%05d", n-1)
 		switch {
 		case len(text) > maxComment || utf8.RuneCountInString(text) >= 65_536:
@@ -52,8 +53,8 @@ func TestMarkdownLongDiff(t *testing.T) {
 	o := krm.Make("v1", "ConfigMap", "a", "long", document.F("data", document.Text(strings.Repeat("line\n", 10_000))))
 	c := &change.Change{Ref: o.Ref, Action: change.Create, New: o}
 	c.Judge(change.Safe, "", "because")
-	p := plan{against: "rendered", changes: []*change.Change{c}}
-	text := p.markdown()
+	p := Plan{Against: "rendered", Changes: []*change.Change{c}}
+	text := p.Markdown()
 	if len(text) > maxComment || !strings.HasSuffix(text, "\n+   line\n```\n\n8233 lines more left out.\n\n</details>\n") {
 		t.Errorf("%d bytes, ending in %q", len(text), text[len(text)-100:])
 	}
@@ -74,6 +75,25 @@ func TestEscape(t *testing.T) {
 	for text, want := range map[string]string{"": "```", "``": "```", "a ``` b": "````", "`````\n``": "``````"} {
 		if got := fenceFor(text); got != want {
 			t.Errorf("%q: %s, not %s", text, got, want)
+		}
+	}
+}
+
+// TestMarkdownShowsNamesAsTheyAre: nothing in a name is markup, a new row, or unseen.
+func TestMarkdownShowsNamesAsTheyAre(t *testing.T) {
+	hostile := "a\n| b | `x` <b> @all \x1b[2J\u202e"
+	p := Plan{Against: hostile, Changes: []*change.Change{{
+		Ref: finding.Ref{Kind: "PersistentVolumeClaim", Name: hostile}, Action: change.Modify, Risk: change.Safe,
+		Fields:  []change.Field{{Path: hostile, Action: change.Remove, Old: new(document.Text(hostile))}},
+		Reasons: []change.Reason{{Risk: change.Safe, Text: hostile}},
+	}}, Findings: []finding.Finding{{Severity: finding.Warning, Message: hostile}}}
+	text := p.Markdown()
+	if !terminal.Visible([]byte(strings.ReplaceAll(text, "\u200b", ""))) { // what keeps @all from being called
+		t.Errorf("something is not visible in %q", text)
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "| b") {
+			t.Errorf("a row of its own: %s", line)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestIsSnapshot(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "f.yaml")
 		put(t, path, c.text)
-		if got, err := isSnapshot(path); err != nil || got != c.want {
+		if got, err := isSnapshot(onDisk(filepath.Dir(path)), filepath.Base(path)); err != nil || got != c.want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}

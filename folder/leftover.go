@@ -87,3 +87,6 @@ func removeStale(parent, base string) {
 		_ = os.RemoveAll(mine)
 	}
 }
+
+// RemoveLeftovers removes what killed runs left beside a folder that they were about to replace.
+func RemoveLeftovers(target string) { removeStale(filepath.Dir(target), filepath.Base(target)) }

@@ -92,10 +92,11 @@ func around(path string) (string, error) {
 }
 
 func isPackage(dir string) bool {
-	return slices.ContainsFunc(append(kustomizationNames(), "Kptfile", ignoreFile, fn.RenderedFolder), func(name string) bool {
-		return exists(filepath.Join(dir, name))
-	})
+	return slices.ContainsFunc(append(marks(), fn.RenderedFolder), func(name string) bool { return exists(filepath.Join(dir, name)) })
 }
+
+// marks are the files that make a folder a package.
+func marks() []string { return append(kustomizationNames(), "Kptfile", ignoreFile) }
 
 // Listed compares the kustomization around an inventory folder with the files of
 // the inventory, by name. It gives its path, the files that it lacks, and those

@@ -141,7 +141,7 @@ func ReadSnapshot(dir string) (map[string][]byte, bool, error) {
 		if !e.Type().IsRegular() || !isManifest(path) {
 			continue
 		}
-		ours, err := isSnapshot(path)
+		ours, err := isSnapshot(onDisk(dir), e.Name())
 		if err == nil {
 			files[e.Name()], err = os.ReadFile(path)
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 )
@@ -28,8 +29,24 @@ type InventoryFile struct {
 // of people stay. The error is a *UsageError for a folder that cannot be one, or
 // names all files that are in the way.
 func NewInventoryPlan(target string, files []InventoryFile) (*Plan, error) {
+	return newInventoryPlan(target, onDisk(target), files)
+}
+
+// PlanInventory is NewInventoryPlan for the inventory of a package in memory.
+func (m Memory) PlanInventory(files []InventoryFile) (*Plan, error) {
+	return newInventoryPlan(inventory.Folder, m, files)
+}
+
+// inventoryFolder is a folder that a snapshot is to be written to.
+type inventoryFolder interface {
+	manifests() ([]string, error) // names of regular files
+	occupied(name string) bool    // there is a file or folder
+	open(name string) (io.ReadCloser, error)
+}
+
+func newInventoryPlan(target string, dir inventoryFolder, files []InventoryFile) (*Plan, error) {
 	plan := &Plan{target: target}
-	ours, err := snapshotFiles(target)
+	ours, err := snapshotFiles(target, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +54,12 @@ func NewInventoryPlan(target string, files []InventoryFile) (*Plan, error) {
 	for _, f := range files {
 		path := filepath.Join(target, f.Name)
 		switch {
-		case !ours[f.Name] && exists(path):
+		case !ours[f.Name] && dir.occupied(f.Name):
 			inTheWay = append(inTheWay, path)
 		case !ours[f.Name]:
 			plan.add(Add, f.Name, f.Write)
 		default:
-			same, err := isSame(path, f.Write)
+			same, err := isSame(dir, f.Name, f.Write)
 			if err != nil {
 				return nil, fmt.Errorf("%s cannot be read: %w", path, cause(err))
 			}
@@ -66,22 +83,19 @@ func NewInventoryPlan(target string, files []InventoryFile) (*Plan, error) {
 }
 
 // snapshotFiles are the files of a folder that a snapshot wrote.
-func snapshotFiles(dir string) (map[string]bool, error) {
-	entries, err := os.ReadDir(dir)
+func snapshotFiles(target string, dir inventoryFolder) (map[string]bool, error) {
+	names, err := dir.manifests()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s cannot be read: %w", dir, cause(err))
+		return nil, fmt.Errorf("%s cannot be read: %w", target, cause(err))
 	}
 	files := map[string]bool{}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !isManifest(e.Name()) || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		ours, err := isSnapshot(filepath.Join(dir, e.Name()))
+	for _, name := range names {
+		ours, err := isSnapshot(dir, name)
 		if err != nil {
-			return nil, fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, e.Name()), cause(err))
+			return nil, fmt.Errorf("%s cannot be read: %w", filepath.Join(target, name), cause(err))
 		}
 		if ours {
-			files[e.Name()] = true
+			files[name] = true
 		}
 	}
 	return files, nil
@@ -91,7 +105,7 @@ func snapshotFiles(dir string) (map[string]bool, error) {
 func NotedMissing(dir string) string {
 	for _, ext := range []string{".yaml", ".json"} {
 		path := filepath.Join(dir, "nodes"+ext)
-		if ours, err := isSnapshot(path); err != nil || !ours {
+		if ours, err := isSnapshot(onDisk(dir), "nodes"+ext); err != nil || !ours {
 			continue
 		}
 		data, err := os.ReadFile(path)
@@ -108,18 +122,61 @@ func NotedMissing(dir string) string {
 	return ""
 }
 
+// onDisk is a folder on the disk.
+type onDisk string
+
+func (d onDisk) manifests() ([]string, error) {
+	entries, err := os.ReadDir(string(d))
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && isManifest(e.Name()) && !hidden(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+func (d onDisk) occupied(name string) bool { return exists(filepath.Join(string(d), name)) }
+func (d onDisk) open(name string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(string(d), name))
+}
+
+func (m Memory) manifests() ([]string, error) {
+	var names []string
+	for name := range m {
+		if base, found := strings.CutPrefix(name, inventory.Folder+"/"); found && !strings.Contains(base, "/") && isManifest(base) && !hidden(base) {
+			names = append(names, base)
+		}
+	}
+	return names, nil
+}
+
+func (m Memory) occupied(name string) bool {
+	name = inventory.Folder + "/" + name
+	return m[name] != nil || slices.ContainsFunc(m.names(), func(other string) bool { return strings.HasPrefix(other, name+"/") })
+}
+
+func (m Memory) open(name string) (io.ReadCloser, error) {
+	src := m[inventory.Folder+"/"+name]
+	if src == nil {
+		return nil, fs.ErrNotExist
+	}
+	return io.NopCloser(bytes.NewReader(src.Data)), nil
+}
+
 // headSize is how much of a file tells what it is.
 const headSize = 4 << 10
 
 // isSnapshot looks at the head of a file only, as long as that tells: an inventory
 // may be large, and one that a merge left with conflicts in it is still one.
-func isSnapshot(path string) (bool, error) {
-	f, err := os.Open(path)
+func isSnapshot(dir inventoryFolder, name string) (bool, error) {
+	f, err := dir.open(name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	head, err := bufio.NewReaderSize(f, headSize).Peek(headSize)
+	in := bufio.NewReaderSize(f, headSize)
+	head, err := in.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
@@ -130,14 +187,14 @@ func isSnapshot(path string) (bool, error) {
 	if i < 0 {
 		return isMarked(head), nil
 	}
-	if head = head[:i:i]; isMarked(append(bytes.TrimRight(head, " \t\r\n,"), '}')) {
+	if head = bytes.Clone(head[:i]); isMarked(append(bytes.TrimRight(head, " \t\r\n,"), '}')) {
 		return true, nil
 	}
 	// Where a tool sorted the keys, the metadata come last.
 	if !bytes.Contains(head, []byte(`"poolwright.io/`)) {
 		return false, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := io.ReadAll(in)
 	return err == nil && isMarked(data), err
 }
 
@@ -149,8 +206,8 @@ func isMarked(text []byte) bool {
 }
 
 // isSame compares a file with a content, without holding either.
-func isSame(path string, write func(io.Writer) error) (bool, error) {
-	f, err := os.Open(path)
+func isSame(dir inventoryFolder, name string, write func(io.Writer) error) (bool, error) {
+	f, err := dir.open(name)
 	if err != nil {
 		return false, err
 	}

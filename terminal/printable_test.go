@@ -3,7 +3,7 @@ package terminal_test
 import (
 	"testing"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 func TestPrintable(t *testing.T) {

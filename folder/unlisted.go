@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -44,7 +45,7 @@ func isKustomization(dir string) bool {
 }
 
 // isInput reports whether a file holds specs, facts or a config. That there is none of
-// a kind is left out, as poolwright inventory does when it names what is to be listed.
+// a kind is left out, and which cluster it is, as poolwright inventory does when it names what is to be listed.
 func isInput(path, rel string, hasSpec func([]*krm.Object) bool) bool {
 	facts := fn.InInventory(filepath.ToSlash(rel))
 	info, err := os.Stat(path)
@@ -60,6 +61,6 @@ func isInput(path, rel string, hasSpec func([]*krm.Object) bool) bool {
 	}
 	objects, err := krm.Parse(&document.Source{Name: path, Data: data})
 	return err == nil && (hasSpec(objects) || slices.ContainsFunc(objects, func(o *krm.Object) bool {
-		return (facts || o.Group() == "poolwright.io") && (o.Kind != "Inventory" || len(o.Node.Seq("items")) > 0)
+		return (facts || o.Group() == "poolwright.io") && (o.Kind != "Inventory" || len(o.Node.Seq("items")) > 0 && o.Name != inventory.Cluster)
 	}))
 }

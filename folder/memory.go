@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -73,20 +74,22 @@ func (m Memory) names() []string {
 // read is Read for a folder in memory.
 func (m Memory) read(in Input) (Package, []finding.Finding, error) {
 	p := Package{LockDir: fn.RenderedFolder, memory: m}
-	objects, lock := &reader{}, &reader{}
-	patches := map[string]bool{}
+	objects, lock := &reader{}, &reader{output: true}
 	names := m.names()
+	patches := m.patches(names)
+	ignored, ignoredLock := m.ignored("."), m.ignored(fn.RenderedFolder)
 	for _, name := range names {
-		if isKustomizationFile(name) {
-			addPatches(patches, filepath.FromSlash(path.Dir(name)), m[name])
-		}
-	}
-	for _, name := range names {
-		r, rel := objects, name
+		r, rel, skip := objects, name, ignored
 		if below, found := strings.CutPrefix(name, fn.RenderedFolder+"/"); found {
-			r, rel = lock, below
+			r, rel, skip = lock, below, ignoredLock
 		}
-		if isManifest(name) && !isKustomizationFile(name) && !hidden(name) && !patches[filepath.FromSlash(name)] {
+		switch {
+		case hidden(name) || skip(name):
+		case !isManifest(name):
+			if why := whyUnread(name); why != "" && r == objects {
+				r.unread = append(r.unread, unread{m[name].Name, why})
+			}
+		case !isKustomizationFile(name) && !patches[filepath.FromSlash(name)]:
 			r.source(m[name], rel)
 		}
 	}
@@ -96,5 +99,36 @@ func (m Memory) read(in Input) (Package, []finding.Finding, error) {
 			return Package{}, refused, nil
 		}
 	}
-	return p, finding.Sort(append(objects.findings, lock.findings...)), nil
+	found := append(objects.findings, unreadFindings(objects.unread, ", or hide it in "+ignoreFile)...)
+	return p, finding.Sort(append(found, lock.findings...)), nil
+}
+
+// patches are the files that kustomizations use as patches.
+func (m Memory) patches(names []string) map[string]bool {
+	patches := map[string]bool{}
+	for _, name := range names {
+		if isKustomizationFile(name) {
+			addPatches(patches, filepath.FromSlash(path.Dir(name)), m[name])
+		}
+	}
+	return patches
+}
+
+// Beside is Beside for the inventory folder of a package in memory.
+func (m Memory) Beside() []*krm.Object {
+	names := m.names()
+	marked := slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, fn.RenderedFolder+"/") || slices.Contains(marks(), name)
+	})
+	r, patches, ignored := &reader{}, m.patches(names), m.ignored(".")
+	for _, name := range names {
+		folder, _, below := strings.Cut(name, "/")
+		switch {
+		case below && (!marked || folder == inventory.Folder || folder == fn.RenderedFolder):
+		case !isManifest(name), isKustomizationFile(name), hidden(name), patches[filepath.FromSlash(name)], ignored(name), len(m[name].Data) > fn.MaxSpec:
+		default:
+			r.source(m[name], name)
+		}
+	}
+	return r.objects
 }

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 // Limits of a comment, of its table and of one diff, in bytes. GitHub takes 65,536
@@ -20,39 +20,39 @@ const (
 	maxDiff    = maxComment / 4
 )
 
-// markdown writes the plan as a comment on a pull request. What does not fit is
+// Markdown writes the plan as a comment on a pull request. What does not fit is
 // left out, the safest first, and a line says so.
-func (p *plan) markdown() string {
+func (p *Plan) Markdown() string {
 	var b strings.Builder
-	against := "`" + strings.ReplaceAll(terminal.Printable(p.against), "`", "'") + "`"
+	against := "`" + strings.ReplaceAll(terminal.Printable(p.Against), "`", "'") + "`"
 	fmt.Fprintf(&b, "### Poolwright plan: %s\n\n", p.verdict())
-	if p.verdict() == refused && len(p.changes) == 0 {
+	if p.verdict() == refused && len(p.Changes) == 0 {
 		fmt.Fprintf(&b, "What would change, against %s, cannot be told before the errors are mended.\n", against)
 	} else {
-		fmt.Fprintf(&b, "%s, against %s.\n", capital(p.summary()), against)
+		fmt.Fprintf(&b, "%s, against %s.\n", capital(p.Summary()), against)
 	}
 	b.WriteString(p.warnings())
-	if p.picture != "" {
-		link, _ := pictureLink(p.picture) // checked with the flags
+	if p.Picture != "" {
+		link, _ := PictureLink(p.Picture) // checked with the flags
 		b.WriteString("\n" + link + "\n")
 	}
-	if len(p.changes) == 0 {
+	if len(p.Changes) == 0 {
 		return b.String()
 	}
 	b.WriteString("\n| risk | action | object | why |\n|---|---|---|---|\n")
-	for i, c := range p.changes {
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+p.mark(c)), escape(reasons(c)))
+	for i, c := range p.Changes {
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+p.Mark(c)), escape(reasons(c)))
 		if b.Len()+len(row) > maxRows {
-			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", finding.Count(len(p.changes)-i, "change"))
+			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", finding.Count(len(p.Changes)-i, "change"))
 			break
 		}
 		b.WriteString(row)
 	}
 	const note = "\n%s of the safest changes left out, for a comment has at most 65,536 characters; `poolwright plan` prints all.\n"
-	for i, c := range p.changes {
+	for i, c := range p.Changes {
 		block := details(c)
 		if b.Len()+len(block)+len(note)+20 > maxComment {
-			fmt.Fprintf(&b, note, finding.Count(len(p.changes)-i, "diff"))
+			fmt.Fprintf(&b, note, finding.Count(len(p.Changes)-i, "diff"))
 			break
 		}
 		b.WriteString(block)
@@ -60,19 +60,19 @@ func (p *plan) markdown() string {
 	return b.String()
 }
 
-// pictureLink shows a picture in Markdown: one on the web, or beside the file that the
+// PictureLink shows a picture in Markdown: one on the web, or beside the file that the
 // comment is kept in.
-func pictureLink(text string) (string, error) {
+func PictureLink(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.String() == "" || len(u.String()) > 2000 {
-		return "", usage("--picture %q is no URL of a picture: write one that begins with https://, or a path", text)
+		return "", fmt.Errorf("--picture %q is no URL of a picture: write one that begins with https://, or a path", text)
 	}
 	plain := strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "[", "%5B", "]", "%5D", "|", "%7C", "`", "%60")
 	return "![The storage](" + plain.Replace(u.String()) + ")", nil
 }
 
 // warnings is a list of the errors, and then of the warnings, many of one kind folded.
-func (p *plan) warnings() string {
+func (p *Plan) warnings() string {
 	var b strings.Builder
 	left := 0
 	item := func(severity finding.Severity, said string) {
@@ -83,9 +83,9 @@ func (p *plan) warnings() string {
 		}
 		b.WriteString(line)
 	}
-	kept, more := p.findings, []finding.More(nil)
-	if !p.verbose {
-		kept, more = finding.Fold(p.findings, few)
+	kept, more := p.Findings, []finding.More(nil)
+	if !p.Verbose {
+		kept, more = finding.Fold(p.Findings, finding.Few)
 	}
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		for _, f := range kept {
@@ -96,7 +96,7 @@ func (p *plan) warnings() string {
 		}
 		for _, m := range more {
 			if m.Severity == severity {
-				item(severity, strings.TrimPrefix(folded(m, "poolwright plan -v prints all"), string(severity)+": "))
+				item(severity, strings.TrimPrefix(m.Line("poolwright plan -v prints all"), string(severity)+": "))
 			}
 		}
 	}
@@ -109,21 +109,27 @@ func (p *plan) warnings() string {
 	return "\n" + b.String()
 }
 
+// RuleOtherPackage is the rule of a finding that asks whether another package renders what this one does not.
+const RuleOtherPackage = "other-package"
+
+// IsOpenQuestion reports whether a finding waits for the flag --prune.
+func IsOpenQuestion(f finding.Finding) bool { return f.Rule == RuleOtherPackage }
+
 // refused is the verdict on what cannot be told before errors are mended.
 const refused = "refused"
 
 // verdict is the plan in a few words.
-func (p *plan) verdict() string {
-	switch n := p.tally(); {
-	case finding.Failed(slices.DeleteFunc(slices.Clone(p.findings), isOpenQuestion)):
+func (p *Plan) verdict() string {
+	switch n := p.Tally(); {
+	case finding.Failed(slices.DeleteFunc(slices.Clone(p.Findings), IsOpenQuestion)):
 		return refused
-	case finding.Failed(p.findings):
+	case finding.Failed(p.Findings):
 		return "undecided"
 	case n.Destructive > 0:
 		return "data can be lost"
 	case n.Disruptive > 0:
 		return "disruptive"
-	case len(p.changes) > 0 || p.files > 0:
+	case len(p.Changes) > 0 || p.Files > 0:
 		return "safe"
 	}
 	return "no changes"

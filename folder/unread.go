@@ -39,3 +39,10 @@ func unreadFindings(files []unread, remedy string) []finding.Finding {
 	}
 	return fs
 }
+
+// Reads reports whether a file of a package in memory is input for a render: a manifest, or what says
+// which manifests are.
+func Reads(name string) bool {
+	base := filepath.Base(name)
+	return isManifest(name) || isKustomizationFile(name) || base == ignoreFile || base == "Kptfile" || whyUnread(name) != ""
+}

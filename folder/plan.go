@@ -33,6 +33,19 @@ type FileChange struct {
 	write  func(io.Writer) error // what it is to hold
 }
 
+// Path is the path of the file in the output folder, with slashes.
+func (c FileChange) Path() string { return filepath.ToSlash(c.path) }
+
+// Content is what the file is to hold, nil where it is removed.
+func (c FileChange) Content() ([]byte, error) {
+	if c.Action == Remove {
+		return nil, nil
+	}
+	b := bytes.NewBuffer([]byte{})
+	err := c.write(b)
+	return b.Bytes(), err
+}
+
 func (c FileChange) String() string { return string(c.Action) + " " + c.Name }
 
 // IsKustomization reports whether it is a file that lists others.
@@ -92,6 +105,21 @@ func NewPlan(target string, rendered []fn.Rendered, p Package) (*Plan, error) {
 	}
 	plan.sort()
 	return plan, nil
+}
+
+// NewFilePlan is the plan that gives files of a folder other contents, by path with slashes; nil
+// removes one.
+func NewFilePlan(target string, files map[string][]byte) *Plan {
+	plan := &Plan{target: target}
+	for name, data := range files {
+		if data == nil {
+			plan.add(Remove, filepath.FromSlash(name), nil)
+		} else {
+			plan.add(Change, filepath.FromSlash(name), bytesOf(data))
+		}
+	}
+	plan.sort()
+	return plan
 }
 
 func (p *Plan) add(a Action, path string, write func(io.Writer) error) {
