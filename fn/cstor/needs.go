@@ -24,7 +24,7 @@ const (
 // operators are those of cStor, of which the one of pools is needed here.
 func operators() prerequisite.Software {
 	return prerequisite.Software{
-		Name: "OpenEBS cStor", Install: "https://openebs.io/docs/3.10.x/user-guides/cstor/install-and-setup", Operator: "cspc-operator",
+		Name: "OpenEBS cStor", Install: "https://openebs.io/docs/3.10.x/user-guides/cstor", Operator: "cspc-operator",
 		Kinds: []krm.GroupKind{{Group: cstorGroup, Kind: poolClusterKind}},
 	}
 }

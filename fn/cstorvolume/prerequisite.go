@@ -14,7 +14,7 @@ import (
 	"github.com/poolwright/poolwright/fn/system"
 )
 
-const installCStor = "https://openebs.io/docs/3.10.x/user-guides/cstor/install-and-setup"
+const installCStor = "https://openebs.io/docs/3.10.x/user-guides/cstor"
 
 // volumes is what makes volumes on the pools of cStor.
 func volumes() prerequisite.Software {

@@ -51,7 +51,7 @@ const Devices = "blockdevices.openebs.io"
 func NDM() Software {
 	return Software{
 		Name:    "OpenEBS NDM",
-		Install: "https://openebs.io/docs/3.10.x/user-guides/ndm",
+		Install: "https://openebs.io/docs/3.10.x/concepts/ndm",
 		Kinds:   []krm.GroupKind{inventory.DeviceKind()},
 	}
 }
