@@ -126,7 +126,9 @@ func (c *Cluster) known(r *Reports) bool {
 }
 
 // hasAgent reports whether a node agent has reported anything.
-func (c *Cluster) hasAgent() bool { return len(c.Facts.Objects(agentKind().Group, agentKind().Kind)) > 0 }
+func (c *Cluster) hasAgent() bool {
+	return len(c.Facts.Objects(agentKind().Group, agentKind().Kind)) > 0
+}
 
 // checkReports is the check that disks are reported on every node.
 func (c *Cluster) checkReports(r *Reports) Check {
