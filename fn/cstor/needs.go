@@ -34,13 +34,13 @@ func (System) Needs(in system.Input, spec *system.Spec, out system.Output) prere
 	c := newCluster(spec, in.Facts, pool.LiveOf(in.Facts), in.Disks, in.DrainVolumes).input
 	needs := prerequisite.Needs{
 		Kinds: []krm.GroupKind{{Group: deviceGroup, Kind: blockDeviceKind}, {Group: cstorGroup, Kind: poolClusterKind}},
-		Nodes: []prerequisite.Nodes{{Allowed: c.allowedAnyway(), Tolerations: c.cfg.general.tolerations, Want: c.fewest(), For: "pool"}},
+		Nodes: []prerequisite.Nodes{{Allowed: c.allowedAnyway(), Refuse: c.refuseNew, Want: c.fewest(), For: "pool"}},
 		More:  []prerequisite.Check{c.webhook(out)},
 	}
 	// Cloud disks are reported once they are attached.
-	if c.cfg.anyLocal() && !(c.cfg.Spec.OnlyListed && !slices.ContainsFunc(c.cfg.listed, func(s *settings) bool { return !s.external() })) {
-		needs.Reports = &prerequisite.Reports{On: slices.DeleteFunc(c.allowedAnyway(), func(n *inventory.Node) bool { return c.settings(n.Name).external() })}
-		needs.Disks = &prerequisite.Disks{Short: []string{awaitingDevices, noDefinition}}
+	local := slices.DeleteFunc(c.allowedAnyway(), func(n *inventory.Node) bool { return c.settings(n.Name).external() })
+	if len(local) > 0 || !c.cfg.Spec.OnlyListed && !c.cfg.general.external() {
+		needs.Reports, needs.Disks = &prerequisite.Reports{On: local}, &prerequisite.Disks{Short: []string{awaitingDevices, noDefinition}}
 	}
 	return needs
 }
@@ -50,6 +50,11 @@ func (in *input) allowedAnyway() []*inventory.Node {
 	return slices.DeleteFunc(slices.Clone(in.facts.Nodes), func(n *inventory.Node) bool {
 		return !in.allows(n, n.Name) || place.RefuseHostname(n, in.facts) != ""
 	})
+}
+
+// refuseNew says why a node gets no new pool now, or "".
+func (in *input) refuseNew(n *inventory.Node) string {
+	return place.RefuseNew(n, in.settings(n.Name).tolerations)
 }
 
 // fewest is how many pools there have to be: without minPoolCount one is enough.

@@ -33,7 +33,7 @@ func (System) Needs(in system.Input, spec *system.Spec, _ system.Output) prerequ
 		return needs // the nodes are those of the pools to come
 	}
 	// The pods of the pools are there, and their taints tolerated.
-	nodes := prerequisite.Nodes{Tolerations: []place.Toleration{{Operator: "Exists"}}, Want: cmp.Or(cfg.Spec.ReplicaCount, min(3, len(pools))), For: "replica"}
+	nodes := prerequisite.Nodes{Refuse: prerequisite.Tolerating([]place.Toleration{{Operator: "Exists"}}), Want: cmp.Or(cfg.Spec.ReplicaCount, min(3, len(pools))), For: "replica"}
 	for _, p := range pools {
 		if on := in.Facts.Host(p.Hostname); len(on) == 1 && !slices.Contains(nodes.Allowed, on[0]) {
 			nodes.Allowed = append(nodes.Allowed, on[0])

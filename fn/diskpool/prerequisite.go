@@ -30,7 +30,7 @@ func (System) Needs(in system.Input, spec *system.Spec, _ system.Output) prerequ
 	allowed := slices.DeleteFunc(slices.Clone(in.Facts.Nodes), func(n *inventory.Node) bool {
 		return !s.selects(n) || place.RefuseHostname(n, in.Facts) != ""
 	})
-	nodes := prerequisite.Nodes{Allowed: allowed, Tolerations: place.DaemonTolerations(), Want: 1, For: "pool"}
+	nodes := prerequisite.Nodes{Allowed: allowed, Refuse: prerequisite.Tolerating(place.DaemonTolerations()), Want: 1, For: "pool"}
 	for _, class := range s.cfg.Spec.StorageClasses {
 		if class.Replicas > nodes.Want {
 			nodes.Want, nodes.For = class.Replicas, "replica"

@@ -57,8 +57,8 @@ func (System) Needs(in system.Input, spec *system.Spec, _ system.Output) prerequ
 		Kinds: s.kinds(), Delivered: s.delivered(), More: []prerequisite.Check{s.rookRelease()},
 		Disks: &prerequisite.Disks{Short: []string{noDisks, fewDomains, deviceRefused, deviceUnknown, deviceMissing}, Unknown: []string{noDisksKnown}},
 		Nodes: []prerequisite.Nodes{
-			{Allowed: in.Facts.Nodes, Tolerations: s.tolerations("mon"), Want: s.cfg.Spec.Ceph.Mons, For: "monitor"},
-			{Allowed: s.hosts(), Tolerations: s.tolerations("osd"), Want: s.most(), For: "replica"},
+			{Allowed: in.Facts.Nodes, Refuse: prerequisite.Tolerating(s.tolerations("mon")), Want: s.cfg.Spec.Ceph.Mons, For: "monitor"},
+			{Allowed: s.hosts(), Refuse: prerequisite.Tolerating(s.tolerations("osd")), Want: s.most(), For: "replica"},
 		},
 	}
 	if len(storage.Nodes) == 0 {

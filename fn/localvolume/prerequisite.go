@@ -31,7 +31,7 @@ func (System) Needs(in system.Input, spec *system.Spec, _ system.Output) prerequ
 	disks := &prerequisite.Disks{Short: []string{fewDisks, noObjects, diskMissing}, Unknown: []string{diskUnknown}}
 	if spec.Object.Kind != templateKind {
 		e := newEntry(in, spec)
-		nodes := prerequisite.Nodes{Tolerations: place.DaemonTolerations(), Want: 1, For: "volume"}
+		nodes := prerequisite.Nodes{Refuse: prerequisite.Tolerating(place.DaemonTolerations()), Want: 1, For: "volume"}
 		if n := in.Facts.Node(e.node()); n != nil {
 			nodes.Allowed = []*inventory.Node{n}
 		}
@@ -47,7 +47,7 @@ func (System) Needs(in system.Input, spec *system.Spec, _ system.Output) prerequ
 	})
 	needs := prerequisite.Needs{
 		Kinds: []krm.GroupKind{{Group: group, Kind: t.cfg.kind()}},
-		Nodes: []prerequisite.Nodes{{Allowed: allowed, Tolerations: place.DaemonTolerations(), Want: 1, For: "volume"}},
+		Nodes: []prerequisite.Nodes{{Allowed: allowed, Refuse: prerequisite.Tolerating(place.DaemonTolerations()), Want: 1, For: "volume"}},
 	}
 	if t.cfg.disksEach() > 0 {
 		needs.Reports, needs.Disks = &prerequisite.Reports{On: allowed, Agent: true}, disks

@@ -22,10 +22,15 @@ type Needs struct {
 
 // Nodes is how many nodes there have to be.
 type Nodes struct {
-	Allowed     []*inventory.Node // those that the spec selects
-	Tolerations []place.Toleration
-	Want        int
-	For         string // what is placed on them: pool, replica, monitor
+	Allowed []*inventory.Node            // those that the spec selects
+	Refuse  func(*inventory.Node) string // why a node gets nothing new, or ""
+	Want    int
+	For     string // what is placed on them: pool, replica, monitor
+}
+
+// Tolerating refuses nodes for pods with some tolerations.
+func Tolerating(tolerations []place.Toleration) func(*inventory.Node) string {
+	return func(n *inventory.Node) string { return place.RefuseNew(n, tolerations) }
 }
 
 // Reports says that disks have to be reported on some nodes.
@@ -45,7 +50,7 @@ func (c *Cluster) checkNodes(n *Nodes) Check {
 	check := Check{Check: "nodes"}
 	var refused, down []string
 	for _, node := range n.Allowed {
-		if why := place.RefuseNew(node, n.Tolerations); why != "" {
+		if why := n.Refuse(node); why != "" {
 			refused = append(refused, node.Name+" ("+why+")")
 		}
 		if node.Readiness() != inventory.Ready {

@@ -328,6 +328,6 @@ func TestEdits(t *testing.T) {
 		}
 	}
 	if got := (Kind{Disks: 4, Group: 4}).Edits([]int{4}, false); len(got) != 0 {
-		t.Errorf("a stripe that lives and does not grow: got %v", got)
+		t.Errorf("a stripe that exists and does not grow: got %v", got)
 	}
 }
