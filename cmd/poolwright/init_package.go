@@ -123,13 +123,14 @@ func next(dir string, facts initFacts) string {
 		output = ""
 	}
 	explain := "poolwright explain" + argument(dir)
+	look := ", poolwright doctor" + argument(dir) + ", then " + explain
 	switch {
 	case facts.from == "":
-		return "poolwright inventory" + output + ", then " + explain
+		return "poolwright inventory" + output + look
 	case facts.there == nil:
-		return "poolwright inventory --from " + quote(facts.from) + output + ", then " + explain
+		return "poolwright inventory --from " + quote(facts.from) + output + look
 	}
-	return explain
+	return strings.TrimPrefix(look, ", ")
 }
 
 // argument is a folder as the argument of a command, "" for the current one.

@@ -112,7 +112,7 @@ func (c *cloudDisks) place(m *member) {
 		c.report(finding.Info, "awaiting-volumes", "", "awaiting the binding of PersistentVolumeClaims for node %s: %s", m.name, finding.Names(unbound))
 	}
 	if len(unseen) > 0 {
-		c.report(finding.Info, "awaiting-devices", "", "awaiting the block devices of attached volumes on node %s: %s", m.name, finding.Names(unseen))
+		c.report(finding.Info, awaitingDevices, "", "awaiting the block devices of attached volumes on node %s: %s", m.name, finding.Names(unseen))
 	}
 	if len(unchanged) > 0 {
 		c.report(finding.Warning, "claim-changed", c.settings(m.name).source(),
@@ -415,7 +415,7 @@ func (c *cloudDisks) placeLocalCache(m *member) {
 	p := picked{data: devices, cache: named(s.fast, c.lock.reserved(m.name, cache))}
 	if lack := c.pickCache(m.name, s, &p); lack != "" {
 		m.waiting = true
-		c.report(finding.Warning, "awaiting-devices", c.settings(m.name).field("writeCache"), "awaiting disks on node %s: %s", m.name, lack)
+		c.report(finding.Warning, awaitingDevices, c.settings(m.name).field("writeCache"), "awaiting disks on node %s: %s", m.name, lack)
 		return
 	}
 	m.cache = c.settings(m.name).cacheGroups(c.takeAll(m.name, cache, p.cache))

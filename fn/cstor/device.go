@@ -128,7 +128,7 @@ func (l *localDisks) newPool(m *member, s *supply, p picked, reason string) {
 	}
 	if reason != "" {
 		m.waiting = true
-		l.report(finding.Warning, "awaiting-devices", "", "awaiting disks on node %s: %s", m.name, reason)
+		l.report(finding.Warning, awaitingDevices, "", "awaiting disks on node %s: %s", m.name, reason)
 		// What was reserved is held until all of it is there again.
 		m.data, m.cache = pool.Groups{l.lock.reserved(m.name, data)}, pool.Groups{l.lock.reserved(m.name, cache)}
 		m.spare = l.lock.reserved(m.name, spare)

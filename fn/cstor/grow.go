@@ -41,7 +41,7 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 		l.tellFull(m, s)
 		return
 	case added == nil:
-		l.report(finding.Warning, "awaiting-devices", wanted.field("minCount"),
+		l.report(finding.Warning, awaitingDevices, wanted.field("minCount"),
 			"awaiting %s more, of %s or more, on node %s, which has %d that can be used; the pool stays as it is",
 			finding.Count(missing, "disk"), quantity.Size(wanted.minCapacity), m.name, len(s.data))
 		return

@@ -157,7 +157,11 @@ func (c *nodeChoice) fill() {
 	unable := len(c.listedNew) - len(listed) // no other node comes in the place of one that is listed
 	if added := len(c.pick(c.able, c.missing-unable)); added < c.missing {
 		c.lacking = true
-		c.report(finding.Warning, "awaiting-devices", "spec.minPoolCount",
+		if why := system.NoReports(c.facts); why != "" {
+			c.report(finding.Warning, noDefinition, "", "%s; no pool is added until then; poolwright doctor shows what else is missing", why)
+			return
+		}
+		c.report(finding.Warning, awaitingDevices, "spec.minPoolCount",
 			"awaiting disks for %s more: %s; no pool is added until then", finding.Count(c.missing-added, "pool"), finding.Names(c.unable))
 	}
 }
@@ -167,7 +171,7 @@ func (c *nodeChoice) suppliers(nodes []*inventory.Node) []*inventory.Node {
 	var able []*inventory.Node
 	for _, n := range nodes {
 		if !c.settings(n.Name).external() {
-			if reason := c.cannotSupply(n); reason != "" {
+			if reason := cmp.Or(system.NoReports(c.facts), c.cannotSupply(n)); reason != "" {
 				c.unable = append(c.unable, n.Name+" ("+reason+")")
 				c.choose(system.NodeRef(n.Name), n.Name, "", place.Refused, reason)
 				continue

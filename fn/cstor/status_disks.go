@@ -130,7 +130,7 @@ func (s *standing) checkDevices() {
 			step.Add(health.Problem{Phase: health.Error, Reason: "DeviceRefused", Message: f.Message})
 		}
 	}
-	s.checkAwaited(step, "awaiting-devices")
+	s.checkAwaited(step, awaitingDevices)
 	s.checkAwaited(spares, "awaiting-spare")
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
@@ -30,6 +31,7 @@ func (System) Declare() system.Declaration {
 			{Group: cstorGroup, Kind: poolClusterKind}, {Group: cstorGroup, Kind: poolInstanceKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},
 			{Group: cstorGroup, Kind: cstorVolumeConfigKind}, {Group: cstorGroup, Kind: cstorVolumeKind}, {Group: cstorGroup, Kind: volume.AttachmentKind}, {Group: snapshotGroup, Kind: volumeSnapshotKind},
 		},
+		Software: []prerequisite.Software{prerequisite.NDM(), operators()},
 		Roots: []krm.GroupKind{
 			{Group: storageGroup, Kind: storageClassKind}, {Kind: volumeClaimKind}, {Kind: persistentVolumeKind},
 			{Group: cstorGroup, Kind: cstorVolumeConfigKind}, {Group: cstorGroup, Kind: cstorVolumeKind}, {Group: cstorGroup, Kind: cstorVolumeReplicaKind},

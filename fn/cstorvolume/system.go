@@ -15,6 +15,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
@@ -93,7 +94,8 @@ func (System) Declare() system.Declaration {
 			{Kind: "Node"}, {Group: pool.APIGroup, Kind: volume.AttachmentKind}, {Group: "storage.k8s.io", Kind: "VolumeAttachment"},
 			{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: volume.ControllerKind}, {Group: "apps", Kind: volume.NodeDriverKind},
 		},
-		Domains: []string{"openebs.io"},
+		Software: []prerequisite.Software{volumes(), prerequisite.Snapshots()},
+		Domains:  []string{"openebs.io"},
 	}
 }
 

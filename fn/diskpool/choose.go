@@ -81,7 +81,7 @@ func (s *selection) fill(n *inventory.Node, chosen string) {
 		has++
 	}
 	if s.cfg.Spec.PoolsPerNode != "all" && has < s.cfg.perNode {
-		s.Report(finding.Warning, "few-disks", "spec.poolsPerNode", "node %s has eligible disks for %d of %s; the rest is made when there are more: poolwright explain says why the others are refused", n.Name, has, finding.Count(s.cfg.perNode, "pool"))
+		s.Report(finding.Warning, fewDisks, "spec.poolsPerNode", "node %s has eligible disks for %d of %s; the rest is made when there are more: poolwright explain says why the others are refused", n.Name, has, finding.Count(s.cfg.perNode, "pool"))
 	}
 }
 
@@ -122,6 +122,9 @@ func (s *selection) chooseNodes(allowed map[string]string) {
 
 // whyNone says why there is no pool.
 func (s *selection) whyNone(allowed map[string]string) string {
+	if why := system.NoReports(s.Facts); why != "" {
+		return why + " (poolwright doctor shows what else is missing)"
+	}
 	var refused []string
 	for _, n := range s.Facts.Nodes {
 		if s.selects(n) && allowed[n.Name] != "" {

@@ -104,7 +104,7 @@ func (s *set) choose() {
 	s.selection.explainRest(allowed)
 	s.selection.compareSettings()
 	if len(s.roster.pools) == 0 {
-		s.Report(finding.Warning, "no-pools", "", "no pool can be made: %s; classes are withheld until there is one", s.selection.whyNone(allowed))
+		s.Report(finding.Warning, noPools, "", "no pool can be made: %s; classes are withheld until there is one", s.selection.whyNone(allowed))
 	}
 	s.classes.makeClasses()
 	slices.SortFunc(s.roster.pools, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })

@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
@@ -64,7 +65,8 @@ func (System) Declare() system.Declaration {
 			},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
 		},
-		Facts: []krm.GroupKind{{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, class.Kind(), poolGroupKind()},
+		Facts:    []krm.GroupKind{{Kind: nodeKind}, {Kind: volumeKind}, {Kind: claimKind}, class.Kind(), poolGroupKind()},
+		Software: []prerequisite.Software{prerequisite.NDM(), mayastor()},
 		Roots: []krm.GroupKind{
 			class.Kind(), {Kind: volumeKind}, poolGroupKind(), {Kind: nodeKind}, inventory.DeviceKind(), disk.Kind(),
 		},

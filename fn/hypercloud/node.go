@@ -44,7 +44,7 @@ func (n *naming) keepNamed() {
 		}
 	}
 	if len(blind) > 0 {
-		n.Report(finding.Info, "no-disks-known", "spec.storage.nodes", "the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it", finding.Names(blind))
+		n.Report(finding.Info, noDisksKnown, "spec.storage.nodes", "the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it", finding.Names(blind))
 	}
 	n.checkMetadata()
 	var all []leaving
@@ -111,7 +111,7 @@ func (n *naming) keepDevice(h *host, want *deviceConfig, path []any) {
 		n.reportAt(finding.Warning, "kernel-name-moved", append(path, "name"), "was the kernel name of %s of host %s, and %s now; the disk that was taken is kept: write %s", known.Name, h.name, orElse(link != "", "is that of "+link, "is not known"), known.Name)
 		link, on, why = known.Name, known.disk, ""
 	case why != "":
-		n.reportAt(finding.Error, "device-unknown", append(path, "name"), "%s %s; %s; write the link of the one that is meant", want.Name, why, n.disks.disksOf(h))
+		n.reportAt(finding.Error, deviceUnknown, append(path, "name"), "%s %s; %s; write the link of the one that is meant", want.Name, why, n.disks.disksOf(h))
 		return
 	case link != want.Name:
 		n.reportAt(finding.Warning, "kernel-name", append(path, "name"), "%s may be another disk after the next start of host %s; it is %s now, which is rendered and kept: write %s", want.Name, h.name, link, link)
@@ -171,7 +171,7 @@ func (n *naming) keepPrior(h *host, v, before *device) {
 	n.members.checkKept(h, v)
 	if v.disk.Missing() && len(n.Disks.On(h.node)) > 0 {
 		n.choosing(diskRef(v, h), h.node.Name, place.Held, "it is missing from the inventory")
-		n.reportAt(finding.Warning, "device-missing", append(v.path, "name"), "%s of host %s is missing from the inventory; it is held", v.Name, h.name)
+		n.reportAt(finding.Warning, deviceMissing, append(v.path, "name"), "%s of host %s is missing from the inventory; it is held", v.Name, h.name)
 		return
 	}
 	n.choosing(diskRef(v, h), h.node.Name, place.Kept, "it is a disk of the cluster already")
@@ -193,11 +193,11 @@ func (n *naming) takeNamed(h *host, v *device) bool {
 	})
 	if reason := verdict.Reason(); reason != "" {
 		n.choosing(diskRef(v, h), h.node.Name, place.Refused, reason)
-		n.reportAt(finding.Error, "device-refused", at(v), "%s of host %s cannot be taken: %s; take it out of the spec, or see to that", v.Name, h.name, reason)
+		n.reportAt(finding.Error, deviceRefused, at(v), "%s of host %s cannot be taken: %s; take it out of the spec, or see to that", v.Name, h.name, reason)
 		return false
 	}
 	if v.disk.Missing() && len(n.Disks.On(h.node)) > 0 {
-		n.reportAt(finding.Warning, "device-missing", at(v), "%s is no link of a disk of host %s in the inventory; %s", v.Name, h.name, n.disks.disksOf(h))
+		n.reportAt(finding.Warning, deviceMissing, at(v), "%s is no link of a disk of host %s in the inventory; %s", v.Name, h.name, n.disks.disksOf(h))
 	}
 	if other := n.Disks.Take(v.disk, n.Object.Ref, n.owner); other != nil && !n.mine(*other) {
 		n.reportAt(finding.Error, "disk-twice", at(v), "%s of host %s is also named by %s; take it out of one of them", v.Name, h.name, other)
@@ -212,7 +212,7 @@ func (n *naming) metadata(h *host, name string, path []any) string {
 	link, on, why := n.disks.resolve(h, name)
 	switch {
 	case why != "":
-		n.reportAt(finding.Error, "device-unknown", path, "%s %s; %s; write the link of the one that is meant", name, why, n.disks.disksOf(h))
+		n.reportAt(finding.Error, deviceUnknown, path, "%s %s; %s; write the link of the one that is meant", name, why, n.disks.disksOf(h))
 		return name
 	case link != name:
 		n.reportAt(finding.Warning, "kernel-name", path, "%s may be another disk after the next start of host %s; it is %s now, which is rendered: write %s", name, h.name, link, link)

@@ -7,6 +7,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -113,7 +114,11 @@ func (r *redundancy) copied() []copied {
 // default that is too much is said once.
 func (r *redundancy) checkDomains() {
 	if len(r.members.hosts) == 0 {
-		r.Report(finding.Error, "no-disks", "spec.storage", "no disk is left for the cluster, and one without OSDs serves nothing; poolwright explain says why each disk is refused")
+		if why := system.NoReports(r.Facts); why != "" && len(r.cfg.Spec.Storage.Nodes) == 0 {
+			r.Report(finding.Error, noDisks, "spec.storage", "%s; poolwright doctor shows what else is missing", why)
+			return
+		}
+		r.Report(finding.Error, noDisks, "spec.storage", "no disk is left for the cluster, and one without OSDs serves nothing; poolwright explain says why each disk is refused")
 		return
 	}
 	domain, told := r.cfg.Spec.Storage.FailureDomain, false
@@ -138,7 +143,7 @@ func (r *redundancy) checkDomains() {
 		if len(unlabelled) > 0 {
 			class += fmt.Sprintf("; %s %s no label %s", finding.Names(unlabelled), finding.Agree(len(unlabelled), "has", "have"), domainLabel(domain))
 		}
-		r.reportAt(finding.Error, "replicas", path, "%s%s, each %s another %s, and %s%s; add devices to more of them, or lower replicas (for 1, every pool needs allowUnsafe: true)",
+		r.reportAt(finding.Error, fewDomains, path, "%s%s, each %s another %s, and %s%s; add devices to more of them, or lower replicas (for 1, every pool needs allowUnsafe: true)",
 			about, finding.Count(c.Replicas, "copy"), orElse(domain == "host", "on", "in"), domain, haveDisks(n, domain), class)
 	}
 }

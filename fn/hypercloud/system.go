@@ -78,6 +78,7 @@ func (System) Declare() system.Declaration {
 			gk(cephGroup, filesystemKind), gk(cephGroup, subvolumesKind), gk(cephGroup, storeKind), gk(cdiGroup, cdiKind), gk(csiGroup, operatorConfKind),
 			gk(csiGroup, driverKind), gk(snapshotGroup, snapshotKind), gk(appsGroup, deploymentKind), gk(definitionGroup, definitionKind),
 		},
+		Software: software(),
 		Roots: []krm.GroupKind{
 			gk(ownGroup, specKind), {Kind: claimKind}, {Kind: volumeKind}, gk(storageGroup, classKind), gk(cephGroup, poolKind),
 			gk(cephGroup, filesystemKind), gk(cephGroup, storeKind), gk(cephGroup, clusterKind), {Kind: nodeKind}, inventory.DeviceKind(),

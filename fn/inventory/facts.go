@@ -61,14 +61,16 @@ type Facts struct {
 	missing  map[string]Missing       // nodes, by what objects call them
 	wholes   map[string][]*krm.Object // Inventories, by the plural of the kind in them
 	live     bool                     // read from a cluster, not from files
+	unread   []krm.GroupKind          // that a cluster has, and that could not be read
 	read     sync.Map                 // see Once
 	links    func() linkIndex
 }
 
-// NewLive indexes what a cluster has now: what is not among it is not there.
-func NewLive(objects []*krm.Object) *Facts {
+// NewLive indexes what a cluster has now: what is not among it is not there, but for kinds that
+// could not be read.
+func NewLive(objects []*krm.Object, unread ...krm.GroupKind) *Facts {
 	f := New(objects)
-	f.live = true
+	f.live, f.unread = true, unread
 	return f
 }
 
@@ -243,7 +245,7 @@ func (f *Facts) Tells(group, kind, namespace string) bool {
 	wholes := f.wholes[plural(kind)]
 	switch {
 	case f.live:
-		return true
+		return !slices.Contains(f.unread, krm.GroupKind{Group: group, Kind: kind})
 	case len(wholes) == 0:
 		return known != nil && slices.ContainsFunc(known.objects, func(o *krm.Object) bool {
 			return namespace == "" || o.Namespace == "" || o.Namespace == namespace
@@ -253,6 +255,20 @@ func (f *Facts) Tells(group, kind, namespace string) bool {
 		scope := o.Annotation(krm.AnnotationScope)
 		return (scope == "" || scope == namespace) && (known != nil || len(o.Node.Seq("items")) == 0)
 	})
+}
+
+// Has reports whether the facts tell anything of a kind: there is an object of it, or an Inventory or a
+// list of the kind, in whatever namespace.
+func (f *Facts) Has(kind krm.GroupKind) bool {
+	return f.kinds[kind] != nil || len(f.wholes[plural(kind.Kind)]) > 0
+}
+
+// Lacks reports whether the cluster is known not to have a kind that comes with a definition: the facts
+// have definitions, none of them is of the kind, and nothing else tells of it.
+func (f *Facts) Lacks(kind krm.GroupKind) bool {
+	definitions := krm.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	defined := f.Object(krm.ID{Group: definitions.Group, Kind: definitions.Kind, Name: plural(kind.Kind) + "." + kind.Group}) != nil
+	return f.Has(definitions) && !defined && !f.Has(kind) && !slices.Contains(f.unread, kind)
 }
 
 // plural is the plural of a kind as resources are named.

@@ -146,9 +146,9 @@ func (n *namedDisk) reportMissing(elsewhere []*disk.Disk) {
 		}
 		n.report(severity, "other-node", "is on %s, and not on %s; %s", placeOf(n.Disks, elsewhere[0]), n.node(), remedy+n.node())
 	case n.host().report() != nil:
-		n.report(severity, "disk-missing", "is not among the disks that node %s reports; its NodeInventory lists them", n.node())
+		n.report(severity, diskMissing, "is not among the disks that node %s reports; its NodeInventory lists them", n.node())
 	default:
-		n.report(finding.Warning, "disk-unknown", "is not checked: there is no NodeInventory of node %s; run the node agent there, or nodeagent inspect -o yaml, and put that into the inventory", n.node())
+		n.report(finding.Warning, diskUnknown, "is not checked: there is no NodeInventory of node %s; run the node agent there, or nodeagent inspect -o yaml, and put that into the inventory", n.node())
 	}
 	n.checkPath()
 }
@@ -295,7 +295,7 @@ func (n *namedDisk) checkPartitionPath() {
 		_, part := disk.Partition(path)
 		return part == n.part
 	}) {
-		n.report(finding.Error, "disk-missing", "may not be used: node %s reports no partition %s of %s", n.node(), n.part, n.there.Path)
+		n.report(finding.Error, diskMissing, "may not be used: node %s reports no partition %s of %s", n.node(), n.part, n.there.Path)
 		return
 	}
 	if len(n.there.Entry.Mounts) > 0 && !n.owns() {

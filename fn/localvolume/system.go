@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
@@ -86,6 +87,7 @@ func (System) Declare() system.Declaration {
 			{Kind: nodeKind}, {Kind: pvKind}, {Kind: claimKind}, class.Kind(), volumeGroupKind(), groupGroupKind(),
 			{Group: ownGroup, Kind: agentKind}, inventory.DeviceKind(),
 		},
+		Software: []prerequisite.Software{agent()},
 		Roots: []krm.GroupKind{
 			templateGroupKind(), {Kind: claimKind}, {Kind: pvKind}, volumeGroupKind(), groupGroupKind(),
 			disk.Kind(), inventory.DeviceKind(), {Kind: nodeKind},

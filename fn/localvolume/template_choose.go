@@ -38,11 +38,13 @@ func (t *template) choose() {
 	if len(waiting) > 0 {
 		t.Report(finding.Warning, "node-waits", "", "nothing is made on %s; the rest is made when that is over", finding.Names(waiting))
 	}
-	switch {
+	switch why := system.NoReports(t.Facts); {
+	case why != "" && t.cfg.disksEach() > 0 && len(t.items) == 0:
+		t.Report(finding.Warning, noObjects, "", "nothing can be made: %s, or run the node agent; poolwright doctor shows what else is missing", why)
 	case len(few) > 0:
-		t.Report(finding.Warning, "few-disks", "spec.diskSelector", "too few eligible disks on %s; the rest is made when there are more: poolwright explain says why each is refused", finding.Names(few))
+		t.Report(finding.Warning, fewDisks, "spec.diskSelector", "too few eligible disks on %s; the rest is made when there are more: poolwright explain says why each is refused", finding.Names(few))
 	case len(t.items) == 0 && len(waiting) == 0:
-		t.Report(finding.Warning, "no-objects", "", "nothing can be made: no node that is selected has an eligible disk; poolwright explain says why each is refused")
+		t.Report(finding.Warning, noObjects, "", "nothing can be made: no node that is selected has an eligible disk; poolwright explain says why each is refused")
 	}
 }
 

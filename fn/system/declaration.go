@@ -3,9 +3,11 @@ package system
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/disklock"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 )
 
 // Declaration is what a system says of itself, as data. What tells specs from facts,
@@ -30,6 +32,9 @@ type Declaration struct {
 	// Domains are those whose labels and annotations the controllers of the system act
 	// on; a domain stands for all below it, too.
 	Domains []string
+	// Software is what people install so that the kinds have an effect. A snapshot has its definitions
+	// and its operators.
+	Software []prerequisite.Software
 }
 
 // diskLock is the kind that remembers disks for the specs of every system.
@@ -45,8 +50,20 @@ func Declared(s System) Declaration {
 	d := s.Declare()
 	if len(d.Specs()) > 0 {
 		d.Kinds = append(d.Kinds, Kind{GroupKind: disklock.Kind(), Role: RoleLock})
+		d.Software = append(d.Software, locks(d.Kinds))
 	}
 	return d
+}
+
+// locks are the definitions of the locks among some kinds, which only a package that applies its locks needs.
+func locks(kinds []Kind) prerequisite.Software {
+	s := prerequisite.Software{Name: "the CRDs of Poolwright", Install: "kubectl apply --server-side -k deploy/crds"}
+	for _, kind := range kinds {
+		if kind.Role == RoleLock {
+			s.Kinds = append(s.Kinds, kind.GroupKind)
+		}
+	}
+	return s
 }
 
 // Kind finds what the system declares of a kind.
@@ -137,6 +154,8 @@ type Kind struct {
 	// as several systems say it; none for all of them. Of Deployments and definitions a cluster
 	// has many that are nobody's business here.
 	Only []string
+	// OnlyBy are labels whose value counts as a name for Only, too.
+	OnlyBy []string
 	// Labelled is the label that those of its objects have that are read; "" for all of them.
 	Labelled string
 	// Identity says that a cluster is told from another by its objects: a snapshot keeps only their
@@ -201,12 +220,23 @@ func (k *Kind) Name() string {
 	return k.Names[0]
 }
 
-// Reads reports whether an object of the kind with this name is read.
-func (k *Kind) Reads(name string) bool {
+// Reads reports whether an object of the kind is read, by its name or by what else it may be called.
+func (k *Kind) Reads(names ...string) bool {
 	return len(k.Only) == 0 || slices.ContainsFunc(k.Only, func(pattern string) bool {
-		matches, err := path.Match(pattern, name)
-		return matches && err == nil
+		return slices.ContainsFunc(names, func(name string) bool {
+			matches, err := path.Match(pattern, name)
+			return matches && err == nil
+		})
 	})
+}
+
+// Defined reports whether the kind comes with a CustomResourceDefinition, and not with Kubernetes itself.
+func (k *Kind) Defined() bool { return definedGroup(k.Group) }
+
+// definedGroup reports whether the kinds of a group come with definitions. Those of Kubernetes itself
+// have a group without a dot or below k8s.io, as those of snapshots have, which do not come with it.
+func definedGroup(group string) bool {
+	return group == snapshotGroup || strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
 // described reports whether this says what the kind is, and not only what a system does

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/schema"
 )
 
@@ -29,10 +30,11 @@ func NewKinds(systems ...System) *Kinds {
 		}
 	}
 	k.add(diskLock())
+	k.readOperators()
 	for i := range k.all {
 		switch teller := &k.all[i]; teller.Tells {
 		case TellsDefinitions:
-			for _, kind := range k.where(func(kind *Kind) bool { return kind.Definition }) {
+			for _, kind := range k.where(k.needsDefinition) {
 				teller.Only = append(teller.Only, kind.Plural+"."+kind.Group)
 			}
 		case TellsEvents:
@@ -42,6 +44,35 @@ func NewKinds(systems ...System) *Kinds {
 		}
 	}
 	return k
+}
+
+// readOperators has a snapshot read the operators of the software of the systems.
+func (k *Kinds) readOperators() {
+	i, known := k.index[krm.GroupKind{Group: "apps", Kind: "Deployment"}]
+	if !known {
+		return
+	}
+	for _, s := range k.Software() {
+		if s.Operator != "" && !slices.Contains(k.all[i].Only, "*"+s.Operator) {
+			k.all[i].Only = append(k.all[i].Only, "*"+s.Operator)
+		}
+	}
+	k.all[i].OnlyBy = prerequisite.OperatorLabels()
+}
+
+// needsDefinition reports whether a snapshot has the definition of a kind: its versions matter to a render, or a
+// spec needs it in a cluster.
+func (k *Kinds) needsDefinition(kind *Kind) bool {
+	return kind.Definition || slices.ContainsFunc(k.Software(), func(s prerequisite.Software) bool { return s.Brings(kind.GroupKind) })
+}
+
+// Software lists what people install for the systems.
+func (k *Kinds) Software() []prerequisite.Software {
+	var all []prerequisite.Software
+	for i := range k.declarations {
+		all = append(all, k.declarations[i].Software...)
+	}
+	return all
 }
 
 // add joins what one system says of a kind to what others said before: it is what it is

@@ -82,7 +82,8 @@ func (Shared) Declare() Declaration {
 			{
 				GroupKind: krm.GroupKind{Group: "apps", Kind: "Deployment"}, Version: "v1",
 				Plural: "deployments", Names: []string{"deploy"}, Static: true, // every engine knows its health
-				Keep: "status{readyReplicas conditions[type=Available]{type status reason lastTransitionTime}}",
+				// The tag of an image says of which release an operator is.
+				Keep: "spec{template{spec{containers{image}}}} status{readyReplicas conditions[type=Available]{type status reason lastTransitionTime}}",
 			},
 			{
 				GroupKind: krm.GroupKind{Group: "apps", Kind: "StatefulSet"}, Version: "v1",

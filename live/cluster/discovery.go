@@ -17,7 +17,8 @@ import (
 // Served is what an API server serves.
 type Served struct {
 	resources map[schema.GroupKind]Resource
-	failed    map[string]error // by group
+	versions  map[schema.GroupKind][]string // the preferred one first
+	failed    map[string]error              // by group
 }
 
 // Find returns the resource of a kind; false if the kind is not there. The error
@@ -30,6 +31,15 @@ func (s *Served) Find(group, kind string) (Resource, bool, error) {
 		return Resource{}, false, fmt.Errorf("the kinds of %s cannot be told: %w", cmp.Or(group, "the core group"), err)
 	}
 	return Resource{}, false, nil
+}
+
+// Versions lists the versions of a kind that are served, none if the kind is not there. The error says
+// that it is not known whether it is there.
+func (s *Served) Versions(group, kind string) ([]string, error) {
+	if _, found, err := s.Find(group, kind); !found {
+		return nil, err
+	}
+	return s.versions[schema.GroupKind{Group: group, Kind: kind}], nil
 }
 
 // wholeDiscovery asks for all groups and kinds in one answer, as of Kubernetes 1.26;
@@ -45,7 +55,7 @@ func (c *Cluster) Served(ctx context.Context) (*Served, error) {
 	const doing = "ask the API server which kinds it serves"
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	served := &Served{resources: map[schema.GroupKind]Resource{}, failed: map[string]error{}}
+	served := &Served{resources: map[schema.GroupKind]Resource{}, versions: map[schema.GroupKind][]string{}, failed: map[string]error{}}
 	var versions []schema.GroupVersion               // of which the kinds are not known yet
 	for _, path := range []string{"/api", "/apis"} { // without either, what it serves would look gone
 		body, err := c.get(ctx, path, wholeDiscovery, nil)
@@ -103,12 +113,18 @@ func (s *Served) addGroups(groups []document.Node) {
 	}
 }
 
-// add adds a kind, if it can be listed and was not found in a version before.
+// add adds a version of a kind, if it can be listed. The kind is read in the first.
 func (s *Served) add(said *document.Node, r Resource) {
 	listed := slices.ContainsFunc(said.Seq("verbs"), func(verb document.Node) bool { return verb.Value() == "list" })
 	id := schema.GroupKind{Group: r.Group, Kind: r.Kind}
-	if _, found := s.resources[id]; !found && listed && r.Kind != "" && !strings.Contains(r.Plural, "/") {
+	if !listed || r.Kind == "" || strings.Contains(r.Plural, "/") {
+		return
+	}
+	if _, found := s.resources[id]; !found {
 		s.resources[id] = r
+	}
+	if !slices.Contains(s.versions[id], r.Version) {
+		s.versions[id] = append(s.versions[id], r.Version)
 	}
 }
 

@@ -56,6 +56,12 @@ func TestServed(t *testing.T) {
 		if !maps.Equal(got.resources, resources) {
 			t.Errorf("%s: got %d kinds, want %d:\n%v\n%v", name, len(got.resources), len(resources), got.resources, resources)
 		}
+		if versions, err := got.Versions("example.com", "Pooling"); err != nil || !slices.Equal(versions, []string{"v1", "v1beta1"}) {
+			t.Errorf("%s: got versions %v, %v; want v1 and v1beta1", name, versions, err)
+		}
+		if versions, err := got.Versions("nowhere.example.com", "Anything"); err == nil {
+			t.Errorf("%s: got versions %v of a group that does not answer", name, versions)
+		}
 		if groups := slices.Sorted(maps.Keys(got.failed)); !slices.Equal(groups, failed) {
 			t.Errorf("%s: failed %v, want %v", name, groups, failed)
 		}

@@ -14,7 +14,7 @@ import (
 // so that it does not send what reads would leave out; "" for all.
 func Fields(kind *system.Kind) string {
 	switch {
-	case len(kind.Only) == 1 && !strings.Contains(kind.Only[0], "*"):
+	case len(kind.Only) == 1 && len(kind.OnlyBy) == 0 && !strings.Contains(kind.Only[0], "*"):
 		return "metadata.name=" + kind.Only[0]
 	case kind.Tells == system.TellsEvents && len(kind.About) == 1:
 		return "type!=" + inventory.EventNormal + ",involvedObject.kind=" + kind.About[0].Kind
@@ -32,7 +32,11 @@ func reads(kind *system.Kind, n *document.Node) bool {
 	if kind.Labelled != "" && n.Get("metadata", "labels", kind.Labelled) == nil {
 		return false
 	}
-	return kind.Reads(n.Str("metadata", "name"))
+	names := []string{n.Str("metadata", "name")}
+	for _, label := range kind.OnlyBy {
+		names = append(names, n.Str("metadata", "labels", label))
+	}
+	return kind.Reads(names...)
 }
 
 // eventMetadata names an event after its object and its reason: of the events of an object with one reason one is kept,

@@ -6,7 +6,9 @@ package snapshot
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
@@ -29,6 +31,8 @@ type Options struct {
 	Fields      []string
 	// Served is what the cluster serves, if that is known; else it is asked for.
 	Served *cluster.Served
+	// Readable says that kinds that may not be read are left out, and named in Snapshot.Denied.
+	Readable bool
 	// Progress is told how many objects of a kind there are so far. It may be
 	// called by several goroutines at once, and may be nil.
 	Progress func(kind string, objects int)
@@ -39,6 +43,7 @@ type Options struct {
 type Snapshot struct {
 	Kinds  []Kind          // those that the cluster has, in the order of Options
 	Absent []krm.GroupKind // those that it does not have
+	Denied []krm.GroupKind // those that may not be read, in the order of Options
 }
 
 // Objects gives all objects, as facts. Of a kind without objects it gives the
@@ -144,10 +149,26 @@ func Take(ctx context.Context, c *cluster.Cluster, o Options) (*Snapshot, error)
 		s.Kinds = append(s.Kinds, taken)
 	}
 	t := &taking{cluster: c, options: o}
-	if err := t.run(ctx, s.Kinds); err != nil {
+	err := t.run(ctx, s.Kinds)
+	if denied := (*DeniedError)(nil); o.Readable && errors.As(err, &denied) {
+		s.leaveOut(denied)
+		err = nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// leaveOut leaves out the kinds that may not be read.
+func (s *Snapshot) leaveOut(denied *DeniedError) {
+	s.Kinds = slices.DeleteFunc(s.Kinds, func(k Kind) bool {
+		left := slices.Contains(denied.Kinds, k.String())
+		if left {
+			s.Denied = append(s.Denied, k.declared.GroupKind)
+		}
+		return left
+	})
 }
 
 // DeniedError says which kinds may not be read.

@@ -11,7 +11,7 @@ import (
 // TestTopics runs the commands of the pages that need no cluster.
 func TestTopics(t *testing.T) {
 	reader := tutorial.StartAlone(t, root)
-	for _, page := range []string{"docs/package.md", "docs/inventory.md", "docs/plan.md", "docs/status.md", "docs/verify.md", "docs/kustomize.md", "docs/diskpool.md", "docs/listed-pools.md", "docs/cstor-volumes.md", "docs/hypercloud.md"} {
+	for _, page := range []string{"docs/package.md", "docs/inventory.md", "docs/plan.md", "docs/status.md", "docs/verify.md", "docs/doctor.md", "docs/kustomize.md", "docs/diskpool.md", "docs/listed-pools.md", "docs/cstor-volumes.md", "docs/hypercloud.md"} {
 		t.Run(page, func(t *testing.T) {
 			if page == "docs/kustomize.md" {
 				tool.Need(t, "kustomize")

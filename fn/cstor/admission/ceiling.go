@@ -43,6 +43,34 @@ func (k Kind) For(disks int) (t Timeout, ok bool) {
 	return t, false
 }
 
+// Edit is an edit of a cluster, with what it costs.
+type Edit struct {
+	Name string // such as growth
+	Cost Cost
+}
+
+// Edits are those that the cluster of some pools of the kind comes to, by the disks of each pool: its creation, if it does
+// not exist, then that a pool grows, and that a disk is replaced.
+func (k Kind) Edits(pools []int, create bool) []Edit {
+	var edits []Edit
+	disks := 0
+	made := Cost{}
+	for _, n := range pools {
+		disks += n
+		made.Pools = append(made.Pools, poolRequests(n, 0))
+	}
+	if create {
+		edits = append(edits, Edit{"the creation", made})
+	}
+	if k.Growth > 0 {
+		edits = append(edits, Edit{"growth", k.grown(Settings(pools), disks)})
+	}
+	if k.Replaces {
+		edits = append(edits, Edit{"a replacement", k.replaced(Settings(pools), disks)})
+	}
+	return edits
+}
+
 // settings is an edit of the settings of a cluster of so many disks. To add or remove a pool
 // of it takes no longer.
 func (k Kind) settings(disks int) Cost {
@@ -58,7 +86,11 @@ func (k Kind) settings(disks int) Cost {
 
 // growth is an edit by which a pool grows.
 func (k Kind) growth(disks int) Cost {
-	c := k.settings(disks)
+	return k.grown(k.settings(disks), disks)
+}
+
+// grown adds growth to an edit of a cluster of so many disks.
+func (k Kind) grown(c Cost, disks int) Cost {
 	if len(c.Pools) > 0 {
 		c.Pools[0] += poolRequests(k.Growth, 0)
 	}
@@ -68,7 +100,11 @@ func (k Kind) growth(disks int) Cost {
 
 // replacement is an edit by which a disk takes the place of another.
 func (k Kind) replacement(disks int) Cost {
-	c := k.settings(disks)
+	return k.replaced(k.settings(disks), disks)
+}
+
+// replaced adds a replacement to an edit of a cluster of so many disks.
+func (k Kind) replaced(c Cost, disks int) Cost {
 	if len(c.Pools) > 0 {
 		c.Pools[0]-- // the new disk has no claim yet
 	}

@@ -311,3 +311,23 @@ func TestCeilingOfMirrors(t *testing.T) {
 		}
 	}
 }
+
+// TestEdits: the requests of each edit are those that were measured, with n disks in the cluster, k of them
+// new and groups of g: create n, growth 2n+k+k(1+n), replacement 3n+g+5, beside the read of an edit.
+func TestEdits(t *testing.T) {
+	kind := Kind{Disks: 4, Growth: 2, Group: 2, Replaces: true}
+	const n, k, g = 12, 2, 2
+	want := map[string]int{"the creation": n, "growth": 1 + 2*n + k + k*(1+n), "a replacement": 1 + 3*n + g + 5}
+	got := kind.Edits([]int{4, 4, 4}, true)
+	if len(got) != len(want) {
+		t.Fatalf("got %d edits, want %d", len(got), len(want))
+	}
+	for _, edit := range got {
+		if disks, nodes := edit.Cost.Requests(); disks != want[edit.Name] {
+			t.Errorf("%s: got %d requests and %d node lists, want %d requests", edit.Name, disks, nodes, want[edit.Name])
+		}
+	}
+	if got := (Kind{Disks: 4, Group: 4}).Edits([]int{4}, false); len(got) != 0 {
+		t.Errorf("a stripe that exists and does not grow: got %v", got)
+	}
+}

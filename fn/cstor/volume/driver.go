@@ -68,13 +68,18 @@ func nodeParts() []part {
 // Lacks lists what does not run of the CSI driver, as far as the facts tell of it. Without the
 // operator of volumes they are of no cluster in which cStor is installed.
 func Lacks(facts *inventory.Facts) []Lack {
-	if !slices.ContainsFunc(facts.Objects("apps", "Deployment"), func(o *krm.Object) bool { return strings.HasSuffix(o.Name, Operator) }) {
+	if !Installed(facts) {
 		return nil
 	}
 	return slices.Concat(
 		lacksOf(facts, ControllerKind, ControllerName, "no claim will bind, no volume is attached, enlarged or deleted, and no VolumeSnapshot is taken", controllerParts()),
 		lacksOf(facts, NodeDriverKind, NodeDriverName, "no volume is staged or published on any node", nodeParts()),
 	)
+}
+
+// Installed reports whether the facts have the operator of volumes.
+func Installed(facts *inventory.Facts) bool {
+	return slices.ContainsFunc(facts.Objects("apps", "Deployment"), func(o *krm.Object) bool { return strings.HasSuffix(o.Name, Operator) })
 }
 
 // suffix is how a name ends whichever release of the chart it is of.
