@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/poolwright/poolwright/cmd/internal/terminal"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/terminal"
 )
 
 const doctorLong = `Check whether a cluster has what the specs of a package need before they can work:
@@ -78,14 +78,14 @@ func runDoctor(ctx context.Context, s program, dir string, f doctorFlags) error 
 	if err != nil {
 		return err
 	}
-	if findings := l.withoutSpec(s.function, l.findings, finding.Error); finding.Failed(findings) {
+	if findings := l.WithoutSpec(s.function, dir, l.findings, finding.Error); finding.Failed(findings) {
 		return report(s.streams, findings)
 	}
 	facts, live, err := f.look(ctx, s, l)
 	if err != nil {
 		return err
 	}
-	checks, findings := s.function.Doctor(l.pkg(), facts, live)
+	checks, findings := s.function.Doctor(l.Input(), facts, live)
 	summary := prerequisite.Summarize(checks)
 	if f.format == asJSON {
 		err = printAs(s.out, asJSON, machineDoctor{append([]prerequisite.Check{}, checks...), summary})
