@@ -2,6 +2,7 @@
 package gitserver
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -23,8 +24,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	requests []string
-	// Before, if not nil, sees each request first. What it answers is the answer.
-	Before func(w http.ResponseWriter, r *http.Request) (answered bool)
+	before   func(w http.ResponseWriter, r *http.Request) (answered bool)
 }
 
 // New starts a server whose repository has a branch main with these files. It ends with the test,
@@ -68,7 +68,7 @@ func (s *Server) Repository() string { return s.URL + "/storage.git" }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.String())
-	before := s.Before
+	before := s.before
 	s.mu.Unlock()
 	if before != nil && before(w, r) {
 		return
@@ -91,11 +91,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	backend.ServeHTTP(w, r)
 }
 
-// Watch sets Before.
+// Watch sets what sees each request first, nil for nothing. What it answers is the answer.
 func (s *Server) Watch(before func(http.ResponseWriter, *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Before = before
+	s.before = before
 }
 
 // Requests lists the requests since the last call, as METHOD PATH.
@@ -126,37 +126,66 @@ func (s *Server) git(env []string, args ...string) (string, error) {
 }
 
 // Commit adds a commit to a branch, as a person who pushes: with these files changed; one with the
-// text "" is removed.
+// text "" is removed. Where the branch moves meanwhile, it begins again.
 func (s *Server) Commit(t testing.TB, branch, message string, files map[string]string) string {
 	t.Helper()
-	index := filepath.Join(t.TempDir(), "index")
-	run := func(args ...string) string {
-		t.Helper()
-		out, err := s.git([]string{"GIT_INDEX_FILE=" + index}, args...)
-		if err != nil {
-			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	for {
+		commit, err := s.commit(t, branch, message, files)
+		if err == nil {
+			return commit
 		}
-		return strings.TrimSpace(out)
+		if !strings.Contains(err.Error(), "cannot lock ref") {
+			t.Fatal(err)
+		}
 	}
-	parent := []string(nil)
-	if head, err := s.git(nil, "rev-parse", "-q", "--verify", "refs/heads/"+branch); err == nil {
-		parent = []string{"-p", strings.TrimSpace(head)}
-		run("read-tree", strings.TrimSpace(head))
+}
+
+func (s *Server) commit(t testing.TB, branch, message string, files map[string]string) (string, error) {
+	dir := t.TempDir()
+	run := func(args ...string) (string, error) {
+		out, err := s.git([]string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}, args...)
+		if err != nil {
+			err = fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, out)
+		}
+		return strings.TrimSpace(out), err
+	}
+	made := []string{"-m", message}
+	head, err := run("rev-parse", "-q", "--verify", "refs/heads/"+branch)
+	if err != nil {
+		head = strings.Repeat("0", 40)
+	} else {
+		made = append(made, "-p", head)
+		if _, err := run("read-tree", head); err != nil {
+			return "", err
+		}
 	}
 	for name, text := range files {
 		if text == "" {
-			run("rm", "-q", "--cached", name)
-			continue
+			_, err = run("rm", "-q", "--cached", name)
+		} else {
+			file := filepath.Join(dir, "file")
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				return "", err
+			}
+			var blob string
+			if blob, err = run("hash-object", "-w", file); err == nil {
+				_, err = run("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
+			}
 		}
-		file := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+		if err != nil {
+			return "", err
 		}
-		run("update-index", "--add", "--cacheinfo", "100644,"+run("hash-object", "-w", file)+","+name)
 	}
-	commit := run(append([]string{"commit-tree", run("write-tree"), "-m", message}, parent...)...)
-	run("update-ref", "refs/heads/"+branch, commit)
-	return commit
+	root, err := run("write-tree")
+	if err != nil {
+		return "", err
+	}
+	commit, err := run(append([]string{"commit-tree", root}, made...)...)
+	if err != nil {
+		return "", err
+	}
+	_, err = run("update-ref", "refs/heads/"+branch, commit, head)
+	return commit, err
 }
 
 // Head is the commit of a branch.
