@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/poolwright/poolwright/test/gitserver"
 	"github.com/poolwright/poolwright/test/tool"
 )
@@ -244,4 +246,55 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", args, cmd.ProcessState.ExitCode(), out)
 		}
 	}
+}
+
+// TestRole: the roles of deploy/ allow the controller everything that it does.
+func TestRole(t *testing.T) {
+	k := newKube(t)
+	server := gitserver.New(t, files())
+	const ns, name = "role", "prod"
+	for _, file := range []string{"rbac/namespace.yaml", "rbac/role.yaml", "controller/namespace.yaml", "controller/rbac.yaml", "controller/deployment.yaml", "controller/policies.yaml"} {
+		text, err := os.ReadFile("../../deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(string(text), "\n---\n") {
+			k.must(t, "%s", part)
+		}
+	}
+	k.node(t, "r0")
+	hydrate(t, k, server, ns, name)
+	config, err := clientcmd.LoadFromFile(plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, auth := range config.AuthInfos {
+		auth.Impersonate = "system:serviceaccount:poolwright-controller:poolwright-controller"
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	if err := plane.AwaitAllowed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, ns, "--kubeconfig", kubeconfig, "--lease-namespace", "poolwright-controller")
+	p.says(t, "holding the lease poolwright-controller/poolwright-controller")
+	h := k.becomes(t, ns, name, "AuthenticationFailed")
+	if got := h.Status.Condition("Ready").Message; !strings.Contains(got, "secrets") {
+		t.Errorf("the message is %q", got)
+	}
+	k.must(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: poolwright-controller, namespace: %s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: poolwright-controller-secrets}
+subjects: [{kind: ServiceAccount, name: poolwright-controller, namespace: poolwright-controller}]
+`, ns)
+	if err := plane.AwaitAllowed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k.reconcile(t, ns, name)
+	k.becomes(t, ns, name, "Published")
+	await(t, "an event", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Published"`) })
 }

@@ -49,7 +49,7 @@ func (r *Remote) explain(c *connection, err error) error {
 	is := func(target error) bool { return errors.Is(inner(err), target) }
 	var authority x509.UnknownAuthorityError
 	switch {
-	case is(transport.ErrAuthenticationRequired), is(transport.ErrInvalidAuthMethod):
+	case is(transport.ErrAuthenticationRequired), is(transport.ErrInvalidAuthMethod), r.url.Scheme == "ssh" && strings.Contains(said, noSSHMethod):
 		return &Error{Unknown, fmt.Sprintf("%s does not accept the credentials: %s; %s", at, said, r.remedy())}
 	case is(transport.ErrAuthorizationFailed):
 		return &Error{Unknown, fmt.Sprintf("%s does not permit this to the user of the credentials: %s; %s", at, said, r.remedy())}
@@ -64,6 +64,9 @@ func (r *Remote) explain(c *connection, err error) error {
 	}
 	return &Error{Unavailable, fmt.Sprintf("%s cannot be asked: %s", at, said)}
 }
+
+// noSSHMethod is how golang.org/x/crypto/ssh says that a server takes no key; the error has no type.
+const noSSHMethod = "unable to authenticate"
 
 // explainPush is explain for a push, which fails by another reason where the server cannot be asked.
 func (r *Remote) explainPush(c *connection, err error) error {
