@@ -27,11 +27,6 @@ func (w *worker) judge(ctx context.Context) {
 		return
 	}
 	defer free()
-	if w.object.Status.Condition("Ready").Type == "" {
-		if w.report(ctx, w.object.Status, say(judging, "the source is read and rendered for the first time")) != nil {
-			return
-		}
-	}
 	begun := time.Now()
 	defer func() { w.keeper.Metrics.judged(time.Since(begun)) }()
 	for range tries {
@@ -163,6 +158,7 @@ func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 	files := j.Publish(a.factsChanged(), now, maxAge)
 	if len(files) == 0 {
 		a.agenda.later = j.DueAt(a.factsChanged(), maxAge)
+		a.find()
 		return say(upToDate, "the output in Git is that of the specs and the cluster"), false
 	}
 	entry := hydrations.Entry{Time: now.UTC().Truncate(time.Second), Output: j.Output}
@@ -183,6 +179,23 @@ func (a *attempt) factsChanged() time.Time {
 	}
 	return a.commit.Committer.When
 }
+
+// find takes the last commit into the status, where it is one of this Hydration that a controller
+// pushed and did not live to report.
+func (a *attempt) find() {
+	revision := publish.Revision(a.object.Spec.Source.Branch, a.source.Head)
+	output := hydration.TrailerOf(a.commit.Message, hydration.TrailerOutput)
+	if a.status.Published.Revision == revision || output != a.pkg.Output() ||
+		hydration.TrailerOf(a.commit.Message, trailerHydration) != a.object.Key().String() {
+		return
+	}
+	at := a.commit.Committer.When.UTC()
+	a.status.Published = hydrations.Published{Revision: revision, Digest: output, URL: a.object.Spec.Source.URL, Time: at}
+	a.status.History = remember(a.status.History, hydrations.Entry{Time: at, Output: output})
+}
+
+// trailerHydration is the trailer with the name of the Hydration.
+const trailerHydration = "Poolwright-Hydration"
 
 // isOfFactsAlone reports whether with the committed facts there would be nothing to publish.
 func (a *attempt) isOfFactsAlone(files map[string][]byte) bool {
@@ -220,7 +233,7 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 	done, err := publisher.Publish(ctx, publish.Change{
 		Source: a.source, Branch: spec.Source.Branch, Dir: a.dir(), Files: files,
 		Message: j.Message(
-			hydration.Trailer{Key: "Poolwright-Hydration", Value: a.object.Key().String()},
+			hydration.Trailer{Key: trailerHydration, Value: a.object.Key().String()},
 			hydration.Trailer{Key: "Poolwright-Source", Value: a.status.Source.Revision},
 		),
 		Author: tree.Author(spec.Publish.Author),

@@ -96,12 +96,16 @@ func (k kube) must(t *testing.T, format string, args ...any) {
 func (k kube) node(t *testing.T, name string) {
 	t.Helper()
 	k.must(t, `{apiVersion: v1, kind: Node, metadata: {name: %[1]s, labels: {kubernetes.io/hostname: %[1]s}}}`, name)
-	t.Cleanup(func() {
-		err := k.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).Delete(context.Background(), name, metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { k.away(t, name) })
+}
+
+// away removes a node.
+func (k kube) away(t *testing.T, name string) {
+	t.Helper()
+	err := k.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).Delete(context.Background(), name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
 }
 
 func (k kube) hydrations(namespace string) dynamic.ResourceInterface {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/poolwright/poolwright/test/gitserver"
@@ -296,5 +298,16 @@ subjects: [{kind: ServiceAccount, name: poolwright-controller, namespace: poolwr
 	}
 	k.reconcile(t, ns, name)
 	k.becomes(t, ns, name, "Published")
+	// Without the role for the facts the watch goes on until it is cut; another process finds out at once.
+	if err := k.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}).Delete(t.Context(), "poolwright-controller-inventory", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := plane.AwaitAllowed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, "controller", "--once", "--kubeconfig", kubeconfig, "--namespace", ns, "--allow-host", "127.0.0.1").Output()
+	if err == nil || !strings.HasPrefix(string(out), "role/prod FactsUnavailable: the facts of the cluster are not known: ") {
+		t.Errorf("%v: %s", err, out)
+	}
 	await(t, "an event", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Published"`) })
 }

@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poolwright/poolwright/controller/keeper"
 	"github.com/poolwright/poolwright/controller/remote"
@@ -222,6 +227,35 @@ func TestStory(t *testing.T) {
 			t.Errorf("published %s, want %s", h.Status.Published.Revision, got)
 		}
 	})
+	t.Run("contended", func(t *testing.T) {
+		moves := 0
+		server.Watch(func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "git-receive-pack") {
+				moves++
+				server.Commit(t, "main", "faster", map[string]string{"README.md": fmt.Sprintf("%d\n", moves)})
+			}
+			return false
+		})
+		k.node(story, "n5")
+		h := k.becomes(t, ns, name, "Contended")
+		if got := h.Status.Condition("Ready").Message; got != "branch main moved 5 times while a commit for it was made; the next try follows" {
+			t.Errorf("the message is %q", got)
+		}
+		server.Watch(nil)
+		k.reconcile(t, ns, name)
+		k.becomes(t, ns, name, "Published")
+	})
+	t.Run("cluster", func(t *testing.T) {
+		cluster := server.Show(t, "main", dir+"/inventory/cluster.yaml")
+		other := strings.Replace(cluster, k.get(t, ns, name).Status.Facts.Cluster, "00000000-0000-0000-0000-000000000000", 1)
+		server.Commit(t, "main", "of another cluster", map[string]string{dir + "/inventory/cluster.yaml": other})
+		k.reconcile(t, ns, name)
+		k.becomes(t, ns, name, "ClusterChanged")
+		server.Commit(t, "main", "of this one", map[string]string{dir + "/inventory/cluster.yaml": ""})
+		k.reconcile(t, ns, name)
+		k.becomes(t, ns, name, "UpToDate")
+		server.Commit(t, "main", "as it was", map[string]string{dir + "/inventory/cluster.yaml": cluster})
+	})
 	t.Run("refused", func(t *testing.T) {
 		server.Commit(t, "main", "a pointer", map[string]string{dir + "/big.yaml": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"})
 		k.reconcile(t, ns, name)
@@ -323,4 +357,58 @@ func TestOnce(t *testing.T) {
 	if got := commits(t, server); len(got) != 2 {
 		t.Errorf("the commits are %q", got)
 	}
+}
+
+// TestUnreported: whoever was killed after the push is found out by the next one.
+func TestUnreported(t *testing.T) {
+	k := newKube(t)
+	k.node(t, "n1")
+	server := gitserver.New(t, files())
+	const ns, name = "unreported", "prod"
+	hydrate(t, k, server, ns, name)
+	keeper, _ := newKeeper(t, ns)
+	if _, err := keeper.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := k.get(t, ns, name).Status
+	if _, err := k.hydrations(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"published":null,"history":null,"conditions":null}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keeper.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := k.get(t, ns, name).Status
+	if got.Published != want.Published || len(got.History) != 1 || got.History[0].Output != want.Published.Digest || len(commits(t, server)) != 2 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestFlapping: the third time that a node goes within the window, its volume stays in Git.
+func TestFlapping(t *testing.T) {
+	k := newKube(t)
+	k.node(t, "n1")
+	server := gitserver.New(t, files())
+	const ns, name = "flapping", "prod"
+	hydrate(t, k, server, ns, name)
+	keep(t, ns)
+	k.becomes(t, ns, name, "Published")
+	const volumes = dir + "/rendered/volumetemplate.logs/volume.yaml"
+	has := func() bool { return strings.Contains(server.Show(t, "main", volumes), "logs-f1") }
+	for i := range 3 {
+		k.node(t, "f1")
+		await(t, "the volume comes", has)
+		k.away(t, "f1")
+		if i < 2 {
+			await(t, "the volume goes", func() bool { return !has() })
+		}
+	}
+	h := k.becomes(t, ns, name, "Flapping")
+	if got := h.Status.Condition("Ready").Message; !strings.HasPrefix(got, "facts alone change Volume logs-f1 for the third time within 1h0m0s; nothing is published until they stay the same for as long") {
+		t.Errorf("the message is %q", got)
+	}
+	if !has() {
+		t.Error("published although it flaps")
+	}
+	k.reconcile(t, ns, name)
+	await(t, "the volume goes as asked for", func() bool { return !has() })
 }

@@ -20,7 +20,6 @@ const (
 	contended        reason = "Contended"
 	flapping         reason = "Flapping"
 	suspended        reason = "Suspended"
-	judging          reason = "Judging" // for the first time
 
 	invalid  reason = "Invalid"
 	conflict reason = "Conflict"
