@@ -50,7 +50,7 @@ func (r *Remote) Head(ctx context.Context, branch string) (plumbing.Hash, error)
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	var head plumbing.Hash
-	err := r.fetching(ctx, func(s transport.UploadPackSession, refs *packp.AdvRefs) (err error) {
+	err := r.fetching(ctx, func(_ transport.UploadPackSession, refs *packp.AdvRefs) (err error) {
 		head, err = commitOf(refs, branch)
 		return err
 	})
@@ -124,7 +124,7 @@ func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Close()
+	defer func() { _ = answer.Close() }()
 	return readPack(unband(req.Capabilities, answer), r.rules.MaxSource)
 }
 

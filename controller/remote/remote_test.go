@@ -176,7 +176,7 @@ func TestTheBranchDecides(t *testing.T) {
 		reason(t, err, remote.Protected, "the server does not accept a push to branch main: GL-HOOK-ERR: You are not allowed to push code to protected branches, *** command error on refs/heads/main: pre-receive hook declined; allow the user of spec.source.secretRef to push to it")
 	})
 	t.Run("cut after the push", func(t *testing.T) {
-		server.Watch(func(w http.ResponseWriter, q *http.Request) bool {
+		server.Watch(func(_ http.ResponseWriter, q *http.Request) bool {
 			if q.Method != http.MethodPost || !strings.HasSuffix(q.URL.Path, "git-receive-pack") {
 				return false
 			}
@@ -214,7 +214,7 @@ func TestTheBranchDecides(t *testing.T) {
 // TestReasons holds what is said of each source that cannot be read.
 func TestReasons(t *testing.T) {
 	server := gitserver.New(t, map[string]string{"a.txt": "a\n"})
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s was asked", r.Method, r.URL)
 	}))
 	defer elsewhere.Close()

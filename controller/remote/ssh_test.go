@@ -63,7 +63,7 @@ func serveSSH(t *testing.T, host ssh.Signer, allowed ssh.PublicKey) (address str
 }
 
 func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
 		return
@@ -75,7 +75,7 @@ func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
 			return
 		}
 		go func() {
-			defer channel.Close()
+			defer func() { _ = channel.Close() }()
 			for r := range requests {
 				_ = r.Reply(r.Type == "exec", nil)
 				if r.Type != "exec" {
