@@ -181,7 +181,7 @@ func (a *attempt) factsChanged() time.Time {
 }
 
 // find takes the last commit into the status, where it is one of this Hydration that a controller
-// pushed and did not live to report.
+// pushed before it was killed, without a report.
 func (a *attempt) find() {
 	revision := publish.Revision(a.object.Spec.Source.Branch, a.source.Head)
 	output := hydration.TrailerOf(a.commit.Message, hydration.TrailerOutput)

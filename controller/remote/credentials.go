@@ -31,7 +31,7 @@ func (c *Credentials) isEmpty() bool {
 	return c.Password == "" && c.BearerToken == "" && len(c.Identity) == 0
 }
 
-// redactor removes credentials from the text of others.
+// redactor removes credentials from what a server says.
 type redactor struct{ secrets []string }
 
 // newRedactor knows the credentials as they are, and as they are sent or quoted.
@@ -65,7 +65,7 @@ func newRedactor(c Credentials) redactor {
 	return r
 }
 
-// clean makes one line of a text of others, without credentials and control characters, and not too
+// clean makes one line of what a server says, without credentials and control characters, and not too
 // long.
 func (r redactor) clean(text string) string {
 	for _, secret := range r.secrets {

@@ -153,7 +153,7 @@ func TestTheBranchDecides(t *testing.T) {
 	})
 	t.Run("moved meanwhile", func(t *testing.T) {
 		source := fetch(t, r)
-		// After the branches were told, and before the push.
+		// After the server listed its branches, and before the push.
 		var theirs string
 		server.Watch(func(_ http.ResponseWriter, q *http.Request) bool {
 			if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "git-receive-pack") && theirs == "" {
