@@ -56,6 +56,10 @@ func refuseImport(importer, room, imported string) string {
 		return "which is above it"
 	case room == "service" && (root == "live" || strings.HasPrefix(imported, "k8s.io/client-go") || imported == "os/exec"):
 		return "and the service has no cluster and runs no program"
+	case room != "live" && room != "test" && importer != "cmd/nodeagent" && !strings.HasPrefix(importer, "cmd/internal/bench/") && strings.HasPrefix(imported, "k8s.io/client-go"):
+		return "and only live and nodeagent talk to the API server"
+	case room == "controller" && imported == "os/exec":
+		return "and the controller runs no program"
 	// The benchmarks are programs that are not shipped, over packages of cmd.
 	case root == "nodeagent" && room != "test" && importer != "cmd/nodeagent":
 		return "which may touch disks"

@@ -29,7 +29,7 @@ type Role string
 // The roles.
 const (
 	Spec     Role = "spec"     // says what a person wants
-	Config   Role = "config"   // says how to render
+	Config   Role = "config"   // says how to render, and what the controller renders
 	Rendered Role = "rendered" // is written by Poolwright
 	Fact     Role = "fact"     // says what exists
 )

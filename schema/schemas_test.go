@@ -26,6 +26,7 @@ func TestKinds(t *testing.T) {
 		"spec storage.metalk8s.scality.com/v1alpha1 Volume",
 		"spec storage.metalk8s.scality.com/v1alpha1 VolumeGroup",
 		"spec poolwright.io/v1alpha1 VolumeTemplate",
+		"config poolwright.io/v1alpha1 Hydration",
 		"config poolwright.io/v1alpha1 RenderConfig",
 		"fact poolwright.io/v1alpha1 Inventory",
 		"fact poolwright.io/v1alpha1 NodeInventory",

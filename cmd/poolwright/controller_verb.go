@@ -32,7 +32,15 @@ For each judgement a line is printed: "committed SHA SUBJECT", or "no change". W
 
 Exit codes: 0 after SIGTERM or SIGINT, and with --once if it committed or there was
 nothing to do; 1 findings of severity error or a failure, and nothing was changed; 2 bad
-usage: DIR is not in a work tree, HEAD is detached, or a merge or rebase is under way.`
+usage: DIR is not in a work tree, HEAD is detached, or a merge or rebase is under way.
+
+Without DIR, the controller keeps the packages of all Hydrations in the cluster rendered
+(poolwright schema Hydration). It fetches the branch of each into memory, pushes a commit
+when there is one to make, and writes the state into the status of the Hydration. Several
+may run: the one that holds the lease works. It connects to no loopback, link-local or
+multicast address and not to the API server, unless --allow-host names the host. Exit
+codes: 0 after SIGTERM; 1 a lost lease or a failure, and with --once a Hydration that is
+not ready, each of which is printed.`
 
 const controllerExample = `  # Follow the current context of the kubeconfig
   poolwright controller clusters/prod
@@ -41,28 +49,35 @@ const controllerExample = `  # Follow the current context of the kubeconfig
   poolwright controller clusters/prod --once && git push
 
   # Show what would be committed
-  poolwright controller clusters/prod --once --no-commit && git diff`
+  poolwright controller clusters/prod --once --no-commit && git diff
+
+  # Keep the Hydrations of one namespace, outside of a pod
+  poolwright controller --namespace storage --leader-elect=false`
 
 type controllerFlags struct {
 	clusterFlags
 	once, noCommit   bool
 	debounce, maxAge time.Duration
 	author           string
+	keeper           keeperFlags
 }
 
 func newController(s program) *cobra.Command {
 	var f controllerFlags
 	cmd := &cobra.Command{
-		Use:               "controller DIR",
-		Short:             "Watch a cluster, and commit what its changes make of a package",
+		Use:               "controller [DIR]",
+		Short:             "Watch a cluster, and commit what its changes make of packages",
 		Long:              controllerLong,
 		Example:           controllerExample,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fitting(cmd, len(args) > 0); err != nil {
+				return err
+			}
 			switch {
 			case len(args) == 0:
-				return usage("controller needs the DIR of a package in a Git work tree")
+				return runKeeper(cmd.Context(), s, f.clusterFlags, f.keeper, f.once)
 			case len(args) > 1:
 				return usage("too many arguments: controller takes one DIR; %q is one too many", args[1])
 			case f.debounce < 0 || f.maxAge < 0:
@@ -72,13 +87,28 @@ func newController(s program) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.once, "once", false, "judge once, and exit")
-	cmd.Flags().BoolVar(&f.noCommit, "no-commit", false, "write the files, and do not commit; uncommitted changes are read, too")
-	cmd.Flags().DurationVar(&f.debounce, "debounce", 30*time.Second, "how long after a first change it is judged")
-	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour, "commit an inventory that differs if the last one is this old; 0 for never")
-	cmd.Flags().StringVar(&f.author, "author", "", `"NAME <EMAIL>" of the commits (default user.name and user.email of Git, or Poolwright)`)
+	cmd.Flags().BoolVar(&f.noCommit, "no-commit", false, "with DIR: write the files, and do not commit; uncommitted changes are read, too")
+	cmd.Flags().DurationVar(&f.debounce, "debounce", 30*time.Second, "with DIR: how long after a first change it is judged")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour, "with DIR: commit an inventory that differs if the last one is this old; 0 for never")
+	cmd.Flags().StringVar(&f.author, "author", "", `with DIR: "NAME <EMAIL>" of the commits (default user.name and user.email of Git, or Poolwright)`)
 	complete(s, cmd, "author")
+	f.keeper.add(s, cmd)
 	addClusterFlags(s, cmd, &f.clusterFlags)
 	return cmd
+}
+
+// fitting refuses flags of the other form of the command.
+func fitting(cmd *cobra.Command, dir bool) error {
+	others, form := []string{"no-commit", "debounce", "max-age", "author"}, "is for controller DIR; name the DIR, or remove the flag"
+	if dir {
+		others, form = keeperFlagNames(), "is for the controller without DIR; remove the flag, or the DIR"
+	}
+	for _, name := range others {
+		if cmd.Flags().Changed(name) {
+			return usage("--%s %s", name, form)
+		}
+	}
+	return nil
 }
 
 func runController(ctx context.Context, s program, dir string, f controllerFlags) error {

@@ -98,3 +98,6 @@ func (c *Cluster) get(ctx context.Context, path, accept string, query map[string
 	}
 	return result.Raw()
 }
+
+// Config is for the clients of packages beside this one.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }

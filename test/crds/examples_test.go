@@ -46,8 +46,8 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// CSPCAuto is the old design, and a DiskLock is there only while a removed disk waits.
-	without := []string{"CSPCAuto", "DiskLock"}
+	// CSPCAuto is the old design, a DiskLock is there only while a removed disk waits, and a Hydration names a repository.
+	without := []string{"CSPCAuto", "DiskLock", "Hydration"}
 	for kind, k := range kinds {
 		if taken[kind] == 0 && k.Role != schema.Fact && !slices.Contains(without, kind) {
 			t.Errorf("the examples have no %s", kind)

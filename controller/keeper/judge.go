@@ -1,0 +1,257 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"path"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/poolwright/poolwright/controller/hydration"
+	"github.com/poolwright/poolwright/controller/publish"
+	"github.com/poolwright/poolwright/controller/remote"
+	"github.com/poolwright/poolwright/controller/tree"
+	"github.com/poolwright/poolwright/live/hydrations"
+)
+
+// tries is how often a judgement begins again because the branch has moved.
+const tries = 5
+
+// judge judges, publishes, and reports.
+func (w *worker) judge(ctx context.Context) {
+	lifted := w.agenda.atOnce
+	w.agenda.begun()
+	free, err := w.keeper.slot(ctx)
+	if err != nil {
+		return
+	}
+	defer free()
+	begun := time.Now()
+	defer func() { w.keeper.Metrics.judged(time.Since(begun)) }()
+	for range tries {
+		a := &attempt{worker: w, status: w.object.Status, lifted: lifted}
+		v, moved := a.run(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case moved:
+			continue
+		}
+		w.agenda.poll = time.Now().Add(time.Duration(w.object.Spec.Source.Interval))
+		w.conclude(ctx, a.status, v)
+		return
+	}
+	w.conclude(ctx, w.object.Status, retry(contended, "branch %s moved %d times while a commit for it was made; the next try follows", w.object.Spec.Source.Branch, tries))
+}
+
+// attempt is one judgement of one commit.
+type attempt struct {
+	*worker
+	status hydrations.Status // what the status is to be
+	lifted bool              // a person asked for it: what flaps is published
+
+	remote *remote.Remote
+	source *remote.Source
+	commit *object.Commit
+	pkg    hydration.Package
+	facts  facts
+	given  hydration.Facts
+}
+
+// dir is the path of the package as package tree takes it.
+func (a *attempt) dir() string {
+	if dir := path.Clean(a.object.Spec.Source.Path); dir != "." {
+		return dir
+	}
+	return ""
+}
+
+// run reads, judges and publishes. moved says that the branch has another commit by now.
+func (a *attempt) run(ctx context.Context) (v verdict, moved bool) {
+	if v, failed := a.fetch(ctx); failed {
+		return v, false
+	}
+	if v, failed := a.read(ctx); failed {
+		return v, false
+	}
+	inputs := hydration.InputsOf(a.pkg, a.given)
+	known := a.memory.verdict
+	same := a.memory.inputs == inputs && known.reason != "" && !known.again
+	a.memory.inputs, a.memory.version = inputs, a.facts.version
+	a.status.Source.Revision = publish.Revision(a.object.Spec.Source.Branch, a.source.Head)
+	if same && (a.memory.later.IsZero() || time.Now().Before(a.memory.later)) {
+		a.agenda.later = a.memory.later
+		return known, false
+	}
+	if a.status.Facts.Digest != a.given.Digest || a.status.Facts.Cluster != a.given.Cluster {
+		a.status.Facts = hydrations.Facts{Digest: a.given.Digest, Time: moment(), Cluster: a.given.Cluster}
+	}
+	v, moved = a.decide(ctx)
+	a.memory.verdict, a.memory.later = v, a.agenda.later
+	return v, moved
+}
+
+// fetch gets the last commit of the branch, and the package in it.
+func (a *attempt) fetch(ctx context.Context) (v verdict, failed bool) {
+	var err error
+	if a.remote, err = a.open(ctx); err != nil {
+		return ofError(err), true
+	}
+	if a.source, err = a.remote.Fetch(ctx, a.object.Spec.Source.Branch); err != nil {
+		return ofError(err), true
+	}
+	if a.commit, err = object.GetCommit(a.source, a.source.Head); err != nil {
+		return ofError(err), true
+	}
+	a.memory.head = a.source.Head
+	files, err := tree.Read(a.source, a.commit.TreeHash, a.dir(), 0, hydration.Reads)
+	if err != nil {
+		return ofTree(err), true
+	}
+	a.pkg = hydration.Package{Files: files.Content, Digest: files.Hash.String(), Dir: a.object.Spec.Source.Path}
+	return verdict{}, false
+}
+
+// ofTree is the verdict of an error about the files.
+func ofTree(err error) verdict {
+	var why *tree.RefusedError
+	if errors.As(err, &why) {
+		return say(reason(remote.Refused), "%s", why.Error())
+	}
+	return ofError(err)
+}
+
+// read gets the facts that the specs look at.
+func (a *attempt) read(ctx context.Context) (v verdict, failed bool) {
+	specs := a.pkg.Beside()
+	// The new one first: it may be the old one.
+	used := a.keeper.feeds.use(ctx, specs)
+	a.keeper.feeds.drop(a.worker.feed)
+	a.worker.feed = used
+	now, err := used.now(ctx)
+	if err == nil {
+		a.facts = now
+		a.given, err = hydration.NewFacts(now.Snapshot, a.pkg.Format())
+	}
+	if err != nil {
+		return retry(factsUnavailable, "the facts of the cluster are not known: %v", err), true
+	}
+	return verdict{}, false
+}
+
+// decide judges, and publishes what is to be published.
+func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
+	j, err := hydration.Judge(a.keeper.Function, a.pkg, a.given)
+	if err != nil {
+		if why := hydration.ReasonOf(err); why != "" {
+			return say(reason(why), "%s", err.Error()), false
+		}
+		return say(invalid, "%s", err.Error()), false
+	}
+	a.status = judged(a.status, j)
+	if j.Failed() {
+		return say(invalid, "the package has errors (%d), so nothing is published; the first is: %s", a.status.Findings.Errors, a.status.Findings.First[0]), false
+	}
+	maxAge := time.Duration(a.object.Spec.Facts.MaxAge)
+	now := time.Now()
+	files := j.Publish(a.factsChanged(), now, maxAge)
+	if len(files) == 0 {
+		a.agenda.later = j.DueAt(a.factsChanged(), maxAge)
+		a.find()
+		return say(upToDate, "the output in Git is that of the specs and the cluster"), false
+	}
+	entry := hydrations.Entry{Time: now.UTC().Truncate(time.Second), Output: j.Output}
+	if fields := changedFields(j.Plan.Changes); len(fields) > 0 && a.isOfFactsAlone(files) {
+		entry.Changed = fields
+		if v, waits := a.flap(fields, now); waits {
+			return v, false
+		}
+	}
+	return a.publish(ctx, j, files, entry)
+}
+
+// factsChanged is when the committed facts were last changed, as far as the last commit alone tells:
+// with the last publication, or at the latest with the last commit.
+func (a *attempt) factsChanged() time.Time {
+	if at := a.status.Published.Time; !at.IsZero() {
+		return at
+	}
+	return a.commit.Committer.When
+}
+
+// find takes the last commit into the status, where it is one of this Hydration that a controller
+// pushed before it was killed, without a report.
+func (a *attempt) find() {
+	revision := publish.Revision(a.object.Spec.Source.Branch, a.source.Head)
+	output := hydration.TrailerOf(a.commit.Message, hydration.TrailerOutput)
+	if a.status.Published.Revision == revision || output != a.pkg.Output() ||
+		hydration.TrailerOf(a.commit.Message, trailerHydration) != a.object.Key().String() {
+		return
+	}
+	at := a.commit.Committer.When.UTC()
+	a.status.Published = hydrations.Published{Revision: revision, Digest: output, URL: a.object.Spec.Source.URL, Time: at}
+	a.status.History = remember(a.status.History, hydrations.Entry{Time: at, Output: output})
+}
+
+// trailerHydration is the trailer with the name of the Hydration.
+const trailerHydration = "Poolwright-Hydration"
+
+// isOfFactsAlone reports whether with the committed facts there would be nothing to publish.
+func (a *attempt) isOfFactsAlone(files map[string][]byte) bool {
+	before, err := hydration.Judge(a.keeper.Function, a.pkg, committedFacts(a.pkg, files, a.given))
+	return err == nil && !before.Failed() && len(before.Publish(time.Time{}, time.Time{}, 0)) == 0
+}
+
+// flap holds back a field that changes again and again, until the facts rest.
+func (a *attempt) flap(fields []string, now time.Time) (v verdict, waits bool) {
+	window := time.Duration(a.object.Spec.Facts.FlapWindow)
+	if a.lifted || window <= 0 {
+		return verdict{}, false
+	}
+	rested := a.facts.since.Add(window)
+	was := a.object.Status.Condition("Ready").Reason == string(flapping) && now.Before(rested)
+	field := flaps(a.status.History, fields, now, window)
+	if field == "" && was {
+		field = fields[0]
+	}
+	if field == "" {
+		return verdict{}, false
+	}
+	a.agenda.later = rested
+	return say(flapping, "facts alone change %s for the third time within %v; nothing is published until they stay the same for as long; find out why they change, or publish now with kubectl annotate hydration %s -n %s %s=\"$(date)\" --overwrite",
+		field, window, a.object.Metadata.Name, a.object.Metadata.Namespace, hydrations.AnnotationReconcileAt), true
+}
+
+// publish publishes, and says so after the fact.
+func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map[string][]byte, entry hydrations.Entry) (v verdict, moved bool) {
+	if err := a.keeper.step(ctx); err != nil {
+		return verdict{}, false
+	}
+	spec := &a.object.Spec
+	var publisher publish.Publisher = publish.Branch{Remote: a.remote}
+	done, err := publisher.Publish(ctx, publish.Change{
+		Source: a.source, Branch: spec.Source.Branch, Dir: a.dir(), Files: files,
+		Message: j.Message(
+			hydration.Trailer{Key: trailerHydration, Value: a.object.Key().String()},
+			hydration.Trailer{Key: "Poolwright-Source", Value: a.status.Source.Revision},
+		),
+		Author: tree.Author(spec.Publish.Author),
+		Time:   entry.Time,
+	})
+	var why *remote.Error
+	if errors.As(err, &why) {
+		if why.Reason == remote.Moved {
+			return verdict{}, true
+		}
+		return ofError(err), false
+	}
+	if err != nil {
+		return ofTree(err), false
+	}
+	a.keeper.Metrics.published(spec.Publish.Mode)
+	a.status.Published = hydrations.Published{Revision: done.Revision, Digest: j.Output, URL: spec.Source.URL, Time: entry.Time}
+	a.status.History = remember(a.status.History, entry)
+	a.memory.inputs, a.memory.head = hydration.Inputs{}, done.Head
+	return say(published, "%s", j.Subject()), false
+}

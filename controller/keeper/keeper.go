@@ -1,0 +1,190 @@
+// Package keeper keeps the packages of all Hydrations rendered. For each of them it looks at the
+// facts of the cluster and at the branch, has both judged when one changed, publishes what comes of
+// it, and reports that in the status.
+//
+// It has no state of its own: whoever starts again reads the branch and the status. What keeps two
+// of them apart is the lease; what keeps a commit from being lost is that a branch moves only from
+// the commit that was judged (package remote).
+package keeper
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/poolwright/poolwright/controller/remote"
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/hydrations"
+	"github.com/poolwright/poolwright/live/lease"
+)
+
+// Keeper keeps the Hydrations of a cluster.
+type Keeper struct {
+	Cluster    *cluster.Cluster
+	Store      *hydrations.Store
+	Function   *fn.Function
+	Rules      remote.Rules
+	Namespaces []string // whose Hydrations are kept; none for all
+	Log        *slog.Logger
+	Metrics    *Metrics
+	Lease      *lease.Held // nil where nobody else works
+
+	feeds feeds
+	slots chan struct{} // judgements at the same time
+
+	mu      sync.Mutex
+	workers map[hydrations.Key]*worker
+	running sync.WaitGroup
+	cancel  context.CancelCauseFunc
+}
+
+// begin puts together what a Keeper is made of.
+func (k *Keeper) begin(ctx context.Context) context.Context {
+	ctx, k.cancel = context.WithCancelCause(ctx)
+	k.workers = map[hydrations.Key]*worker{}
+	k.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	k.feeds = feeds{
+		cluster: k.Cluster, kinds: k.Function.Kinds().Read(), changed: k.everybody,
+		notice: func(text string) { k.Log.Warn(text) },
+	}
+	return ctx
+}
+
+// step is asked before each step that others see. An error ends the keeper: the lease is lost, or it
+// is to stop.
+func (k *Keeper) step(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := k.Lease.Check(); err != nil {
+		k.cancel(err)
+		return err
+	}
+	return nil
+}
+
+// Run keeps all Hydrations until ctx ends. The error is lease.ErrLost, or about the cluster.
+func (k *Keeper) Run(ctx context.Context) error {
+	ctx = k.begin(ctx)
+	defer k.cancel(nil)
+	// That the kind is there and may be read is found out once, with words; later it is waited for.
+	if _, err := k.Store.List(ctx, k.Namespaces); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	k.Store.Follow(ctx, k.Namespaces, func(h *hydrations.Hydration) { k.changed(ctx, h) }, k.gone)
+	k.running.Wait()
+	if cause := context.Cause(ctx); errors.Is(cause, lease.ErrLost) {
+		return cause
+	}
+	return nil
+}
+
+// Result is what became of a Hydration.
+type Result struct {
+	hydrations.Key
+	Ready           bool
+	Reason, Message string
+}
+
+// Once judges every Hydration once. The results are by namespace and name.
+func (k *Keeper) Once(ctx context.Context) ([]Result, error) {
+	ctx = k.begin(ctx)
+	defer k.cancel(nil)
+	all, err := k.Store.List(ctx, k.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	byKey := map[hydrations.Key]*hydrations.Hydration{}
+	for _, h := range all {
+		byKey[h.Key()] = h
+	}
+	rivals := conflicts(byKey)
+	results := make([]Result, len(all))
+	for i, h := range all {
+		w := k.newWorker(h)
+		w.rival = rivals[h.Key()]
+		k.running.Go(func() {
+			defer func() { k.feeds.drop(w.feed) }()
+			w.agenda.atOnce = true
+			w.turn(ctx)
+			c := w.object.Status.Condition("Ready")
+			results[i] = Result{h.Key(), c.Status == "True", c.Reason, c.Message}
+		})
+	}
+	k.running.Wait()
+	return results, context.Cause(ctx)
+}
+
+// changed takes up a Hydration that is new or has changed.
+func (k *Keeper) changed(ctx context.Context, h *hydrations.Hydration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	w := k.workers[h.Key()]
+	if w == nil || w.uid != h.Metadata.UID { // made again under the same name
+		if w != nil {
+			w.end()
+		}
+		w = k.newWorker(h)
+		k.workers[h.Key()] = w
+		ctx, w.end = context.WithCancel(ctx)
+		k.running.Go(func() { w.run(ctx) })
+	}
+	w.hand(h)
+	k.match()
+}
+
+// gone ends the work on a Hydration that was deleted. What it published stays.
+func (k *Keeper) gone(key hydrations.Key) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w := k.workers[key]; w != nil {
+		w.end()
+		delete(k.workers, key)
+		k.Metrics.forget(key)
+		k.match()
+	}
+}
+
+// match tells each worker whether an older Hydration has its target.
+func (k *Keeper) match() {
+	all := make(map[hydrations.Key]*hydrations.Hydration, len(k.workers))
+	for key, w := range k.workers {
+		all[key] = w.latest()
+	}
+	rivals := conflicts(all)
+	for key, w := range k.workers {
+		w.rivalIs(rivals[key])
+	}
+}
+
+// everybody wakes all workers: the facts changed.
+func (k *Keeper) everybody() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range k.workers {
+		w.poke()
+	}
+}
+
+// slot waits for a turn to judge: renders take a processor each, and memory.
+func (k *Keeper) slot(ctx context.Context) (free func(), err error) {
+	select {
+	case k.slots <- struct{}{}:
+		return func() { <-k.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// moment is the time as a status has it.
+func moment() time.Time { return time.Now().UTC().Truncate(time.Second) }

@@ -1,0 +1,26 @@
+package keeper_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/tool"
+)
+
+// One for the whole test binary, see TestMain.
+var (
+	plane   *controlplane.ControlPlane
+	program string // poolwright
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(controlplane.Main(m, "../../bin", func(c *controlplane.ControlPlane) (err error) {
+		plane = c
+		if err := define(c); err != nil {
+			return err
+		}
+		program, err = tool.Build("../..", c.Dir)
+		return err
+	}))
+}

@@ -1,0 +1,313 @@
+package keeper_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/poolwright/poolwright/test/gitserver"
+	"github.com/poolwright/poolwright/test/tool"
+)
+
+var (
+	kills = flag.Int("kills", 6, "how often the controller is killed")
+	seed  = flag.Uint64("seed", 0, "of the moments at which it is killed; 0 for another each time")
+)
+
+// process is the program as it goes on.
+type process struct {
+	cmd   *exec.Cmd
+	log   *log
+	ended chan struct{}
+}
+
+func start(t *testing.T, namespace string, args ...string) *process {
+	t.Helper()
+	p := &process{log: &log{}, ended: make(chan struct{})}
+	p.cmd = exec.Command(program, append([]string{
+		"controller", "--kubeconfig", plane.Kubeconfig, "--namespace", namespace, "--allow-host", "127.0.0.1", "--listen", "127.0.0.1:0",
+	}, args...)...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.SysProcAttr = tool.DieWithParent()
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() // its state is looked at
+	}()
+	t.Cleanup(func() {
+		p.signal(syscall.SIGKILL)
+		<-p.ended
+		if t.Failed() {
+			t.Log(p.log.String())
+		}
+	})
+	return p
+}
+
+func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may have ended
+
+// end waits for the end, and gives the exit code.
+func (p *process) end(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-p.ended:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		t.Fatalf("does not end\n%s", p.log)
+		return 0
+	}
+}
+
+func (p *process) says(t *testing.T, text string) {
+	t.Helper()
+	await(t, "said: "+text, func() bool { return strings.Contains(p.log.String(), text) })
+}
+
+// checked wants the branch to be what a person with a shell would have made of it.
+func checked(t *testing.T, server *gitserver.Server) {
+	t.Helper()
+	work := filepath.Join(t.TempDir(), "work")
+	if out, err := exec.Command("git", "clone", "-q", server.Dir, work).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command(program, "render", filepath.Join(work, dir), "--check").CombinedOutput(); err != nil {
+		t.Errorf("render --check: %v\n%s", err, out)
+	}
+	server.Git(t, "fsck", "--strict")
+}
+
+// sound wants one line of commits in which each of the people's is, and none of ours twice.
+func sound(t *testing.T, server *gitserver.Server, theirs []string) {
+	t.Helper()
+	all := strings.Fields(server.Git(t, "rev-list", "main"))
+	for _, commit := range theirs {
+		if !slices.Contains(all, commit) {
+			t.Errorf("the commit %s of a person is lost", commit)
+		}
+	}
+	if merges := server.Git(t, "rev-list", "--merges", "main"); merges != "" {
+		t.Errorf("merges: %s", merges)
+	}
+	last := ""
+	for line := range strings.Lines(server.Git(t, "log", "--reverse", "--format=%H %(trailers:key=Poolwright-Output,valueonly,separator=%x2C)", "main")) {
+		commit, output, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if output == "" {
+			continue
+		}
+		if output == last {
+			t.Errorf("the commit %s publishes the output of the one before again", commit)
+		}
+		last = output
+	}
+}
+
+// TestKills kills the controller at moments of which nobody knows what it does then. Nothing is
+// published twice, lost or overwritten, and the last one finishes the work.
+func TestKills(t *testing.T) {
+	k := newKube(t)
+	server := gitserver.New(t, files())
+	const ns, name = "kills", "prod"
+	k.node(t, "k0")
+	hydrate(t, k, server, ns, name)
+	from := *seed
+	if from == 0 {
+		from = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed %d", from)
+	random := rand.New(rand.NewPCG(from, 0))
+	var theirs []string
+	for i := range *kills {
+		p := start(t, ns, "--leader-elect=false")
+		p.says(t, "listening")
+		k.node(t, fmt.Sprintf("k%d", i+1))
+		if random.IntN(2) == 0 {
+			theirs = append(theirs, server.Commit(t, "main", "of a person", map[string]string{"README.md": fmt.Sprintf("%d\n", i)}))
+		}
+		time.Sleep(time.Duration(random.IntN(1200)) * time.Millisecond)
+		p.signal(syscall.SIGKILL)
+		p.end(t)
+		// What the killed one sent may still be under way.
+	}
+	p := start(t, ns, "--leader-elect=false")
+	last := fmt.Sprintf("k%d", *kills)
+	await(t, "the last node is rendered", func() bool {
+		return strings.Contains(server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"), last)
+	})
+	k.reconcile(t, ns, name)
+	k.becomes(t, ns, name, "UpToDate")
+	sound(t, server, theirs)
+	checked(t, server)
+	p.signal(syscall.SIGTERM)
+	if code := p.end(t); code != 0 {
+		t.Errorf("SIGTERM ends it with %d", code)
+	}
+}
+
+// TestLease: of two controllers one works. Where it dies, the other goes on; where it slept and the
+// lease has passed on, it stops before it publishes anything.
+func TestLease(t *testing.T) {
+	k := newKube(t)
+	server := gitserver.New(t, files())
+	const ns, name = "lease", "prod"
+	k.node(t, "l0")
+	hydrate(t, k, server, ns, name)
+	args := []string{"--lease-namespace", ns, "--lease-duration", "3s"}
+	first := start(t, ns, args...)
+	first.says(t, "holding the lease lease/poolwright-controller")
+	k.becomes(t, ns, name, "Published")
+	second := start(t, ns, args...)
+	second.says(t, "waiting for the lease")
+
+	first.signal(syscall.SIGSTOP)
+	second.says(t, "holding the lease")
+	k.node(t, "l1")
+	await(t, "the second publishes", func() bool { return len(commits(t, server)) == 3 })
+	first.signal(syscall.SIGCONT)
+	if code := first.end(t); code != 1 || !strings.Contains(first.log.String(), "lease/poolwright-controller: the lease was lost; another process goes on") {
+		t.Errorf("the first ends with %d\n%s", code, first.log)
+	}
+
+	third := start(t, ns, args...)
+	third.says(t, "waiting for the lease")
+	second.signal(syscall.SIGTERM) // gives the lease back
+	if code := second.end(t); code != 0 {
+		t.Errorf("SIGTERM ends it with %d", code)
+	}
+	third.says(t, "holding the lease")
+	k.node(t, "l2")
+	await(t, "the third publishes", func() bool { return len(commits(t, server)) == 4 })
+	sound(t, server, nil)
+	checked(t, server)
+}
+
+// TestPushers: people push all the time, and the facts change. No commit is lost.
+func TestPushers(t *testing.T) {
+	k := newKube(t)
+	server := gitserver.New(t, files())
+	const ns, name = "pushers", "prod"
+	k.node(t, "p0")
+	hydrate(t, k, server, ns, name)
+	keep(t, ns)
+	k.becomes(t, ns, name, "Published")
+	var mu sync.Mutex
+	var theirs []string
+	var pushers sync.WaitGroup
+	for who := range 4 {
+		pushers.Go(func() {
+			for i := range 5 {
+				commit := server.Commit(t, "main", fmt.Sprintf("push %d of %d", i, who), map[string]string{fmt.Sprintf("team-%d/%d.txt", who, i): "text\n"})
+				mu.Lock()
+				theirs = append(theirs, commit)
+				mu.Unlock()
+				time.Sleep(100 * time.Millisecond)
+			}
+		})
+	}
+	for i := range 3 {
+		k.node(t, fmt.Sprintf("p%d", i+1))
+		time.Sleep(300 * time.Millisecond)
+	}
+	pushers.Wait()
+	await(t, "the last node is rendered", func() bool {
+		return strings.Contains(server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"), "p3")
+	})
+	k.reconcile(t, ns, name)
+	k.becomes(t, ns, name, "UpToDate")
+	sound(t, server, theirs)
+	checked(t, server)
+}
+
+// TestUsage is refused before anything is asked.
+func TestUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"--debounce 1s":                "--debounce is for controller DIR; name the DIR, or remove the flag",
+		"--max-source many":            `--max-source "many": write a size in bytes, such as 64Mi`,
+		"--lease-duration 10ms":        "--lease-duration 10ms: write 1s or more",
+		". --allow-file":               "--allow-file is for the controller without DIR; remove the flag, or the DIR",
+		"--once --allow-file --author": "flag needs an argument: --author",
+	} {
+		cmd := exec.Command(program, append([]string{"controller"}, strings.Fields(args)...)...)
+		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig)
+		out, _ := cmd.CombinedOutput() // the code tells
+		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), want) {
+			t.Errorf("%s: exit %d: %s", args, cmd.ProcessState.ExitCode(), out)
+		}
+	}
+}
+
+// TestRole: the roles of deploy/ allow the controller everything that it does.
+func TestRole(t *testing.T) {
+	k := newKube(t)
+	server := gitserver.New(t, files())
+	const ns, name = "role", "prod"
+	for _, file := range []string{"rbac/namespace.yaml", "rbac/role.yaml", "controller/namespace.yaml", "controller/rbac.yaml", "controller/deployment.yaml", "controller/policies.yaml"} {
+		text, err := os.ReadFile("../../deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(string(text), "\n---\n") {
+			k.must(t, "%s", part)
+		}
+	}
+	k.node(t, "r0")
+	hydrate(t, k, server, ns, name)
+	config, err := clientcmd.LoadFromFile(plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, auth := range config.AuthInfos {
+		auth.Impersonate = "system:serviceaccount:poolwright-controller:poolwright-controller"
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	if err := plane.AwaitAllowed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, ns, "--kubeconfig", kubeconfig, "--lease-namespace", "poolwright-controller")
+	p.says(t, "holding the lease poolwright-controller/poolwright-controller")
+	h := k.becomes(t, ns, name, "AuthenticationFailed")
+	if got := h.Status.Condition("Ready").Message; !strings.Contains(got, "secrets") {
+		t.Errorf("the message is %q", got)
+	}
+	k.must(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: poolwright-controller, namespace: %s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: poolwright-controller-secrets}
+subjects: [{kind: ServiceAccount, name: poolwright-controller, namespace: poolwright-controller}]
+`, ns)
+	if err := plane.AwaitAllowed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k.reconcile(t, ns, name)
+	k.becomes(t, ns, name, "Published")
+	// Without the role for the facts the watch goes on until it is cut; another process finds out at once.
+	if err := k.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}).Delete(t.Context(), "poolwright-controller-inventory", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := plane.AwaitAllowed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, "controller", "--once", "--kubeconfig", kubeconfig, "--namespace", ns, "--allow-host", "127.0.0.1").Output()
+	if err == nil || !strings.HasPrefix(string(out), "role/prod FactsUnavailable: the facts of the cluster are not known: ") {
+		t.Errorf("%v: %s", err, out)
+	}
+	await(t, "an event", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Published"`) })
+}

@@ -1,0 +1,107 @@
+package keeper
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/controller/hydration"
+	"github.com/poolwright/poolwright/live/hydrations"
+	"github.com/poolwright/poolwright/schema/finding"
+)
+
+const (
+	mostFindings = 10
+	mostWaiting  = 64
+	mostMessage  = 1000 // bytes of a condition; the rest is in status.findings, or in logs
+)
+
+// report writes a verdict into the status, with an event where it is another one than before.
+func (w *worker) report(ctx context.Context, status hydrations.Status, v verdict) error {
+	if err := w.keeper.step(ctx); err != nil {
+		return err
+	}
+	h := w.object
+	before := h.Status.Condition("Ready")
+	status.ObservedGeneration = h.Metadata.Generation
+	status.LastHandledReconcileAt = w.handled
+	status.Conditions = conditionsOf(&h.Status, v, h.Metadata.Generation, time.Now())
+	wrote, err := w.keeper.Store.WriteStatus(ctx, h, status)
+	if err != nil {
+		w.keeper.Log.Warn("the status was not written", "hydration", h.Key().String(), "error", err)
+		return nil // the next look writes it
+	}
+	w.keeper.Metrics.verdict(h.Key(), v.reason)
+	if wrote && (before.Reason != string(v.reason) || v.reason == published && before.Message != v.message) {
+		w.keeper.Store.Event(h, v.reason.class() != ready, string(v.reason), v.message)
+		w.keeper.Log.Info(v.message, "hydration", h.Key().String(), "reason", string(v.reason))
+	}
+	return nil
+}
+
+// conditionsOf are the conditions of a verdict; the times of those that stay the same are kept.
+func conditionsOf(before *hydrations.Status, v verdict, generation int64, now time.Time) []hydrations.Condition {
+	message := v.message
+	if len(message) > mostMessage {
+		message = strings.ToValidUTF8(message[:mostMessage-3], "") + "..."
+	}
+	make := func(kind string, holds bool) hydrations.Condition {
+		c := hydrations.Condition{
+			Type: kind, Status: "False", Reason: string(v.reason), Message: message,
+			LastTransitionTime: now.UTC().Truncate(time.Second), ObservedGeneration: generation,
+		}
+		if holds {
+			c.Status = "True"
+		}
+		if old := before.Condition(kind); old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+		return c
+	}
+	class := v.reason.class()
+	conditions := []hydrations.Condition{make("Ready", class == ready), make("Reconciling", class == retried && v.reason != suspended)}
+	if class == stalled {
+		conditions = append(conditions, make("Stalled", true))
+	}
+	return conditions
+}
+
+// findingsOf counts what a render reported, and has the first of it: errors, then warnings.
+func findingsOf(all []finding.Finding) *hydrations.Findings {
+	found := &hydrations.Findings{}
+	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
+		for i := range all {
+			if all[i].Severity != severity {
+				continue
+			}
+			if severity == finding.Error {
+				found.Errors++
+			} else {
+				found.Warnings++
+			}
+			if len(found.First) < mostFindings {
+				found.First = append(found.First, all[i].String())
+			}
+		}
+	}
+	return found
+}
+
+// waitingOf is what the specs wait for.
+func waitingOf(all []finding.Finding) []string {
+	var waiting []string
+	for i := range all {
+		if f := &all[i]; strings.HasPrefix(f.Rule, "awaiting-") && len(waiting) < mostWaiting {
+			waiting = append(waiting, f.Message)
+		}
+	}
+	return waiting
+}
+
+// judged is the status of a judgement, before its verdict.
+func judged(status hydrations.Status, j *hydration.Judgement) hydrations.Status {
+	status.Risk = string(j.Risk())
+	status.Findings = findingsOf(j.Findings)
+	status.WaitingFor = waitingOf(j.Findings)
+	return status
+}

@@ -1,0 +1,51 @@
+package keeper
+
+import (
+	"cmp"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/poolwright/poolwright/live/hydrations"
+)
+
+// target is what a Hydration writes to.
+type target struct{ url, branch, path string }
+
+func targetOf(h *hydrations.Hydration) target {
+	s := &h.Spec.Source
+	t := target{url: s.URL, branch: s.Branch, path: path.Clean(s.Path)}
+	if u, err := url.Parse(s.URL); err == nil {
+		u.Host = strings.ToLower(u.Host)
+		port := map[string]string{"https": ":443", "http": ":80", "ssh": ":22"}[u.Scheme]
+		if port != "" {
+			u.Host = strings.TrimSuffix(u.Host, port)
+		}
+		u.Path = strings.TrimSuffix(path.Clean(u.Path), ".git")
+		t.url = u.String()
+	}
+	return t
+}
+
+// conflicts names, for each Hydration whose target an older one has, that one.
+func conflicts(all map[hydrations.Key]*hydrations.Hydration) map[hydrations.Key]hydrations.Key {
+	byAge := make([]*hydrations.Hydration, 0, len(all))
+	for _, h := range all {
+		byAge = append(byAge, h)
+	}
+	slices.SortFunc(byAge, func(a, b *hydrations.Hydration) int {
+		return cmp.Or(a.Metadata.CreationTimestamp.Compare(b.Metadata.CreationTimestamp), strings.Compare(a.Key().String(), b.Key().String()))
+	})
+	oldest := map[target]hydrations.Key{}
+	found := map[hydrations.Key]hydrations.Key{}
+	for _, h := range byAge {
+		t := targetOf(h)
+		if first, taken := oldest[t]; taken {
+			found[h.Key()] = first
+		} else {
+			oldest[t] = h.Key()
+		}
+	}
+	return found
+}

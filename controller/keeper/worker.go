@@ -1,0 +1,235 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/poolwright/poolwright/controller/hydration"
+	"github.com/poolwright/poolwright/controller/remote"
+	"github.com/poolwright/poolwright/live/hydrations"
+)
+
+// worker looks after one Hydration.
+type worker struct {
+	keeper *Keeper
+	uid    string
+	end    context.CancelFunc
+	wake   chan struct{}
+
+	mu    sync.Mutex            // guards what follows
+	next  *hydrations.Hydration // as it was handed over last
+	rival hydrations.Key        // an older Hydration with the same target; zero if there is none
+
+	// The rest is for the goroutine of the worker alone.
+	object  *hydrations.Hydration
+	handled string // the last value of poolwright.io/reconcile-at that led to a judgement
+	agenda  agenda
+	memory  memory
+	feed    *feed // nil until the specs were read
+	resting bool  // nothing is to be done until the object changes
+}
+
+// memory is what is known of the last judgement. Without it there is one more.
+type memory struct {
+	head       plumbing.Hash // of the branch
+	inputs     hydration.Inputs
+	generation int64
+	version    int       // of the facts
+	verdict    verdict   // of the inputs; its reason is "" where there is none
+	later      time.Time // when the same inputs are to be judged again; zero for never
+}
+
+func (k *Keeper) newWorker(h *hydrations.Hydration) *worker {
+	w := &worker{keeper: k, uid: h.Metadata.UID, wake: make(chan struct{}, 1), next: h, object: h}
+	w.handled = h.Status.LastHandledReconcileAt
+	w.memory.version = -1
+	return w
+}
+
+// hand gives the worker its object as it is now.
+func (w *worker) hand(h *hydrations.Hydration) {
+	w.mu.Lock()
+	w.next = h
+	w.mu.Unlock()
+	w.poke()
+}
+
+func (w *worker) latest() *hydrations.Hydration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next
+}
+
+func (w *worker) rivalIs(other hydrations.Key) {
+	w.mu.Lock()
+	changed := w.rival != other
+	w.rival = other
+	w.mu.Unlock()
+	if changed {
+		w.poke()
+	}
+}
+
+func (w *worker) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run looks whenever something changed or is due, until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	defer func() { w.keeper.feeds.drop(w.feed) }()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		case <-timer.C:
+		}
+		w.turn(ctx)
+		timer.Reset(w.pause())
+	}
+}
+
+// pause is how long there is nothing to do, if nothing changes.
+func (w *worker) pause() time.Duration {
+	if w.resting {
+		return longestSleep
+	}
+	next := w.agenda.next(time.Duration(w.object.Spec.Facts.Debounce))
+	return max(0, min(longestSleep, time.Until(next)))
+}
+
+// longestSleep is for a worker that has nothing to do.
+const longestSleep = time.Hour
+
+// turn is one look at everything.
+func (w *worker) turn(ctx context.Context) {
+	w.takeOver()
+	h := w.object
+	w.mu.Lock()
+	rival := w.rival
+	w.mu.Unlock()
+	switch {
+	case h.Metadata.DeletionTimestamp != nil:
+		w.resting = true
+		return
+	case h.Spec.Suspend:
+		w.rest(ctx, say(suspended, "spec.suspend is true; set it to false to go on"))
+		return
+	case rival != (hydrations.Key{}):
+		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path; delete one of the two, or correct spec.source", rival))
+		return
+	}
+	now := time.Now()
+	if w.resting {
+		w.resting = false
+		w.agenda.note(now)
+	}
+	if version := w.feed.seen(); w.feed != nil && version != w.memory.version {
+		w.agenda.note(now)
+	}
+	if w.agenda.retry.IsZero() && !now.Before(w.agenda.poll) {
+		w.look(ctx, now)
+	}
+	if w.agenda.due(time.Now(), time.Duration(h.Spec.Facts.Debounce)) {
+		w.judge(ctx)
+	}
+}
+
+// takeOver takes the object as it was handed over. A new generation, and a new value of the
+// annotation, is judged at once: a person waits.
+func (w *worker) takeOver() {
+	next := w.latest()
+	if next.Metadata.Generation < w.object.Metadata.Generation {
+		return
+	}
+	if next != w.object {
+		next.Status = w.object.Status // the watch may be behind what was written here
+	}
+	w.object = next
+	if next.Metadata.Generation != w.memory.generation {
+		w.memory = memory{generation: next.Metadata.Generation, version: -1}
+		w.agenda.retry, w.agenda.failures = time.Time{}, 0
+		if next.Status.ObservedGeneration == next.Metadata.Generation {
+			w.agenda.note(time.Now()) // judged by another process, which may have stopped in the middle
+		} else {
+			w.agenda.atOnce = true
+		}
+	}
+	if at := next.ReconcileAt(); at != w.handled && at != "" {
+		w.handled = at
+		w.memory.verdict = verdict{}
+		w.agenda.atOnce = true
+	}
+}
+
+// rest reports that nothing is done until the object changes, and forgets what was known.
+func (w *worker) rest(ctx context.Context, v verdict) {
+	_ = w.report(ctx, w.object.Status, v) // who stops is stopped by ctx
+	w.memory.verdict = verdict{}
+	w.agenda, w.resting = agenda{}, true
+}
+
+// look looks up the branch.
+func (w *worker) look(ctx context.Context, now time.Time) {
+	w.agenda.poll = now.Add(time.Duration(w.object.Spec.Source.Interval))
+	if w.memory.head.IsZero() {
+		return // the judgement that is due fetches it
+	}
+	r, err := w.open(ctx)
+	if err == nil {
+		var head plumbing.Hash
+		if head, err = r.Head(ctx, w.object.Spec.Source.Branch); err == nil {
+			if head != w.memory.head {
+				w.agenda.note(now)
+			}
+			return
+		}
+	}
+	w.conclude(ctx, w.object.Status, ofError(err))
+}
+
+// open reads the Secret, and opens the repository with it.
+func (w *worker) open(ctx context.Context) (*remote.Remote, error) {
+	source := &w.object.Spec.Source
+	var c remote.Credentials
+	if source.SecretRef != nil {
+		data, found, err := w.keeper.Store.Secret(ctx, w.object.Metadata.Namespace, source.SecretRef.Name)
+		switch {
+		case err != nil:
+			return nil, &remote.Error{Reason: remote.Unknown, Message: err.Error()}
+		case !found:
+			return nil, &remote.Error{Reason: remote.Unknown, Message: fmt.Sprintf("there is no Secret %s in namespace %s; create it, or correct spec.source.secretRef", source.SecretRef.Name, w.object.Metadata.Namespace)}
+		}
+		c = remote.ReadSecret(data)
+	}
+	return remote.Open(source.URL, w.keeper.Rules, c)
+}
+
+// ofError is the verdict of an error about the repository.
+func ofError(err error) verdict {
+	var why *remote.Error
+	if errors.As(err, &why) {
+		return retry(reason(why.Reason), "%s", why.Message)
+	}
+	return retry(reason(remote.Unavailable), "the source cannot be read: %v", err)
+}
+
+// conclude reports a verdict, and plans what comes next.
+func (w *worker) conclude(ctx context.Context, status hydrations.Status, v verdict) {
+	if v.again {
+		w.agenda.failed(time.Now())
+	} else {
+		w.agenda.settled()
+	}
+	_ = w.report(ctx, status, v) // who stops is stopped by ctx
+}

@@ -1,0 +1,198 @@
+// Package remote is a Git repository on a server: it looks up a branch, fetches its last commit
+// into memory, and pushes a commit that follows it.
+//
+// Nothing is on a disk, and no program, hook or filter is run. What may be connected to is judged
+// by the address that is dialled (Rules). A push moves a branch only from the commit that was
+// fetched; whatever the answer of the server is, the branch itself decides whether it succeeded.
+package remote
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+)
+
+const (
+	lookTimeout = 30 * time.Second // for the commit of a branch
+	moveTimeout = 5 * time.Minute  // for a fetch or a push
+)
+
+// Remote is a repository, with the credentials for it. It keeps no connection.
+type Remote struct {
+	rules       Rules
+	url         *url.URL
+	credentials Credentials
+	words       redactor
+}
+
+// Open checks the address of a repository. Nothing is connected to yet. The error is an *Error.
+func Open(address string, rules Rules, c Credentials) (*Remote, error) {
+	r := &Remote{rules: rules, credentials: c, words: newRedactor(c)}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" && u.Scheme != "file" || u.Opaque != "" {
+		return nil, &Error{Reason: Refused, Message: "the URL of the source cannot be read; write one such as https://git.example.com/team/storage.git"}
+	}
+	if u.User != nil {
+		return nil, &Error{Reason: Refused, Message: "the URL of the source has a user or a password; put them in the Secret that spec.source.secretRef names"}
+	}
+	r.url = u
+	return r, rules.checkScheme(u, c)
+}
+
+// Head looks up the commit of a branch, with one request. The error is an *Error.
+func (r *Remote) Head(ctx context.Context, branch string) (plumbing.Hash, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	var head plumbing.Hash
+	err := r.fetching(ctx, func(_ transport.UploadPackSession, refs *packp.AdvRefs) (err error) {
+		head, err = commitOf(refs, branch)
+		return err
+	})
+	return head, err
+}
+
+// Fetch gets the last commit of a branch, without those before it. The error is an *Error.
+func (r *Remote) Fetch(ctx context.Context, branch string) (*Source, error) {
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+	defer cancel()
+	var source *Source
+	err := r.fetching(ctx, func(s transport.UploadPackSession, refs *packp.AdvRefs) error {
+		head, err := commitOf(refs, branch)
+		if err != nil {
+			return err
+		}
+		pack, err := r.pack(ctx, s, refs, head)
+		if err != nil {
+			return err
+		}
+		source, err = newSource(pack, head, r.rules.MaxSource)
+		return err
+	})
+	return source, err
+}
+
+// fetching opens a session that reads, and hands over the branches.
+func (r *Remote) fetching(ctx context.Context, do func(transport.UploadPackSession, *packp.AdvRefs) error) error {
+	c, err := r.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	s, err := c.transport.NewUploadPackSession(c.endpoint, c.auth)
+	if err != nil {
+		return r.explain(c, err)
+	}
+	defer s.Close()
+	refs, err := s.AdvertisedReferencesContext(ctx)
+	if err == nil {
+		err = do(s, refs)
+	}
+	return r.explain(c, err)
+}
+
+// commitOf is the commit of a branch among those of a repository.
+func commitOf(refs *packp.AdvRefs, branch string) (plumbing.Hash, error) {
+	head, found := refs.References[plumbing.NewBranchReferenceName(branch).String()]
+	if !found {
+		return head, &Error{Reason: Unavailable, Message: fmt.Sprintf("the repository has no branch %s; create it, or correct spec.source.branch", branch)}
+	}
+	return head, nil
+}
+
+// pack asks for one commit with its files.
+func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, head plumbing.Hash) ([]byte, error) {
+	req := packp.NewUploadPackRequestFromCapabilities(refs.Capabilities)
+	req.Wants = []plumbing.Hash{head}
+	if refs.Capabilities.Supports(capability.Shallow) {
+		req.Depth = packp.DepthCommits(1)
+		if err := req.Capabilities.Set(capability.Shallow); err != nil {
+			return nil, err
+		}
+	}
+	if refs.Capabilities.Supports(capability.NoProgress) {
+		if err := req.Capabilities.Set(capability.NoProgress); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := s.UploadPack(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Close() }()
+	return readPack(unband(req.Capabilities, answer), r.rules.MaxSource)
+}
+
+// Push moves a branch from the commit of the source to one that follows it, which was written into
+// the source with all that belongs to it. The error is an *Error: Moved where the branch has
+// another commit by now.
+func (r *Remote) Push(ctx context.Context, branch string, s *Source, commit plumbing.Hash) error {
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+	defer cancel()
+	failed := r.push(ctx, branch, s, commit)
+	if failed == nil {
+		return nil
+	}
+	// A connection may break after the push. The time for this look is its own.
+	look, cancelLook := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	defer cancelLook()
+	head, err := r.Head(look, branch)
+	switch {
+	case err != nil:
+		return failed
+	case head == commit:
+		return nil
+	case head != s.Head:
+		return &Error{Reason: Moved, Message: fmt.Sprintf("branch %s has moved to another commit", branch)}
+	}
+	return failed
+}
+
+func (r *Remote) push(ctx context.Context, branch string, source *Source, commit plumbing.Hash) error {
+	pack, err := source.pack()
+	if err != nil {
+		return &Error{Reason: Failed, Message: "the commit cannot be packed: " + err.Error()}
+	}
+	c, err := r.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	s, err := c.transport.NewReceivePackSession(c.endpoint, c.auth)
+	if err != nil {
+		return r.explain(c, err)
+	}
+	defer s.Close()
+	refs, err := s.AdvertisedReferencesContext(ctx)
+	if err != nil {
+		return r.explainPush(c, err)
+	}
+	name := plumbing.NewBranchReferenceName(branch)
+	if refs.References[name.String()] != source.Head {
+		return &Error{Reason: Moved, Message: fmt.Sprintf("branch %s has moved to another commit", branch)}
+	}
+	req := packp.NewReferenceUpdateRequestFromCapabilities(refs.Capabilities)
+	for _, wanted := range []capability.Capability{capability.Sideband64k, capability.Atomic} {
+		if refs.Capabilities.Supports(wanted) {
+			if err := req.Capabilities.Set(wanted); err != nil {
+				return r.explain(c, err)
+			}
+		}
+	}
+	words := &saying{}
+	req.Progress = words
+	req.Commands = []*packp.Command{{Name: name, Old: source.Head, New: commit}}
+	req.Packfile = pack
+	report, err := s.ReceivePack(ctx, req)
+	if err == nil || report == nil {
+		return r.explainPush(c, err)
+	}
+	return &Error{Reason: Protected, Message: fmt.Sprintf(
+		"the server does not accept a push to branch %s: %s; allow the user of spec.source.secretRef to push to it",
+		branch, r.words.clean(words.String()+" "+err.Error()))}
+}

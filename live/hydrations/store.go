@@ -1,0 +1,159 @@
+package hydrations
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-logr/logr"
+	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/poolwright/poolwright/live/cluster"
+)
+
+// fieldManager is who writes, as server-side apply and events name it.
+const fieldManager = "poolwright-controller"
+
+// Store reads and writes Hydrations and what belongs to them.
+type Store struct {
+	cluster  *cluster.Cluster
+	recorder record.EventRecorder
+	events   record.EventBroadcaster
+}
+
+// NewStore makes a Store. Close ends it.
+func NewStore(ctx context.Context, c *cluster.Cluster) (*Store, error) {
+	client, err := corev1.NewForConfig(c.Config())
+	if err != nil {
+		return nil, err
+	}
+	events := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, logr.Discard())))
+	events.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.Events("")})
+	recorder := events.NewRecorder(runtime.NewScheme(), core.EventSource{Component: fieldManager})
+	return &Store{cluster: c, events: events, recorder: recorder}, nil
+}
+
+// Close stops recording events.
+func (s *Store) Close() { s.events.Shutdown() }
+
+// ErrNoKind says that the cluster does not have the kind.
+var ErrNoKind = errors.New("the cluster has no kind Hydration (poolwright.io); install it with poolwright schema Hydration -o crd | kubectl apply --server-side -f -")
+
+// List reads all Hydrations of some namespaces, by namespace and name; none means all namespaces.
+func (s *Store) List(ctx context.Context, namespaces []string) ([]*Hydration, error) {
+	var all []*Hydration
+	for _, namespace := range orAll(namespaces) {
+		ctx, cancel := context.WithTimeout(ctx, cluster.RequestTimeout)
+		list, err := s.cluster.Dynamic().Resource(resource()).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		cancel()
+		if apierrors.IsNotFound(err) {
+			return nil, ErrNoKind
+		}
+		if err != nil {
+			return nil, s.cluster.Explain(err, "list hydrations.poolwright.io")
+		}
+		for i := range list.Items {
+			h, err := decode(list.Items[i].Object)
+			if err != nil {
+				return nil, fmt.Errorf("Hydration %s/%s cannot be read: %w", list.Items[i].GetNamespace(), list.Items[i].GetName(), err)
+			}
+			all = append(all, h)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Hydration) int { return compareKeys(a.Key(), b.Key()) })
+	return all, nil
+}
+
+func orAll(namespaces []string) []string {
+	if len(namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return namespaces
+}
+
+// Secret reads a Secret of the namespace of a Hydration. found is false where there is none.
+func (s *Store) Secret(ctx context.Context, namespace, name string) (data map[string][]byte, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cluster.RequestTimeout)
+	defer cancel()
+	client := s.cluster.Dynamic().Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(namespace)
+	u, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, s.cluster.Explain(err, "get secrets "+namespace+"/"+name)
+	}
+	encoded, _, err := unstructured.NestedStringMap(u.Object, "data")
+	if err != nil {
+		return nil, false, fmt.Errorf("the Secret %s/%s cannot be read", namespace, name)
+	}
+	data = map[string][]byte{}
+	for key, value := range encoded {
+		if data[key], err = base64.StdEncoding.DecodeString(value); err != nil {
+			return nil, false, fmt.Errorf("the Secret %s/%s cannot be read", namespace, name)
+		}
+	}
+	return data, true, nil
+}
+
+// WriteStatus writes a status if it differs from that of the object, which then has it. An object
+// that is gone, or was made again, is no error.
+func (s *Store) WriteStatus(ctx context.Context, h *Hydration, status Status) (wrote bool, err error) {
+	before, err := json.Marshal(h.Status)
+	if err != nil {
+		return false, err
+	}
+	after, err := json.Marshal(status)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Equal(before, after) {
+		return false, nil
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(after, &fields); err != nil {
+		return false, err
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": h.Metadata.Namespace, "name": h.Metadata.Name, "uid": h.Metadata.UID},
+		"status":   fields,
+	}}
+	u.SetGroupVersionKind(Kind())
+	ctx, cancel := context.WithTimeout(ctx, cluster.RequestTimeout)
+	defer cancel()
+	client := s.cluster.Dynamic().Resource(resource()).Namespace(h.Metadata.Namespace)
+	_, err = client.ApplyStatus(ctx, h.Metadata.Name, u, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return false, nil
+	case err != nil:
+		return false, s.cluster.Explain(err, "write the status of Hydration "+h.Key().String())
+	}
+	h.Status = status
+	return true, nil
+}
+
+// Event records an event about a Hydration.
+func (s *Store) Event(h *Hydration, warning bool, reason, message string) {
+	kind := core.EventTypeNormal
+	if warning {
+		kind = core.EventTypeWarning
+	}
+	apiVersion, of := Kind().ToAPIVersionAndKind()
+	s.recorder.Event(&core.ObjectReference{
+		APIVersion: apiVersion, Kind: of, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name,
+		UID: uid(h), ResourceVersion: h.Metadata.ResourceVersion,
+	}, kind, reason, cut(message))
+}
