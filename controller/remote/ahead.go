@@ -37,11 +37,11 @@ func (r *Remote) Ahead(ctx context.Context, branch string, base *Source) (*Ahead
 		}
 		// A server that believes that all of the base is here sends exactly the commits that are not
 		// in it, but not all of their files.
-		new, err := r.unpack(ctx, s, refs, head, 0, base.Head)
+		commits, err := r.unpack(ctx, s, refs, head, 0, base.Head)
 		if err != nil {
 			return err
 		}
-		for hash := range new.Commits {
+		for hash := range commits.Commits {
 			ahead.Commits = append(ahead.Commits, hash)
 		}
 		slices.SortFunc(ahead.Commits, func(a, b plumbing.Hash) int { return strings.Compare(a.String(), b.String()) })
