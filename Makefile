@@ -63,7 +63,7 @@ demo: build ## Explain an example, and render it, in a temporary folder
 
 .PHONY: test
 test: export POOLWRIGHT_TEST_BUILT := $(BUILT)
-test: bin/kustomize bin/kustomize-controller control-plane missing ## Run all tests
+test: bin/kustomize bin/kustomize-controller $(if $(shell command -v gcc),bin/gitea) control-plane missing ## Run all tests
 	go build -o $(BUILT)/ ./cmd/poolwright
 	test/parallel.sh \
 	  'nice -n 10 go test $(TEST) $(TOLD) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) && \
@@ -105,7 +105,7 @@ test-scale: control-plane ## Run the node agents of 200 nodes, and one with 1,00
 
 .PHONY: missing
 missing:
-	@for tool in kpt podman qemu-system-x86_64; do \
+	@for tool in gcc kpt podman qemu-system-x86_64; do \
 	  command -v $$tool >/dev/null || echo "skipped: the tests that run $$tool, because it is not on this machine"; \
 	done
 	@test -d $(UPSTREAM) || echo "skipped: the tests against upstream definitions, because there are none in $(UPSTREAM)"
@@ -213,6 +213,12 @@ bin/kube%: $(CONTROL_PLANE)/kubernetes/go.mod
 bin/kustomize-controller: test/engines/flux/controller/go.mod
 	@echo "building Flux's kustomize-controller for the tests: some minutes, the first time only"
 	cd test/engines/flux/controller && CGO_ENABLED=0 go build -ldflags "-s -w" -o "$(CURDIR)/$@" github.com/fluxcd/kustomize-controller
+
+# Gitea needs cgo for its database. Its pages come without styles: the tests read its API alone.
+bin/gitea: test/gitea/program/go.mod
+	@echo "building Gitea for the tests of pull requests: ten minutes, the first time only"
+	cd test/gitea/program && CGO_ENABLED=1 go build -trimpath -tags 'sqlite sqlite_unlock_notify' \
+	  -ldflags "-s -w -X main.Version=1.26.0" -o "$(CURDIR)/$@" code.gitea.io/gitea
 
 bin/kustomize: Makefile
 	CGO_ENABLED=0 GOBIN="$(CURDIR)/bin" go install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)

@@ -12,13 +12,16 @@ import (
 	"github.com/poolwright/poolwright/terminal"
 )
 
-// Limits of a comment, of its table and of one diff, in bytes. GitHub takes 65,536
-// characters, and a comment often gets a line of its pipeline, too.
-const (
-	maxComment = 64_000
-	maxRows    = maxComment / 2
-	maxDiff    = maxComment / 4
-)
+// maxComment is the limit of a comment in bytes. GitHub takes 65,536 characters, and a comment often
+// gets a line of its pipeline, too. Half of it is for the table, and a quarter for one diff at most.
+const maxComment = 64_000
+
+func (p *Plan) most() int {
+	if p.Most > 0 {
+		return p.Most
+	}
+	return maxComment
+}
 
 // Markdown writes the plan as a comment on a pull request. What does not fit is
 // left out, the safest first, and a line says so.
@@ -41,8 +44,8 @@ func (p *Plan) Markdown() string {
 	}
 	b.WriteString("\n| risk | action | object | why |\n|---|---|---|---|\n")
 	for i, c := range p.Changes {
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, escape(c.Ref.String()+p.Mark(c)), escape(reasons(c)))
-		if b.Len()+len(row) > maxRows {
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", shownRisk(c.Risk), c.Action, codeSpan(c.Ref.String())+escape(p.Mark(c)), escape(reasons(c)))
+		if b.Len()+len(row) > p.most()/2 {
 			fmt.Fprintf(&b, "\n%s more, the safest, left out of this table; `poolwright plan` prints all.\n", finding.Count(len(p.Changes)-i, "change"))
 			break
 		}
@@ -50,8 +53,8 @@ func (p *Plan) Markdown() string {
 	}
 	const note = "\n%s of the safest changes left out, for a comment has at most 65,536 characters; `poolwright plan` prints all.\n"
 	for i, c := range p.Changes {
-		block := details(c)
-		if b.Len()+len(block)+len(note)+20 > maxComment {
+		block := p.details(c)
+		if b.Len()+len(block)+len(note)+20 > p.most() {
 			fmt.Fprintf(&b, note, finding.Count(len(p.Changes)-i, "diff"))
 			break
 		}
@@ -77,7 +80,7 @@ func (p *Plan) warnings() string {
 	left := 0
 	item := func(severity finding.Severity, said string) {
 		line := fmt.Sprintf("- **%s** %s\n", severity, escape(said))
-		if left > 0 || b.Len()+len(line) > maxRows/2 {
+		if left > 0 || b.Len()+len(line) > p.most()/4 {
 			left++
 			return
 		}
@@ -160,7 +163,7 @@ func reasons(c *change.Change) string {
 }
 
 // details is what differs in one object, to be unfolded.
-func details(c *change.Change) string {
+func (p *Plan) details(c *change.Change) string {
 	var diff strings.Builder
 	switch c.Action {
 	case change.Create:
@@ -179,14 +182,31 @@ func details(c *change.Change) string {
 		}
 	}
 	text, rest := diff.String(), ""
-	if len(text) > maxDiff {
-		end := strings.LastIndexByte(text[:maxDiff], '\n') + 1
+	if most := p.most() / 4; len(text) > most {
+		end := strings.LastIndexByte(text[:most], '\n') + 1
 		rest = fmt.Sprintf("\n%s more left out.\n", finding.Count(strings.Count(text[end:], "\n"), "line"))
 		text = text[:end]
 	}
 	fence := fenceFor(text)
-	return fmt.Sprintf("\n<details><summary>%s: %s %s</summary>\n\n%sdiff\n%s%s\n%s\n</details>\n",
+	return fmt.Sprintf("\n<details><summary>%s: %s <code>%s</code></summary>\n\n%sdiff\n%s%s\n%s\n</details>\n",
 		c.Risk, c.Action, escape(c.Ref.String()), fence, text, fence, rest)
+}
+
+// codeSpan writes a name so that it calls nobody and links nothing, in a table as well.
+func codeSpan(name string) string {
+	name = strings.ReplaceAll(terminal.Printable(name), "|", `\|`)
+	longest, run := 0, 0
+	for _, r := range name {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 {
+		name = " " + name + " "
+	}
+	return fence + name + fence
 }
 
 func diffLines(b *strings.Builder, mark string, n *document.Node) {

@@ -36,14 +36,18 @@ func TestMarkdownLimit(t *testing.T) {
 		switch {
 		case len(text) > maxComment || utf8.RuneCountInString(text) >= 65_536:
 			t.Errorf("%d objects: %d bytes", n, len(text))
-		case !strings.Contains(text, "| **destructive** | create | ConfigMap a/"+last+" | because |\n"):
+		case !strings.Contains(text, "| **destructive** | create | `ConfigMap a/"+last+"` | because |\n"):
 			t.Errorf("%d objects: the destructive one is not in the table", n)
-		case !strings.Contains(text, "<details><summary>destructive: create ConfigMap a/"+last):
+		case !strings.Contains(text, "<details><summary>destructive: create <code>ConfigMap a/"+last):
 			t.Errorf("%d objects: the destructive one has no diff", n)
 		case strings.Contains(text, "left out") != (n == 5000):
 			t.Errorf("%d objects: what is left out", n)
 		case strings.Count(text, "<details>") != strings.Count(text, "</details>"):
 			t.Errorf("%d objects: cut in the middle", n)
+		}
+		p.Most = 20_000
+		if text := p.Markdown(); len(text) > p.Most || !strings.Contains(text, "ConfigMap a/"+last+"` | because |\n") {
+			t.Errorf("%d objects: %d bytes of %d", n, len(text), p.Most)
 		}
 	}
 }
@@ -70,6 +74,17 @@ func TestEscape(t *testing.T) {
 	} {
 		if got := escape(text); got != want {
 			t.Errorf("%q: %q, not %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"Node a/@all":  "`Node a/@all`",
+		"a|b":          "`a\\|b`",
+		"a`b``":        "``` a`b`` ```",
+		"#1 !2 <b> &c": "`#1 !2 <b> &c`",
+		"two\nlines":   "`two\\nlines`",
+	} {
+		if got := codeSpan(text); got != want {
+			t.Errorf("%q: %s, not %s", text, got, want)
 		}
 	}
 	for text, want := range map[string]string{"": "```", "``": "```", "a ``` b": "````", "`````\n``": "``````"} {

@@ -19,6 +19,7 @@ type Plan struct {
 	Findings []finding.Finding
 
 	Transitions []transition.Transition
+	Most        int    // bytes of a comment, 0 for 64,000
 	Verbose     bool   // findings are not folded
 	Picture     string // the URL of one for a comment, or ""
 }

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -159,16 +160,11 @@ func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 	if len(files) == 0 {
 		a.agenda.later = j.DueAt(a.factsChanged(), maxAge)
 		a.find()
-		return say(upToDate, "the output in Git is that of the specs and the cluster"), false
-	}
-	entry := hydrations.Entry{Time: now.UTC().Truncate(time.Second), Output: j.Output}
-	if fields := changedFields(j.Plan.Changes); len(fields) > 0 && a.isOfFactsAlone(files) {
-		entry.Changed = fields
-		if v, waits := a.flap(fields, now); waits {
-			return v, false
+		if a.object.Spec.Head() == "" {
+			return say(upToDate, "the output in Git is that of the specs and the cluster"), false
 		}
 	}
-	return a.publish(ctx, j, files, entry)
+	return a.publish(ctx, j, files, now)
 }
 
 // factsChanged is when the committed facts were last changed, as far as the last commit alone tells:
@@ -223,35 +219,70 @@ func (a *attempt) flap(fields []string, now time.Time) (v verdict, waits bool) {
 		field, window, a.object.Metadata.Name, a.object.Metadata.Namespace, hydrations.AnnotationReconcileAt), true
 }
 
+// errHeld ends a publication whose verdict is known.
+var errHeld = errors.New("held back")
+
 // publish publishes, and says so after the fact.
-func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map[string][]byte, entry hydrations.Entry) (v verdict, moved bool) {
-	if err := a.keeper.step(ctx); err != nil {
-		return verdict{}, false
-	}
+func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map[string][]byte, now time.Time) (v verdict, moved bool) {
 	spec := &a.object.Spec
-	var publisher publish.Publisher = publish.Branch{Remote: a.remote}
+	entry := hydrations.Entry{Time: now.UTC().Truncate(time.Second), Output: j.Output}
+	step := func(output bool) error {
+		if err := a.keeper.step(ctx); err != nil {
+			return errHeld // who stops reports nothing
+		}
+		if !output {
+			return nil
+		}
+		if fields := changedFields(j.Plan.Changes); len(fields) > 0 && a.isOfFactsAlone(files) {
+			entry.Changed = fields
+			if held, waits := a.flap(fields, now); waits {
+				v = held
+				return errHeld
+			}
+		}
+		return nil
+	}
+	publisher, err := a.publisher(a.remote)
+	if err != nil {
+		return ofError(err), false
+	}
+	defer publisher.end()
 	done, err := publisher.Publish(ctx, publish.Change{
-		Source: a.source, Branch: spec.Source.Branch, Dir: a.dir(), Files: files,
+		Source: a.source, Branch: spec.Source.Branch, Dir: a.dir(), Package: a.pkg.Digest, Before: a.pkg.Output(), Output: j.Output, Files: files,
+		Risk: j.Risk(), Subject: j.Subject(), Body: func(most int) string {
+			p := j.Plan
+			p.Most = most
+			return p.Markdown()
+		},
 		Message: j.Message(
 			hydration.Trailer{Key: trailerHydration, Value: a.object.Key().String()},
 			hydration.Trailer{Key: "Poolwright-Source", Value: a.status.Source.Revision},
 		),
 		Author: tree.Author(spec.Publish.Author),
 		Time:   entry.Time,
+		Step:   step,
 	})
 	var why *remote.Error
-	if errors.As(err, &why) {
-		if why.Reason == remote.Moved {
-			return verdict{}, true
-		}
-		return ofError(err), false
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errHeld):
+		return v, false
+	case errors.As(err, &why) && why.Reason == remote.Moved:
+		return verdict{}, true
+	case err != nil:
 		return ofTree(err), false
 	}
-	a.keeper.Metrics.published(spec.Publish.Mode)
-	a.status.Published = hydrations.Published{Revision: done.Revision, Digest: j.Output, URL: spec.Source.URL, Time: entry.Time}
-	a.status.History = remember(a.status.History, entry)
-	a.memory.inputs, a.memory.head = hydration.Inputs{}, done.Head
-	return say(published, "%s", j.Subject()), false
+	if done.Revision != "" && done.Revision != a.status.Published.Revision {
+		a.keeper.Metrics.published(spec.Publish.Mode)
+		a.status.Published = hydrations.Published{Revision: done.Revision, Digest: j.Output, URL: cmp.Or(done.URL, spec.Source.URL), Time: entry.Time}
+		a.status.History = remember(a.status.History, entry)
+	}
+	if !done.Head.IsZero() {
+		a.memory.inputs, a.memory.head = hydration.Inputs{}, done.Head
+	}
+	if e := done.Event; e.Reason == eventWithdrawn || e.Reason == eventMerged && a.object.Status.Condition("Ready").Reason != string(upToDate) {
+		a.keeper.Store.Event(a.object, false, e.Reason, e.Message)
+	}
+	v = say(reason(done.Reason), "%s", done.Message)
+	v.again = done.Again
+	return v, false
 }

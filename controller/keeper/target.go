@@ -13,7 +13,8 @@ import (
 // target is what a Hydration writes to.
 type target struct{ url, branch, path string }
 
-func targetOf(h *hydrations.Hydration) target {
+// targetsOf are the package, and the branch of a pull request.
+func targetsOf(h *hydrations.Hydration) []target {
 	s := &h.Spec.Source
 	t := target{url: s.URL, branch: s.Branch, path: path.Clean(s.Path)}
 	if u, err := url.Parse(s.URL); err == nil {
@@ -25,7 +26,10 @@ func targetOf(h *hydrations.Hydration) target {
 		u.Path = strings.TrimSuffix(path.Clean(u.Path), ".git")
 		t.url = u.String()
 	}
-	return t
+	if head := h.Spec.Head(); head != "" {
+		return []target{t, {url: t.url, branch: head}}
+	}
+	return []target{t}
 }
 
 // conflicts names, for each Hydration whose target an older one has, that one.
@@ -40,10 +44,16 @@ func conflicts(all map[hydrations.Key]*hydrations.Hydration) map[hydrations.Key]
 	oldest := map[target]hydrations.Key{}
 	found := map[hydrations.Key]hydrations.Key{}
 	for _, h := range byAge {
-		t := targetOf(h)
-		if first, taken := oldest[t]; taken {
-			found[h.Key()] = first
-		} else {
+		targets := targetsOf(h)
+		for _, t := range targets {
+			if first, taken := oldest[t]; taken {
+				found[h.Key()] = first
+			}
+		}
+		if _, younger := found[h.Key()]; younger {
+			continue // what does nothing is in nobody's way
+		}
+		for _, t := range targets {
 			oldest[t] = h.Key()
 		}
 	}

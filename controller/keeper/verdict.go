@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/poolwright/poolwright/controller/hydration"
 	"github.com/poolwright/poolwright/controller/remote"
@@ -15,6 +16,10 @@ const (
 	published reason = "Published"
 	upToDate  reason = "UpToDate"
 
+	awaitingMerge  reason = "AwaitingMerge"
+	foreignCommits reason = "ForeignCommits"
+	declined       reason = "Declined"
+
 	factsUnavailable reason = "FactsUnavailable"
 	publishFailed    reason = "PublishFailed"
 	contended        reason = "Contended"
@@ -23,6 +28,12 @@ const (
 
 	invalid  reason = "Invalid"
 	conflict reason = "Conflict"
+)
+
+// Events of pull requests, beside those of the reasons.
+const (
+	eventMerged    = "Merged"
+	eventWithdrawn = "Withdrawn"
 )
 
 // class is what a reason means to those who wait.
@@ -36,9 +47,9 @@ const (
 
 func (r reason) class() class {
 	switch r {
-	case published, upToDate:
+	case published, upToDate, awaitingMerge:
 		return ready
-	case invalid, conflict, reason(remote.Refused), reason(remote.Protected), reason(hydration.ReasonClusterChanged):
+	case invalid, conflict, foreignCommits, declined, reason(remote.Refused), reason(remote.Protected), reason(hydration.ReasonClusterChanged):
 		return stalled
 	}
 	return retried
@@ -51,6 +62,7 @@ type verdict struct {
 	// again says that the same inputs are to be judged again after a pause: the reason does not lie
 	// in them.
 	again bool
+	after time.Duration // how long the pause is at least
 }
 
 func say(r reason, format string, args ...any) verdict {

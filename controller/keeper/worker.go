@@ -9,7 +9,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/poolwright/poolwright/controller/forge"
 	"github.com/poolwright/poolwright/controller/hydration"
+	"github.com/poolwright/poolwright/controller/publish"
 	"github.com/poolwright/poolwright/controller/remote"
 	"github.com/poolwright/poolwright/live/hydrations"
 )
@@ -37,6 +39,7 @@ type worker struct {
 // memory is what is known of the last judgement. Without it there is one more.
 type memory struct {
 	head       plumbing.Hash // of the branch
+	outside    string        // what else there is of the publication; "" where that is not known
 	inputs     hydration.Inputs
 	generation int64
 	version    int       // of the facts
@@ -126,7 +129,7 @@ func (w *worker) turn(ctx context.Context) {
 		w.rest(ctx, say(suspended, "spec.suspend is true; set it to false to go on"))
 		return
 	case rival != (hydrations.Key{}):
-		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path; delete one of the two, or correct spec.source", rival))
+		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path, or the same branch for its pull request; delete one of the two, or correct spec.source or spec.publish.branch", rival))
 		return
 	}
 	now := time.Now()
@@ -185,17 +188,54 @@ func (w *worker) look(ctx context.Context, now time.Time) {
 	if w.memory.head.IsZero() {
 		return // the judgement that is due fetches it
 	}
-	r, err := w.open(ctx)
-	if err == nil {
-		var head plumbing.Hash
-		if head, err = r.Head(ctx, w.object.Spec.Source.Branch); err == nil {
-			if head != w.memory.head {
-				w.agenda.note(now)
-			}
-			return
-		}
+	head, outside, err := w.lookup(ctx)
+	if err != nil {
+		w.conclude(ctx, w.object.Status, ofError(err))
+		return
 	}
-	w.conclude(ctx, w.object.Status, ofError(err))
+	if outside != w.memory.outside {
+		w.memory.outside, w.memory.verdict = outside, verdict{}
+		w.agenda.note(now)
+	}
+	if head != w.memory.head {
+		w.agenda.note(now)
+	}
+}
+
+// lookup looks up the branch, and what else there is of the publication.
+func (w *worker) lookup(ctx context.Context) (head plumbing.Hash, outside string, err error) {
+	r, err := w.open(ctx)
+	if err != nil {
+		return head, "", err
+	}
+	p, err := w.publisher(r)
+	if err != nil {
+		return head, "", err
+	}
+	defer p.end()
+	if requests, is := p.Publisher.(publish.PullRequest); is {
+		return requests.Look(ctx, w.object.Spec.Source.Branch)
+	}
+	head, err = r.Head(ctx, w.object.Spec.Source.Branch)
+	return head, "", err
+}
+
+// publisher is how a Hydration is published.
+type publisher struct {
+	publish.Publisher
+	end func()
+}
+
+func (w *worker) publisher(r *remote.Remote) (publisher, error) {
+	spec := &w.object.Spec
+	if spec.Head() == "" {
+		return publisher{publish.Branch{Remote: r}, func() {}}, nil
+	}
+	f, err := forge.New(forge.Place{Source: spec.Source.URL, Provider: spec.Publish.Provider, API: spec.Publish.APIURL}, r.Rules(), r.Credentials())
+	if err != nil {
+		return publisher{}, err
+	}
+	return publisher{publish.PullRequest{Remote: r, Forge: f, Head: spec.Head(), Safe: spec.AutoMerge == "Safe"}, f.End}, nil
 }
 
 // open reads the Secret, and opens the repository with it.
@@ -221,13 +261,23 @@ func ofError(err error) verdict {
 	if errors.As(err, &why) {
 		return retry(reason(why.Reason), "%s", why.Message)
 	}
+	var refused *forge.Error
+	if errors.As(err, &refused) {
+		v := retry(reason(refused.Reason), "%s", refused.Message)
+		v.after = refused.After
+		return v
+	}
 	return retry(reason(remote.Unavailable), "the source cannot be read: %v", err)
 }
 
 // conclude reports a verdict, and plans what comes next.
 func (w *worker) conclude(ctx context.Context, status hydrations.Status, v verdict) {
 	if v.again {
-		w.agenda.failed(time.Now())
+		now := time.Now()
+		w.agenda.failed(now)
+		if least := now.Add(v.after); least.After(w.agenda.retry) {
+			w.agenda.retry = least
+		}
 	} else {
 		w.agenda.settled()
 	}

@@ -19,10 +19,13 @@ func (b Branch) Publish(ctx context.Context, c Change) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
+	if err := c.Step(true); err != nil {
+		return Published{}, err
+	}
 	if err := b.Remote.Push(ctx, c.Branch, c.Source, commit); err != nil {
 		return Published{}, err
 	}
-	return Published{Revision: Revision(c.Branch, commit), Head: commit}, nil
+	return Published{Revision: Revision(c.Branch, commit), Head: commit, Reason: "Published", Message: c.Subject}, nil
 }
 
 // write makes the commit of a change, in memory.

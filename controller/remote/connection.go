@@ -2,8 +2,6 @@ package remote
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"net/http"
 	"strconv"
 	"strings"
@@ -65,33 +63,18 @@ func (r *Remote) connectHTTP(c *connection) error {
 	if strings.Contains(c.endpoint.Host, ":") {
 		c.endpoint.Host = "[" + c.endpoint.Host + "]" // an address of IPv6, as go-git writes it into a URL
 	}
-	settings := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(r.credentials.CA) > 0 {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM(r.credentials.CA) {
-			return &Error{Unknown, "ca.crt of the Secret that spec.source.secretRef names has no certificate in PEM; correct it"}
-		}
-		settings.RootCAs = pool
-	}
-	c.client = &http.Transport{
-		DialContext:           r.rules.dialer(r.url.Hostname(), portOf(r.url), c.refuse).DialContext,
-		TLSClientConfig:       settings,
-		TLSHandshakeTimeout:   lookTimeout,
-		ResponseHeaderTimeout: moveTimeout,
-		ForceAttemptHTTP2:     true,
+	var err error
+	if c.client, err = r.rules.transport(r.url, sourceURL, r.credentials, c.refuse); err != nil {
+		return err
 	}
 	c.transport = githttp.NewClientWithOptions(&http.Client{
 		Transport: c.client,
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
-			if from := before[0].URL; next.URL.Host != from.Host || next.URL.Scheme != from.Scheme {
-				why := &Error{Refused, from.Host + " redirects to another server, which is not followed; write the URL of the repository itself in spec.source.url"}
-				c.refuse(why)
-				return why
+			err := sameServer(next, before, sourceURL)
+			if err != nil {
+				c.refuse(err)
 			}
-			return nil
+			return err
 		},
 	}, nil)
 	switch {

@@ -9,6 +9,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"time"
 
@@ -45,6 +46,12 @@ func Open(address string, rules Rules, c Credentials) (*Remote, error) {
 	return r, rules.checkScheme(u, c)
 }
 
+// Rules are those that the repository was opened with.
+func (r *Remote) Rules() *Rules { return &r.rules }
+
+// Credentials are those that the repository was opened with.
+func (r *Remote) Credentials() Credentials { return r.credentials }
+
 // Head looks up the commit of a branch, with one request. The error is an *Error.
 func (r *Remote) Head(ctx context.Context, branch string) (plumbing.Hash, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
@@ -57,6 +64,23 @@ func (r *Remote) Head(ctx context.Context, branch string) (plumbing.Hash, error)
 	return head, err
 }
 
+// Heads looks up the commits of branches, with one request; those that are not there are left out.
+// The error is an *Error.
+func (r *Remote) Heads(ctx context.Context, branches ...string) (map[string]plumbing.Hash, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	heads := map[string]plumbing.Hash{}
+	err := r.fetching(ctx, func(_ transport.UploadPackSession, refs *packp.AdvRefs) error {
+		for _, branch := range branches {
+			if head, found := refs.References[plumbing.NewBranchReferenceName(branch).String()]; found {
+				heads[branch] = head
+			}
+		}
+		return nil
+	})
+	return heads, err
+}
+
 // Fetch gets the last commit of a branch, without those before it. The error is an *Error.
 func (r *Remote) Fetch(ctx context.Context, branch string) (*Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
@@ -67,7 +91,7 @@ func (r *Remote) Fetch(ctx context.Context, branch string) (*Source, error) {
 		if err != nil {
 			return err
 		}
-		pack, err := r.pack(ctx, s, refs, head)
+		pack, err := r.pack(ctx, s, refs, head, 1, plumbing.ZeroHash)
 		if err != nil {
 			return err
 		}
@@ -105,12 +129,16 @@ func commitOf(refs *packp.AdvRefs, branch string) (plumbing.Hash, error) {
 	return head, nil
 }
 
-// pack asks for one commit with its files.
-func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, head plumbing.Hash) ([]byte, error) {
+// pack asks for a commit and those before it, with their files: so many in a row, or with depth 0
+// all that another commit does not follow.
+func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, head plumbing.Hash, depth int, without plumbing.Hash) ([]byte, error) {
 	req := packp.NewUploadPackRequestFromCapabilities(refs.Capabilities)
 	req.Wants = []plumbing.Hash{head}
-	if refs.Capabilities.Supports(capability.Shallow) {
-		req.Depth = packp.DepthCommits(1)
+	if !without.IsZero() {
+		req.Haves = []plumbing.Hash{without}
+	}
+	if depth > 0 && refs.Capabilities.Supports(capability.Shallow) {
+		req.Depth = packp.DepthCommits(depth)
 		if err := req.Capabilities.Set(capability.Shallow); err != nil {
 			return nil, err
 		}
@@ -132,31 +160,45 @@ func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *
 // the source with all that belongs to it. The error is an *Error: Moved where the branch has
 // another commit by now.
 func (r *Remote) Push(ctx context.Context, branch string, s *Source, commit plumbing.Hash) error {
+	return r.Move(ctx, branch, s.Head, commit, s)
+}
+
+// Move moves a branch from one commit to another: zero to create it, and zero to delete it. The new
+// one was written into the source, and follows its commit. The error is an *Error: Moved where the
+// branch has another commit by now.
+func (r *Remote) Move(ctx context.Context, branch string, from, to plumbing.Hash, s *Source) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	failed := r.push(ctx, branch, s, commit)
+	failed := r.push(ctx, branch, from, to, s)
 	if failed == nil {
 		return nil
 	}
 	// A connection may break after the push. The time for this look is its own.
 	look, cancelLook := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
 	defer cancelLook()
-	head, err := r.Head(look, branch)
-	switch {
+	heads, err := r.Heads(look, branch)
+	switch head := heads[branch]; {
 	case err != nil:
 		return failed
-	case head == commit:
+	case head == to:
 		return nil
-	case head != s.Head:
-		return &Error{Reason: Moved, Message: fmt.Sprintf("branch %s has moved to another commit", branch)}
+	case head != from:
+		return moved(branch)
 	}
 	return failed
 }
 
-func (r *Remote) push(ctx context.Context, branch string, source *Source, commit plumbing.Hash) error {
-	pack, err := source.pack()
-	if err != nil {
-		return &Error{Reason: Failed, Message: "the commit cannot be packed: " + err.Error()}
+func moved(branch string) error {
+	return &Error{Reason: Moved, Message: fmt.Sprintf("branch %s has moved to another commit", branch)}
+}
+
+func (r *Remote) push(ctx context.Context, branch string, from, to plumbing.Hash, source *Source) error {
+	var pack io.ReadCloser
+	if !to.IsZero() {
+		var err error
+		if pack, err = source.pack(); err != nil {
+			return &Error{Reason: Failed, Message: "the commit cannot be packed: " + err.Error()}
+		}
 	}
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -173,11 +215,11 @@ func (r *Remote) push(ctx context.Context, branch string, source *Source, commit
 		return r.explainPush(c, err)
 	}
 	name := plumbing.NewBranchReferenceName(branch)
-	if refs.References[name.String()] != source.Head {
-		return &Error{Reason: Moved, Message: fmt.Sprintf("branch %s has moved to another commit", branch)}
+	if refs.References[name.String()] != from {
+		return moved(branch)
 	}
 	req := packp.NewReferenceUpdateRequestFromCapabilities(refs.Capabilities)
-	for _, wanted := range []capability.Capability{capability.Sideband64k, capability.Atomic} {
+	for _, wanted := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {
 		if refs.Capabilities.Supports(wanted) {
 			if err := req.Capabilities.Set(wanted); err != nil {
 				return r.explain(c, err)
@@ -186,7 +228,7 @@ func (r *Remote) push(ctx context.Context, branch string, source *Source, commit
 	}
 	words := &saying{}
 	req.Progress = words
-	req.Commands = []*packp.Command{{Name: name, Old: source.Head, New: commit}}
+	req.Commands = []*packp.Command{{Name: name, Old: from, New: to}}
 	req.Packfile = pack
 	report, err := s.ReceivePack(ctx, req)
 	if err == nil || report == nil {

@@ -248,7 +248,7 @@ func TestReasons(t *testing.T) {
 		{"no branch", server.Repository(), "prod", onLoopback(), good, remote.Unavailable,
 			"the repository has no branch prod; create it, or correct spec.source.branch"},
 		{"redirect", redirecting.URL + "/storage.git", "main", onLoopback(), good, remote.Refused,
-			"redirects to another server, which is not followed; write the URL of the repository itself in spec.source.url"},
+			"redirects to another server, which is not followed; write the URL that it leads to in spec.source.url"},
 		{"loopback", "https://" + host(server.URL) + "/storage.git", "main", closed, good, remote.Refused,
 			"127.0.0.1 is 127.0.0.1, a loopback address; correct spec.source.url, or start the controller with --allow-host 127.0.0.1"},
 		{"link-local", "https://169.254.169.254/storage.git", "main", closed, good, remote.Refused,

@@ -62,14 +62,14 @@ func portOf(u *url.URL) string {
 }
 
 // dialer connects to a host. It judges each address that the name of the host stands for at that
-// moment, so that a name cannot lead elsewhere later.
-func (r *Rules) dialer(host, port string, refused func(error)) *net.Dialer {
+// moment, so that a name cannot lead elsewhere later. field has the address, for messages.
+func (r *Rules) dialer(host, port, field string, refused func(error)) *net.Dialer {
 	d := &net.Dialer{Timeout: lookTimeout, KeepAlive: 15 * time.Second}
 	if r.allows(host, port) {
 		return d
 	}
 	d.ControlContext = func(ctx context.Context, _, address string, _ syscall.RawConn) error {
-		if err := r.judge(ctx, host, address); err != nil {
+		if err := r.judge(ctx, host, address, field); err != nil {
 			refused(err)
 			return err
 		}
@@ -79,7 +79,7 @@ func (r *Rules) dialer(host, port string, refused func(error)) *net.Dialer {
 }
 
 // judge refuses an address that leads into the machine, the link, or the control plane.
-func (r *Rules) judge(ctx context.Context, host, address string) error {
+func (r *Rules) judge(ctx context.Context, host, address, field string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return &Error{Refused, fmt.Sprintf("%s has no address that can be judged", host)}
@@ -100,7 +100,7 @@ func (r *Rules) judge(ctx context.Context, host, address string) error {
 	default:
 		return nil
 	}
-	return &Error{Refused, fmt.Sprintf("%s is %s, %s; correct spec.source.url, or start the controller with --allow-host %s", host, ip, why, host)}
+	return &Error{Refused, fmt.Sprintf("%s is %s, %s; correct %s, or start the controller with --allow-host %s", host, ip, why, field, host)}
 }
 
 func (r *Rules) isAPIServer(ctx context.Context, ip netip.Addr) bool {

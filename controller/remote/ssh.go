@@ -73,7 +73,7 @@ func (r *Remote) resolve(ctx context.Context, host, port string) (netip.AddrPort
 	for _, ip := range found {
 		at := netip.AddrPortFrom(ip.Unmap(), uint16(number))
 		if !r.rules.allows(host, port) {
-			if err := r.rules.judge(ctx, host, at.String()); err != nil {
+			if err := r.rules.judge(ctx, host, at.String(), sourceURL); err != nil {
 				return at, err
 			}
 		}

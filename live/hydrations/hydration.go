@@ -5,6 +5,8 @@ package hydrations
 import (
 	"encoding/json"
 	"fmt"
+	"path"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,18 +63,52 @@ type Spec struct {
 		} `json:"secretRef"`
 	} `json:"source"`
 	Publish struct {
-		Mode   string `json:"mode"`
-		Author struct {
+		Mode     string `json:"mode"`
+		Branch   string `json:"branch"`
+		Provider string `json:"provider"`
+		APIURL   string `json:"apiURL"`
+		Author   struct {
 			Name  string `json:"name"`
 			Email string `json:"email"`
 		} `json:"author"`
 	} `json:"publish"`
-	Facts struct {
+	AutoMerge string `json:"autoMerge"`
+	Facts     struct {
 		Debounce   Duration `json:"debounce"`
 		MaxAge     Duration `json:"maxAge"`
 		FlapWindow Duration `json:"flapWindow"`
 	} `json:"facts"`
 	Suspend bool `json:"suspend"`
+}
+
+// Head is the branch of the pull request; "" where there is none. By default it is named after the
+// branch and the path of the source: the names of objects are the same in many clusters.
+func (s *Spec) Head() string {
+	if s.Publish.Mode != "PullRequest" {
+		return ""
+	}
+	if s.Publish.Branch != "" {
+		return s.Publish.Branch
+	}
+	name := "poolwright/" + s.Source.Branch
+	folder := path.Clean(s.Source.Path)
+	if folder == "." {
+		return name + "/root"
+	}
+	for part := range strings.SplitSeq(folder, "/") {
+		part = strings.Map(func(r rune) rune {
+			if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+=-", r)) {
+				return r
+			}
+			return '-' // Git has no such name of a branch, or a shell reads it
+		}, part)
+		part = strings.ReplaceAll(strings.Trim(part, "."), "..", "-")
+		if rest, found := strings.CutSuffix(part, ".lock"); found {
+			part = rest + "-lock"
+		}
+		name += "/" + part
+	}
+	return name
 }
 
 // Duration is a time.Duration, written as 1m30s.

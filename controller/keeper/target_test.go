@@ -1,0 +1,58 @@
+package keeper
+
+import (
+	"testing"
+	"time"
+
+	"github.com/poolwright/poolwright/live/hydrations"
+)
+
+// TestSameTargets: of two that write the same, the younger one waits.
+func TestSameTargets(t *testing.T) {
+	type one struct{ mode, branch, path, head string }
+	for _, c := range []struct {
+		name     string
+		old, new one
+		want     bool
+	}{
+		{"the same package", one{"Branch", "main", "a", ""}, one{"Branch", "main", "./a", ""}, true},
+		{"the same package in two modes", one{"Branch", "main", "a", ""}, one{"PullRequest", "main", "a", ""}, true},
+		{"two packages", one{"PullRequest", "main", "a", ""}, one{"PullRequest", "main", "b", ""}, false},
+		{"two packages with one head", one{"PullRequest", "main", "a", "x"}, one{"PullRequest", "main", "b", "x"}, true},
+		{"two branches with one head", one{"PullRequest", "main", "a", "x"}, one{"PullRequest", "next", "a", "x"}, true},
+		{"the root, and a folder of that name", one{"PullRequest", "main", ".", ""}, one{"PullRequest", "main", "root", ""}, true},
+		{"a name that is like a default", one{"PullRequest", "main", "a", ""}, one{"PullRequest", "main", "b", "poolwright/main/a"}, true},
+		{"a head without its mode", one{"PullRequest", "main", "a", "x"}, one{"Branch", "main", "b", "x"}, false},
+	} {
+		all := map[hydrations.Key]*hydrations.Hydration{}
+		for i, o := range []one{c.old, c.new} {
+			h := &hydrations.Hydration{}
+			h.Metadata.Name = []string{"old", "new"}[i]
+			h.Metadata.CreationTimestamp = time.Unix(int64(i), 0)
+			h.Spec.Source.URL, h.Spec.Source.Branch, h.Spec.Source.Path = "https://git.example.com/team/storage.git", o.branch, o.path
+			h.Spec.Publish.Mode, h.Spec.Publish.Branch = o.mode, o.head
+			all[h.Key()] = h
+		}
+		found := conflicts(all)
+		if rival, is := found[hydrations.Key{Name: "new"}]; is != c.want || is && rival.Name != "old" || len(found) > 1 {
+			t.Errorf("%s: %v", c.name, found)
+		}
+	}
+}
+
+// TestHead: the default is a branch that Git takes, whatever the path is.
+func TestHead(t *testing.T) {
+	for path, want := range map[string]string{
+		".": "root", "clusters/prod": "clusters/prod", "./a//b/": "a/b", "a b/c~d^e:f?": "a-b/c-d-e-f-", "prod..old/.x": "prod-old/x", "a.lock": "a-lock", "über": "-ber", "@{x": "--x",
+	} {
+		var s hydrations.Spec
+		s.Source.Branch, s.Source.Path, s.Publish.Mode = "release/1.2", path, "PullRequest"
+		if got := s.Head(); got != "poolwright/release/1.2/"+want {
+			t.Errorf("%s: %s", path, got)
+		}
+		s.Publish.Mode = "Branch"
+		if got := s.Head(); got != "" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
