@@ -47,6 +47,10 @@ help: ## Show this help
 build: ## Build bin/poolwright
 	$(GO_BUILD) -o bin/poolwright ./cmd/poolwright
 
+.PHONY: build-controller
+build-controller: ## Build bin/poolwright-controller
+	$(GO_BUILD) -o bin/poolwright-controller ./cmd/poolwright-controller
+
 .PHONY: build-nodeagent
 build-nodeagent: ## Build bin/nodeagent
 	$(GO_BUILD) -o bin/nodeagent ./cmd/nodeagent
@@ -64,7 +68,7 @@ demo: build ## Explain an example, and render it, in a temporary folder
 .PHONY: test
 test: export POOLWRIGHT_TEST_BUILT := $(BUILT)
 test: bin/kustomize bin/kustomize-controller $(if $(shell command -v gcc),bin/gitea) control-plane missing ## Run all tests
-	go build -o $(BUILT)/ ./cmd/poolwright
+	go build -o $(BUILT)/ ./cmd/poolwright ./cmd/poolwright-controller
 	test/parallel.sh \
 	  'nice -n 10 go test $(TEST) $(TOLD) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) && \
 	   nice -n 10 go test $(TEST) $(GENERATED) -rapid.seed=$(SEED)' \
@@ -179,6 +183,12 @@ generate: build ## Render the examples again, and write what is derived: the com
 image: build ## Build the image of the function, with docker or podman
 	@for engine in docker podman; do \
 	  if $$engine info >/dev/null 2>&1; then exec $$engine build -t $(IMAGE) -f image/Dockerfile .; fi; \
+	done; echo "neither docker nor podman runs on this machine"; exit 1
+
+.PHONY: image-controller
+image-controller: build-controller ## Build the image of the controller of Hydrations, with docker or podman
+	@for engine in docker podman; do \
+	  if $$engine info >/dev/null 2>&1; then exec $$engine build -t poolwright-controller -f image/Dockerfile.controller .; fi; \
 	done; echo "neither docker nor podman runs on this machine"; exit 1
 
 .PHONY: image-nodeagent

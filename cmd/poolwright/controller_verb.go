@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/poolwright/poolwright/cmd/internal/hydrationflags"
 	"github.com/poolwright/poolwright/controller/loop"
 	gittree "github.com/poolwright/poolwright/controller/tree"
 	"github.com/poolwright/poolwright/controller/worktree"
@@ -38,7 +39,8 @@ Without DIR, the controller keeps the packages of all Hydrations in the cluster 
 (poolwright schema Hydration). It fetches the branch of each into memory, pushes a commit
 when there is one to make, and writes the state into the status of the Hydration. Several
 may run: the one that holds the lease works. It connects to no loopback, link-local or
-multicast address and not to the API server, unless --allow-host names the host. Exit
+multicast address and not to the API server, unless --allow-host names the host. This is
+the program poolwright-controller, which must be beside this one or on the PATH. Exit
 codes: 0 after SIGTERM; 1 a lost lease or a failure, and with --once a Hydration that is
 not ready, each of which is printed.`
 
@@ -59,7 +61,7 @@ type controllerFlags struct {
 	once, noCommit   bool
 	debounce, maxAge time.Duration
 	author           string
-	keeper           keeperFlags
+	hydrations       hydrationflags.Flags
 }
 
 func newController(s program) *cobra.Command {
@@ -77,7 +79,7 @@ func newController(s program) *cobra.Command {
 			}
 			switch {
 			case len(args) == 0:
-				return runKeeper(cmd.Context(), s, f.clusterFlags, f.keeper, f.once)
+				return runHydrations(cmd)
 			case len(args) > 1:
 				return usage("too many arguments: controller takes one DIR; %q is one too many", args[1])
 			case f.debounce < 0 || f.maxAge < 0:
@@ -92,7 +94,10 @@ func newController(s program) *cobra.Command {
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour, "with DIR: commit an inventory that differs if the last one is this old; 0 for never")
 	cmd.Flags().StringVar(&f.author, "author", "", `with DIR: "NAME <EMAIL>" of the commits (default user.name and user.email of Git, or Poolwright)`)
 	complete(s, cmd, "author")
-	f.keeper.add(s, cmd)
+	f.hydrations.Add(cmd.Flags())
+	for _, name := range hydrationflags.Names() {
+		complete(s, cmd, name)
+	}
 	addClusterFlags(s, cmd, &f.clusterFlags)
 	return cmd
 }
@@ -101,7 +106,7 @@ func newController(s program) *cobra.Command {
 func fitting(cmd *cobra.Command, dir bool) error {
 	others, form := []string{"no-commit", "debounce", "max-age", "author"}, "is for controller DIR; name the DIR, or remove the flag"
 	if dir {
-		others, form = keeperFlagNames(), "is for the controller without DIR; remove the flag, or the DIR"
+		others, form = hydrationflags.Names(), "is for the controller without DIR; remove the flag, or the DIR"
 	}
 	for _, name := range others {
 		if cmd.Flags().Changed(name) {

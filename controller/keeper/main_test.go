@@ -20,7 +20,10 @@ func TestMain(m *testing.M) {
 		if err := define(c); err != nil {
 			return err
 		}
-		program, err = tool.Build("../..", c.Dir)
+		if program, err = tool.Build("../..", c.Dir); err != nil {
+			return err
+		}
+		_, err = tool.BuildController("../..", c.Dir)
 		return err
 	}))
 }

@@ -127,18 +127,25 @@ const Built = "POOLWRIGHT_TEST_BUILT"
 
 // Build puts poolwright into dir, and returns its path: what make has built, else what it builds itself, from
 // the repository root.
-func Build(root, dir string) (string, error) {
-	program, err := filepath.Abs(filepath.Join(dir, "poolwright"))
+func Build(root, dir string) (string, error) { return build(root, dir, "poolwright") }
+
+// BuildController is the same for poolwright-controller, which poolwright finds beside itself.
+func BuildController(root, dir string) (string, error) {
+	return build(root, dir, "poolwright-controller")
+}
+
+func build(root, dir, name string) (string, error) {
+	program, err := filepath.Abs(filepath.Join(dir, name))
 	if err != nil {
 		return "", err
 	}
 	if built := os.Getenv(Built); built != "" {
-		return program, errors.Join(os.MkdirAll(dir, 0o777), os.Symlink(filepath.Join(built, "poolwright"), program))
+		return program, errors.Join(os.MkdirAll(dir, 0o777), os.Symlink(filepath.Join(built, name), program))
 	}
-	cmd := exec.Command("go", "build", "-o", program, "./cmd/poolwright")
+	cmd := exec.Command("go", "build", "-o", program, "./cmd/"+name)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("poolwright cannot be built: %w\n%s", err, out)
+		return "", fmt.Errorf("%s cannot be built: %w\n%s", name, err, out)
 	}
 	return program, nil
 }
