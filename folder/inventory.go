@@ -102,13 +102,17 @@ func snapshotFiles(target string, dir inventoryFolder) (map[string]bool, error) 
 }
 
 // NotedMissing is what the last snapshot in a folder noted of missing nodes, "" if there is none.
-func NotedMissing(dir string) string {
-	for _, ext := range []string{".yaml", ".json"} {
-		path := filepath.Join(dir, "nodes"+ext)
-		if ours, err := isSnapshot(onDisk(dir), "nodes"+ext); err != nil || !ours {
+func NotedMissing(dir string) string { return notedMissing(onDisk(dir)) }
+
+// NotedMissing is the same for the inventory of a package in memory.
+func (m Memory) NotedMissing() string { return notedMissing(m) }
+
+func notedMissing(dir inventoryFolder) string {
+	for _, name := range []string{"nodes.yaml", "nodes.json"} {
+		if ours, err := isSnapshot(dir, name); err != nil || !ours {
 			continue
 		}
-		data, err := os.ReadFile(path)
+		data, err := readAll(dir, name)
 		if err != nil {
 			continue
 		}
@@ -120,6 +124,15 @@ func NotedMissing(dir string) string {
 		}
 	}
 	return ""
+}
+
+func readAll(dir inventoryFolder, name string) ([]byte, error) {
+	f, err := dir.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // onDisk is a folder on the disk.

@@ -181,7 +181,7 @@ func (f inventoryFlags) take(ctx context.Context, s program, specs []*krm.Object
 	defer terminal.Follow(s.err, func() string { return "reading " + c.String() + progress.String() })()
 	snap, err := snapshot.Take(ctx, c, o)
 	if err == nil && f.selector == "" && f.output != folder.Stdout {
-		snap.NoteMissing(folder.NotedMissing(f.output), time.Now())
+		snap = snap.NoteMissing(folder.NotedMissing(f.output), time.Now())
 	}
 	return taken{Snapshot: snap, from: c.String(), needed: kinds.FactsOf(specs), kinds: kinds}, err
 }

@@ -130,3 +130,15 @@ func TestInvalid(t *testing.T) {
 		t.Errorf("%v %+v", err, j)
 	}
 }
+
+// TestNotedMissing: a snapshot goes on from the last one, and only the first from the committed inventory.
+func TestNotedMissing(t *testing.T) {
+	p := Package{Files: map[string][]byte{"inventory/nodes.yaml": []byte("apiVersion: poolwright.io/v1alpha1\nkind: Inventory\nmetadata:\n  name: nodes\n" +
+		"  labels: {app.kubernetes.io/managed-by: poolwright}\n  annotations: {poolwright.io/missing-nodes: \"n2=2026-11-28T16:00:00Z\"}\nitems: []\n")}}
+	if got := p.NotedMissing(Facts{}); got != "n2=2026-11-28T16:00:00Z" {
+		t.Errorf("the committed note is %q", got)
+	}
+	if got := p.NotedMissing(Facts{Digest: "sha256:1", Missing: ""}); got != "" {
+		t.Errorf("a node that is back is noted as %q", got)
+	}
+}

@@ -60,6 +60,15 @@ func (p Package) Format() snapshot.Format {
 	return snapshot.YAML
 }
 
+// NotedMissing is what the facts before noted of missing nodes, from which the next snapshot goes on
+// (snapshot.Snapshot.NoteMissing): last, or where there are none the committed inventory.
+func (p Package) NotedMissing(last Facts) string {
+	if last.Digest != "" {
+		return last.Missing
+	}
+	return p.memory().NotedMissing()
+}
+
 // Output is the digest of what is rendered.
 func (p Package) Output() string { return Digest(below(p.Files, fn.RenderedFolder)) }
 
@@ -93,11 +102,12 @@ type Facts struct {
 	Files   map[string][]byte // by name in the folder: nodes.yaml
 	Digest  string
 	Cluster string // whose they are, "" if that is not known
+	Missing string // what they note of missing nodes, for the next snapshot
 }
 
 // NewFacts writes the files of a snapshot.
 func NewFacts(s *snapshot.Snapshot, format snapshot.Format) (Facts, error) {
-	f := Facts{Files: make(map[string][]byte, len(s.Kinds)), Cluster: s.Cluster()}
+	f := Facts{Files: make(map[string][]byte, len(s.Kinds)), Cluster: s.Cluster(), Missing: s.Missing()}
 	for i := range s.Kinds {
 		k := &s.Kinds[i]
 		var text bytes.Buffer

@@ -133,7 +133,11 @@ func (a *attempt) read(ctx context.Context) (v verdict, failed bool) {
 	now, err := used.now(ctx)
 	if err == nil {
 		a.facts = now
-		a.given, err = hydration.NewFacts(now.Snapshot, a.pkg.Format())
+		noting := now.Snapshot.NoteMissing(a.pkg.NotedMissing(a.memory.facts), time.Now())
+		if a.given, err = hydration.NewFacts(noting, a.pkg.Format()); err == nil {
+			a.memory.facts = a.given
+			a.memory.facts.Files = nil
+		}
 	}
 	if err != nil {
 		return retry(factsUnavailable, "the facts of the cluster are not known: %v", err), true

@@ -42,9 +42,10 @@ type memory struct {
 	outside    string        // what else there is of the publication; "" where that is not known
 	inputs     hydration.Inputs
 	generation int64
-	version    int       // of the facts
-	verdict    verdict   // of the inputs; its reason is "" where there is none
-	later      time.Time // when the same inputs are to be judged again; zero for never
+	version    int             // of the facts
+	facts      hydration.Facts // the last, without their files
+	verdict    verdict         // of the inputs; its reason is "" where there is none
+	later      time.Time       // when the same inputs are to be judged again; zero for never
 }
 
 func (k *Keeper) newWorker(h *hydrations.Hydration) *worker {

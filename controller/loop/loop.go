@@ -60,7 +60,7 @@ func (l *Loop) Once(ctx context.Context) Outcome {
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	facts, err := hydration.NewFacts(s, p.Format())
+	facts, err := hydration.NewFacts(s.NoteMissing(p.NotedMissing(hydration.Facts{}), time.Now()), p.Format())
 	if err != nil {
 		return Outcome{Err: err}
 	}
@@ -246,6 +246,7 @@ type following struct {
 	read   string // digest of the package whose specs are known
 	kept   snapshot.Options
 	format snapshot.Format
+	noted  string // of missing nodes, by the last snapshot
 	cancel context.CancelFunc
 	done   chan struct{}
 	latest latest
@@ -275,6 +276,8 @@ func options(specs []*krm.Object) (o snapshot.Options) {
 // follow watches the cluster for a package, and no longer for the one before.
 func (f *following) follow(ctx context.Context, p hydration.Package) {
 	f.stop()
+	last, _ := f.latest.get()
+	f.noted = p.NotedMissing(last)
 	f.latest.set(hydration.Facts{}, false)
 	specs := p.Beside()
 	f.read, f.kept, f.format, f.done = p.Digest, options(specs), p.Format(), make(chan struct{})
@@ -292,7 +295,8 @@ func (f *following) follow(ctx context.Context, p hydration.Package) {
 
 // look takes over a snapshot.
 func (f *following) look(s *snapshot.Snapshot) error {
-	facts, err := hydration.NewFacts(s, f.format)
+	facts, err := hydration.NewFacts(s.NoteMissing(f.noted, time.Now()), f.format)
+	f.noted = facts.Missing
 	if err == nil && f.latest.set(facts, true) {
 		select {
 		case f.news <- struct{}{}:

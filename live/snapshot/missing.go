@@ -13,13 +13,13 @@ import (
 // pods on a node that does not answer.
 const ConfirmAfter = 5 * time.Minute
 
-// NoteMissing notes the nodes that objects name and that are missing: since when, and when a later snapshot first
-// lacked them, too. After that nothing changes, so that two snapshots of an unchanged cluster are equal. before is
-// what the last snapshot noted.
-func (s *Snapshot) NoteMissing(before string, now time.Time) {
+// NoteMissing is the snapshot with a note of the nodes that objects name and that are missing: since when, and when a
+// later snapshot first lacked them, too. After that nothing changes, so that two snapshots of an unchanged cluster are
+// equal. before is what the last snapshot noted.
+func (s *Snapshot) NoteMissing(before string, now time.Time) *Snapshot {
 	at := slices.IndexFunc(s.Kinds, isNode)
 	if at < 0 {
-		return
+		return s
 	}
 	nodes := map[string]bool{"": true}
 	for _, o := range s.Kinds[at].Objects() {
@@ -46,5 +46,16 @@ func (s *Snapshot) NoteMissing(before string, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		all = append(all, missing[name].Entry(name))
 	}
-	s.Kinds[at].missing = strings.Join(all, ",")
+	noting := *s
+	noting.Kinds = slices.Clone(s.Kinds)
+	noting.Kinds[at].missing = strings.Join(all, ",")
+	return &noting
+}
+
+// Missing is what a snapshot notes of missing nodes, "" for nothing.
+func (s *Snapshot) Missing() string {
+	if at := slices.IndexFunc(s.Kinds, isNode); at >= 0 {
+		return s.Kinds[at].missing
+	}
+	return ""
 }

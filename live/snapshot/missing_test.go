@@ -48,8 +48,7 @@ func TestNoteMissing(t *testing.T) {
 		{3 * time.Hour, "[]", "h2=2026-11-28T15:00:00Z,n1=2026-11-28T15:00:00Z"},
 	} {
 		s := take(c.nodes)
-		s.NoteMissing(noted, noon.Add(c.after))
-		if noted = s.Kinds[0].missing; noted != c.want {
+		if noted = s.NoteMissing(noted, noon.Add(c.after)).Missing(); noted != c.want || s.Missing() != "" {
 			t.Errorf("after %s: %q, want %q", c.after, noted, c.want)
 		}
 	}
