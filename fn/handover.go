@@ -47,6 +47,17 @@ func (f *Function) occupant(owner string, o *krm.Object) finding.Ref {
 	return finding.Ref{}
 }
 
+// forget drops the released disks that nothing holds any more, and reports whether there were any. The ledger has
+// taken up what they are known by, which the next render will not know: it is not for choosing.
+func (h *handover) forget(ledger *disk.Ledger) (forgot bool) {
+	for owner, disks := range h.released {
+		standing := slices.DeleteFunc(slices.Clone(disks), func(e disklock.Disk) bool { return !h.stands(ledger, &e) })
+		forgot = forgot || len(standing) < len(disks)
+		h.released[owner] = standing
+	}
+	return forgot
+}
+
 // hold adds to a ledger the holders that no inventory shows, and that may exist all the same.
 func (h *handover) hold(ledger *disk.Ledger) {
 	for _, owner := range h.pkg.owners {
@@ -58,9 +69,7 @@ func (h *handover) hold(ledger *disk.Ledger) {
 	}
 	for _, owner := range slices.Sorted(maps.Keys(h.released)) {
 		for _, e := range h.released[owner] {
-			if h.stands(ledger, &e) {
-				ledger.Add(assumed(e.Holder, owner), []disk.Hold{e.Hold()})
-			}
+			ledger.Add(assumed(e.Holder, owner), []disk.Hold{e.Hold()})
 		}
 	}
 }
@@ -119,7 +128,7 @@ func (h *handover) remember(ledger *disk.Ledger, owner string, objects []gitops.
 		}
 	}
 	for _, e := range h.released[owner] {
-		if h.stands(ledger, &e) && !h.rendered(ledger, owner, objects, &e) {
+		if !h.rendered(ledger, owner, objects, &e) {
 			all = append(all, e)
 		}
 	}

@@ -40,6 +40,9 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 	handover := newHandover(pkg, facts, holdings.locked)
 	for {
 		ledger := holdings.open(pkg.function, facts, given)
+		if handover.forget(ledger) {
+			continue
+		}
 		handover.hold(ledger)
 		outputs, leave := pkg.choose(system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
