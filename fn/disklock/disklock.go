@@ -46,6 +46,8 @@ type Disk struct {
 	Role     string        // what it was for, or ""
 	Size     int64         // bytes, 0 where it is not known
 	Applied  bool          // a snapshot has shown it in the running object, of a kind whose disks come and go
+
+	released bool // in a Memory: the object is no longer rendered
 }
 
 // Hold is the disk as the ledger knows it.

@@ -21,12 +21,13 @@ type word struct {
 // Memory indexes the disks of what is rendered, and those of objects that are not, and that may still exist.
 func (l *Lock) Memory() Memory {
 	m := Memory{make(map[word]*Disk, 3*(len(l.Disks)+len(l.Released)))}
-	for _, disks := range [...][]Disk{l.Disks, l.Released} {
+	for list, disks := range [...][]Disk{l.Disks, l.Released} {
 		for i := range disks {
-			e := &disks[i]
+			e := disks[i]
+			e.released = list == 1
 			for _, w := range words(idOf(e.Holder), &e.Identity) {
 				if m.disks[w] == nil {
-					m.disks[w] = e
+					m.disks[w] = &e
 				}
 			}
 		}
@@ -71,8 +72,9 @@ func (m Memory) Disk(holder krm.ID, hold disk.Hold) *Disk {
 }
 
 // Known is a disk of what is rendered: what is remembered of it stays, and reports add what is not
-// known yet. Further links are added only to a disk that nothing else identifies. The size is the
-// largest that it had, so that a disk that shrinks is found so.
+// known yet. Further links are added only to a disk that nothing else identifies, or that is new here: one
+// that was released is, as it would be if it had been forgotten. The size is the largest that it had, so that a
+// disk that shrinks is found so.
 func (m Memory) Known(holder finding.Ref, hold disk.Hold, reports []*disk.Disk) Disk {
 	e := Disk{Holder: holder, Device: hold.Device, Identity: hold.Identity, Role: hold.Role}
 	id := &e.Identity
@@ -81,7 +83,7 @@ func (m Memory) Known(holder finding.Ref, hold disk.Hold, reports []*disk.Disk) 
 		id.WWN, id.Serial, e.Size, e.Applied = cmp.Or(was.Identity.WWN, id.WWN), cmp.Or(was.Identity.Serial, id.Serial), was.Size, was.Applied
 		id.Links = join(id.Links, was.Identity.Links)
 	}
-	addLinks := was == nil || id.WWN == "" && id.Serial == ""
+	addLinks := was == nil || was.released || id.WWN == "" && id.Serial == ""
 	for _, report := range reports {
 		known := report.Known()
 		id.WWN, id.Serial = cmp.Or(id.WWN, known.WWN), cmp.Or(id.Serial, known.Serial)
