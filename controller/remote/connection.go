@@ -19,6 +19,8 @@ type connection struct {
 	endpoint  *transport.Endpoint
 	auth      transport.AuthMethod
 	client    *http.Transport // nil where it is not HTTP
+	way       *way            // nil where it is not SSH
+	number    string          // of the way
 
 	mu  sync.Mutex
 	why error // an address or a redirect was refused
@@ -39,6 +41,10 @@ func (c *connection) refused() error {
 func (c *connection) close() {
 	if c.client != nil {
 		c.client.CloseIdleConnections()
+	}
+	if c.way != nil {
+		ways.Delete(c.number)
+		c.way.close()
 	}
 }
 

@@ -5,17 +5,81 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
+	"net/url"
 	"os"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+	"golang.org/x/net/proxy"
 )
 
-// connectSSH makes the client. The address is judged before it is dialled, and dialled as it was
-// judged; the key of the server must be in known_hosts, under its name.
+// ways are the connections that are to be made, by number. The client of go-git reads ~/.ssh/config and
+// the environment for another way, and takes a dialer under the scheme of a proxy alone.
+var ways struct {
+	sync.Map
+	last atomic.Uint64
+}
+
+// scheme is that of a way.
+const scheme = "poolwright"
+
+func init() {
+	proxy.RegisterDialerType(scheme, func(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
+		if way, found := ways.Load(u.Host); found {
+			return way.(proxy.Dialer), nil
+		}
+		return nil, errors.New("the connection was closed")
+	})
+}
+
+// way leads to one server, whatever address is asked for, and no longer than a context.
+type way struct {
+	ctx  context.Context
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	to   string
+	late func()
+
+	mu   sync.Mutex
+	conn net.Conn
+	stop func() bool
+}
+
+// Dial connects as DialContext does.
+func (w *way) Dial(network, address string) (net.Conn, error) {
+	return w.DialContext(w.ctx, network, address)
+}
+
+// DialContext connects. The context of the caller knows nothing of ours.
+func (w *way) DialContext(_ context.Context, network, _ string) (net.Conn, error) {
+	conn, err := w.dial(w.ctx, network, w.to)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conn = conn
+	w.stop = context.AfterFunc(w.ctx, func() {
+		w.late()
+		_ = conn.Close() // which ends the handshake, or the session
+	})
+	return conn, nil
+}
+
+func (w *way) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.conn != nil {
+		w.stop()
+		_ = w.conn.Close() // the session has closed it, unless it was not begun
+	}
+}
+
+// connectSSH makes the client. The address is judged as it is dialled; the key of the server must be in
+// known_hosts, under its name.
 func (r *Remote) connectSSH(ctx context.Context, c *connection) error {
 	signer, err := ssh.ParsePrivateKey(r.credentials.Identity)
 	if err != nil && r.credentials.Password != "" {
@@ -29,10 +93,6 @@ func (r *Remote) connectSSH(ctx context.Context, c *connection) error {
 		return err
 	}
 	host, port := r.url.Hostname(), portOf(r.url)
-	address, err := r.resolve(ctx, host, port)
-	if err != nil {
-		return err
-	}
 	name := net.JoinHostPort(host, port)
 	user := r.credentials.Username
 	if user == "" {
@@ -51,34 +111,16 @@ func (r *Remote) connectSSH(ctx context.Context, c *connection) error {
 	if err != nil {
 		return &Error{Unknown, "the credentials for SSH cannot be used"}
 	}
-	config.HostKeyAlgorithms = algorithms(known, name, address)
-	config.Timeout = lookTimeout
+	config.HostKeyAlgorithms = algorithms(known, name)
 	c.transport = gitssh.NewClient(config)
 	c.auth = keys
-	c.endpoint.Host = address.Addr().String()
-	c.endpoint.Port, _ = strconv.Atoi(port)
+	c.way = &way{ctx: ctx, dial: r.rules.dialer(host, port, sourceURL, c.refuse).DialContext, to: name, late: func() {
+		c.refuse(&Error{Unavailable, fmt.Sprintf("%s did not answer in time", r.name())})
+	}}
+	c.number = strconv.FormatUint(ways.last.Add(1), 10)
+	ways.Store(c.number, c.way)
+	c.endpoint.Proxy.URL = scheme + "://" + c.number
 	return nil
-}
-
-// resolve finds the address of a host, and judges each that it has.
-func (r *Remote) resolve(ctx context.Context, host, port string) (netip.AddrPort, error) {
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil || len(found) == 0 {
-		return netip.AddrPort{}, &Error{Unavailable, fmt.Sprintf("%s has no address", host)}
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return netip.AddrPort{}, &Error{Refused, fmt.Sprintf("port %s of spec.source.url is not a port", port)}
-	}
-	for _, ip := range found {
-		at := netip.AddrPortFrom(ip.Unmap(), uint16(number))
-		if !r.rules.allows(host, port) {
-			if err := r.rules.judge(ctx, host, at.String(), sourceURL); err != nil {
-				return at, err
-			}
-		}
-	}
-	return netip.AddrPortFrom(found[0].Unmap(), uint16(number)), nil
 }
 
 // readKnownHosts reads known_hosts. Its reader takes names of files only, so it gets a pipe.
@@ -100,9 +142,9 @@ func readKnownHosts(text []byte) (ssh.HostKeyCallback, error) {
 }
 
 // algorithms are those of the keys that known_hosts has for a server: it may have others, too.
-func algorithms(known ssh.HostKeyCallback, name string, at netip.AddrPort) []string {
+func algorithms(known ssh.HostKeyCallback, name string) []string {
 	var mismatch *knownhosts.KeyError
-	if !errors.As(known(name, net.TCPAddrFromAddrPort(at), noKey{}), &mismatch) {
+	if !errors.As(known(name, &net.TCPAddr{}, noKey{}), &mismatch) {
 		return nil
 	}
 	var names []string

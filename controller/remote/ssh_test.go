@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
@@ -100,8 +103,45 @@ func serveConnection(conn net.Conn, config *ssh.ServerConfig) {
 	}
 }
 
-// TestSSH reads and pushes with a key, and refuses a server whose key is not known.
+// elsewhere is an ssh_config that leads every host to another one.
+type elsewhere struct{}
+
+func (elsewhere) Get(_, key string) string {
+	return map[string]string{"Hostname": "127.0.0.1", "Port": "1"}[key]
+}
+
+// TestSSHSilent: a server that accepts and says nothing does not hold up more than its time.
+func TestSSHSilent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	host, identity := newKey(t)
+	known := []byte(knownhosts.Line([]string{knownhosts.Normalize(l.Addr().String())}, host.PublicKey()) + "\n")
+	r := open(t, "ssh://"+l.Addr().String()+"/a.git", onLoopback(), remote.Credentials{Identity: identity, KnownHosts: known})
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.Fetch(ctx, "main")
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		reason(t, err, remote.Unavailable, "did not answer in time")
+	case <-time.After(20 * time.Second):
+		t.Fatal("it still waits")
+	}
+}
+
+// TestSSH reads and pushes with a key, and refuses a server whose key is not known. No proxy and no
+// ssh_config leads elsewhere.
 func TestSSH(t *testing.T) {
+	t.Setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+	config := gitssh.DefaultSSHConfig
+	gitssh.DefaultSSHConfig = elsewhere{}
+	defer func() { gitssh.DefaultSSHConfig = config }()
 	server := gitserver.New(t, map[string]string{"a.txt": "a\n"})
 	host, _ := newKey(t)
 	mine, identity := newKey(t)
