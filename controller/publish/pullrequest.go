@@ -35,13 +35,17 @@ func (p PullRequest) Look(ctx context.Context, base string) (head plumbing.Hash,
 	if err != nil {
 		return head, "", err
 	}
+	return heads[base], heads[p.Head].String() + outline(found), nil
+}
+
+// outline is different whenever what is decided from the pull requests may be.
+func outline(found []forge.Request) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s", heads[p.Head])
 	for i := range found {
 		r := &found[i]
 		fmt.Fprintf(&b, ";%d %s %s %v %v", r.Number, r.State, r.Head, r.Conflict, proposal.ReadMarks(r.Body))
 	}
-	return heads[base], b.String(), nil
+	return b.String()
 }
 
 // Publish takes the steps that are decided from what is there. What was done is found again by the next
@@ -58,12 +62,13 @@ func (p PullRequest) Publish(ctx context.Context, c Change) (Published, error) {
 		done, err := Branch{p.Remote}.Publish(ctx, c)
 		var why *remote.Error
 		if !errors.As(err, &why) || why.Reason != remote.Protected {
+			done.Again = s.Head != nil || d.Request != nil && d.Request.State == forge.Open // which the next decision withdraws
 			return done, err
 		}
 	}
 	r, head, err := p.act(ctx, c, s, &d, text)
-	if forge.IsConflict(err) { // somebody was faster
-		err = &remote.Error{Reason: remote.Moved, Message: err.Error()}
+	if forge.IsConflict(err) {
+		err = p.ofConflict(ctx, c, s, err)
 	}
 	if err != nil {
 		return Published{}, err
@@ -76,6 +81,19 @@ func (p PullRequest) Publish(ctx context.Context, c Change) (Published, error) {
 		return p.merge(ctx, c, s, &d, done)
 	}
 	return done, nil
+}
+
+// ofConflict is Moved where somebody was faster: the pull requests are others than those that were
+// judged. Otherwise the forge refuses what it was asked for.
+func (p PullRequest) ofConflict(ctx context.Context, c Change, s *proposal.State, refused error) error {
+	now, err := p.Forge.Find(ctx, p.Head, c.Branch)
+	switch {
+	case err != nil:
+		return err
+	case outline(now) == outline(s.Request):
+		return refused
+	}
+	return &remote.Error{Reason: remote.Moved, Message: refused.Error()}
 }
 
 // state reads what there is.
