@@ -15,6 +15,9 @@ type agenda struct {
 	retry    time.Time // next try, whatever changes until then; zero if nothing failed
 	later    time.Time // a judgement that is due although nothing changes; zero if there is none
 	failures int       // in a row
+
+	report  time.Time // next try to write what was not written; zero if there is nothing
+	reports int       // that failed, in a row
 }
 
 // note takes down that something changed.
@@ -59,16 +62,32 @@ func (a *agenda) begun() {
 
 // failed plans another try, after a pause that grows.
 func (a *agenda) failed(now time.Time) {
-	pause := longestRest
-	if a.failures < 6 {
-		pause = firstPause << a.failures
-	}
+	a.retry = now.Add(pauseAfter(a.failures))
 	a.failures++
-	a.retry = now.Add(pause)
+}
+
+// pauseAfter is the pause after a failure that followed so many.
+func pauseAfter(failures int) time.Duration {
+	if failures < 6 {
+		return firstPause << failures
+	}
+	return longestRest
 }
 
 // settled ends a row of failures.
 func (a *agenda) settled() { a.failures = 0 }
+
+// unreported plans another try to write a report, after a pause that grows.
+func (a *agenda) unreported(now time.Time) {
+	a.report = now.Add(pauseAfter(a.reports))
+	a.reports++
+}
+
+// reported ends a row of reports that were not written.
+func (a *agenda) reported() { a.report, a.reports = time.Time{}, 0 }
+
+// rested is an agenda with nothing to do but to report.
+func (a *agenda) rested() agenda { return agenda{report: a.report, reports: a.reports} }
 
 // earlier is the earlier of two times of which zero is never.
 func earlier(a, b time.Time) time.Time {

@@ -21,7 +21,7 @@ const tries = 5
 
 // judge judges, publishes, and reports.
 func (w *worker) judge(ctx context.Context) {
-	lifted := w.agenda.atOnce
+	w.lift = w.lift || w.agenda.atOnce
 	w.agenda.begun()
 	free, err := w.keeper.slot(ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (w *worker) judge(ctx context.Context) {
 	begun := time.Now()
 	defer func() { w.keeper.Metrics.judged(time.Since(begun)) }()
 	for range tries {
-		a := &attempt{worker: w, status: w.object.Status, lifted: lifted}
+		a := &attempt{worker: w, status: w.lastStatus()}
 		v, moved := a.run(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -43,14 +43,13 @@ func (w *worker) judge(ctx context.Context) {
 		w.conclude(ctx, a.status, v)
 		return
 	}
-	w.conclude(ctx, w.object.Status, retry(contended, "branch %s moved %d times while a commit for it was made; the next try follows", w.object.Spec.Source.Branch, tries))
+	w.conclude(ctx, w.lastStatus(), retry(contended, "branch %s moved %d times while a commit for it was made; the next try follows", w.object.Spec.Source.Branch, tries))
 }
 
 // attempt is one judgement of one commit.
 type attempt struct {
 	*worker
 	status hydrations.Status // what the status is to be
-	lifted bool              // a person asked for it: what flaps is published
 
 	remote *remote.Remote
 	source *remote.Source
@@ -206,7 +205,7 @@ func (a *attempt) isOfFactsAlone(files map[string][]byte) bool {
 // flap holds back a field that changes again and again, until the facts rest.
 func (a *attempt) flap(fields []string, now time.Time) (v verdict, waits bool) {
 	window := time.Duration(a.object.Spec.Facts.FlapWindow)
-	if a.lifted || window <= 0 {
+	if a.lift || window <= 0 {
 		return verdict{}, false
 	}
 	rested := a.facts.since.Add(window)

@@ -16,8 +16,44 @@ const (
 	mostMessage  = 1000 // bytes of a condition; the rest is in status.findings, or in logs
 )
 
-// report writes a verdict into the status, with an event where it is another one than before.
-func (w *worker) report(ctx context.Context, status hydrations.Status, v verdict) error {
+// unwritten is a report that the API server did not take.
+type unwritten struct {
+	status  hydrations.Status
+	verdict verdict
+}
+
+// lastStatus is what is known of the object, whether it is written or not.
+func (w *worker) lastStatus() hydrations.Status {
+	if w.unwritten != nil {
+		return w.unwritten.status
+	}
+	return w.object.Status
+}
+
+// report writes a verdict into the status. What cannot be written is kept, and written soon: what was
+// published is in no other place.
+func (w *worker) report(ctx context.Context, status hydrations.Status, v verdict) {
+	err := w.write(ctx, status, v)
+	switch {
+	case err == nil:
+		w.unwritten = nil
+		w.agenda.reported()
+	case ctx.Err() == nil:
+		w.keeper.Log.Warn("the status was not written", "hydration", w.object.Key().String(), "error", err)
+		w.unwritten = &unwritten{status, v}
+		w.agenda.unreported(time.Now())
+	}
+}
+
+// reportAgain writes what was not written, once that is due. It is for the object as it was then.
+func (w *worker) reportAgain(ctx context.Context) {
+	if w.unwritten != nil && !time.Now().Before(w.agenda.report) {
+		w.report(ctx, w.unwritten.status, w.unwritten.verdict)
+	}
+}
+
+// write writes a verdict into the status, with an event where it is another one than before.
+func (w *worker) write(ctx context.Context, status hydrations.Status, v verdict) error {
 	if err := w.keeper.step(ctx); err != nil {
 		return err
 	}
@@ -28,8 +64,7 @@ func (w *worker) report(ctx context.Context, status hydrations.Status, v verdict
 	status.Conditions = conditionsOf(&h.Status, v, h.Metadata.Generation, time.Now())
 	wrote, err := w.keeper.Store.WriteStatus(ctx, h, status)
 	if err != nil {
-		w.keeper.Log.Warn("the status was not written", "hydration", h.Key().String(), "error", err)
-		return nil // the next look writes it
+		return err
 	}
 	w.keeper.Metrics.verdict(h.Key(), v.reason)
 	if wrote && (before.Reason != string(v.reason) || v.reason == published && before.Message != v.message) {

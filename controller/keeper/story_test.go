@@ -69,7 +69,12 @@ func (l *log) String() string {
 // newKeeper makes one for a namespace, in this process.
 func newKeeper(t *testing.T, namespace string) (*keeper.Keeper, *log) {
 	t.Helper()
-	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
+	return newKeeperAt(t, plane.Kubeconfig, namespace)
+}
+
+func newKeeperAt(t *testing.T, kubeconfig, namespace string) (*keeper.Keeper, *log) {
+	t.Helper()
+	c, err := cluster.Connect(cluster.Options{Kubeconfig: kubeconfig})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +99,12 @@ func newKeeper(t *testing.T, namespace string) (*keeper.Keeper, *log) {
 // keep runs a keeper until the test ends.
 func keep(t *testing.T, namespace string) *log {
 	t.Helper()
-	k, l := newKeeper(t, namespace)
+	return keepAt(t, plane.Kubeconfig, namespace)
+}
+
+func keepAt(t *testing.T, kubeconfig, namespace string) *log {
+	t.Helper()
+	k, l := newKeeperAt(t, kubeconfig, namespace)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- k.Run(ctx) }()
@@ -383,6 +393,25 @@ func TestUnreported(t *testing.T) {
 	}
 }
 
+// TestUnwritten: a report that the API server does not take is written soon, and nothing is published
+// again for it.
+func TestUnwritten(t *testing.T) {
+	k := newKube(t)
+	k.node(t, "n1")
+	server := gitserver.New(t, files())
+	const ns, name = "unwritten", "prod"
+	hydrate(t, k, server, ns, name)
+	said := keepAt(t, newFault(t, http.MethodPatch, "/status"), ns)
+	h := k.becomes(t, ns, name, "Published")
+	if !strings.Contains(said.String(), "the status was not written") {
+		t.Error("it was written at once")
+	}
+	if h.Status.Published.Revision != "main@sha1:"+server.Head(t, "main") || len(h.Status.History) != 1 || len(commits(t, server)) != 2 {
+		t.Errorf("status %+v, commits %q", h.Status, commits(t, server))
+	}
+	await(t, "the event", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Published"`) })
+}
+
 // TestFlapping: the third time that a node goes within the window, its volume stays in Git.
 func TestFlapping(t *testing.T) {
 	k := newKube(t)
@@ -409,6 +438,13 @@ func TestFlapping(t *testing.T) {
 	if !has() {
 		t.Error("published although it flaps")
 	}
+	// What a person asks for is not forgotten where the first try fails.
+	server.Watch(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
 	k.reconcile(t, ns, name)
+	k.becomes(t, ns, name, "SourceUnavailable")
+	server.Watch(nil)
 	await(t, "the volume goes as asked for", func() bool { return !has() })
 }

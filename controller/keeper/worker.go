@@ -34,6 +34,9 @@ type worker struct {
 	memory  memory
 	feed    *feed // nil until the specs were read
 	resting bool  // nothing is to be done until the object changes
+	lift    bool  // a person waits for a judgement that no failure ended: what flaps is published
+
+	unwritten *unwritten // nil where the object has the last report
 }
 
 // memory is what is known of the last judgement. Without it there is one more.
@@ -105,10 +108,13 @@ func (w *worker) run(ctx context.Context) {
 
 // pause is how long there is nothing to do, if nothing changes.
 func (w *worker) pause() time.Duration {
-	if w.resting {
+	next := w.agenda.report
+	if !w.resting {
+		next = earlier(next, w.agenda.next(time.Duration(w.object.Spec.Facts.Debounce)))
+	}
+	if next.IsZero() {
 		return longestSleep
 	}
-	next := w.agenda.next(time.Duration(w.object.Spec.Facts.Debounce))
 	return max(0, min(longestSleep, time.Until(next)))
 }
 
@@ -117,6 +123,7 @@ const longestSleep = time.Hour
 
 // turn is one look at everything.
 func (w *worker) turn(ctx context.Context) {
+	w.reportAgain(ctx)
 	w.takeOver()
 	h := w.object
 	w.mu.Lock()
@@ -178,9 +185,9 @@ func (w *worker) takeOver() {
 
 // rest reports that nothing is done until the object changes, and forgets what was known.
 func (w *worker) rest(ctx context.Context, v verdict) {
-	_ = w.report(ctx, w.object.Status, v) // who stops is stopped by ctx
 	w.memory.verdict = verdict{}
-	w.agenda, w.resting = agenda{}, true
+	w.agenda, w.resting, w.lift = w.agenda.rested(), true, false
+	w.report(ctx, w.lastStatus(), v)
 }
 
 // look looks up the branch.
@@ -191,7 +198,7 @@ func (w *worker) look(ctx context.Context, now time.Time) {
 	}
 	head, outside, err := w.lookup(ctx)
 	if err != nil {
-		w.conclude(ctx, w.object.Status, ofError(err))
+		w.conclude(ctx, w.lastStatus(), ofError(err))
 		return
 	}
 	if outside != w.memory.outside {
@@ -281,6 +288,7 @@ func (w *worker) conclude(ctx context.Context, status hydrations.Status, v verdi
 		}
 	} else {
 		w.agenda.settled()
+		w.lift = false
 	}
-	_ = w.report(ctx, status, v) // who stops is stopped by ctx
+	w.report(ctx, status, v)
 }
