@@ -97,6 +97,21 @@ func (p Package) with(changes map[string][]byte) Package {
 	return p
 }
 
+// On is the package with the output and the inventory of other files, on which its specs are rendered.
+func (p Package) On(files map[string][]byte) Package {
+	made := func(name string) bool {
+		return strings.HasPrefix(name, fn.RenderedFolder+"/") || path.Dir(name) == inventory.Folder
+	}
+	p.Files = maps.Clone(p.Files)
+	maps.DeleteFunc(p.Files, func(name string, _ []byte) bool { return made(name) })
+	for name, data := range files {
+		if made(name) {
+			p.Files[name] = data
+		}
+	}
+	return p
+}
+
 // Facts are a snapshot, as poolwright inventory writes it.
 type Facts struct {
 	Files   map[string][]byte // by name in the folder: nodes.yaml

@@ -196,10 +196,28 @@ func (a *attempt) find() {
 // trailerHydration is the trailer with the name of the Hydration.
 const trailerHydration = "Poolwright-Hydration"
 
-// isOfFactsAlone reports whether with the committed facts there would be nothing to publish.
-func (a *attempt) isOfFactsAlone(files map[string][]byte) bool {
-	before, err := hydration.Judge(a.keeper.Function, a.pkg, committedFacts(a.pkg, files, a.given))
-	return err == nil && !before.Failed() && len(before.Publish(time.Time{}, time.Time{}, 0)) == 0
+// changedByFacts are the fields that change where the facts alone do: of the commit that was judged, or
+// of a head with these files, which has the last output that was published.
+func (a *attempt) changedByFacts(j *hydration.Judgement, files, head map[string][]byte) []string {
+	p := a.pkg
+	if head != nil {
+		p = p.On(head)
+		var err error
+		if j, err = hydration.Judge(a.keeper.Function, p, a.given); err != nil {
+			return nil
+		}
+		files = j.Publish(time.Time{}, time.Time{}, 0)
+	}
+	fields := changedFields(j.Plan.Changes)
+	if len(fields) == 0 {
+		return nil
+	}
+	// Whether with the committed facts there would be nothing to publish.
+	before, err := hydration.Judge(a.keeper.Function, p, committedFacts(p, files, a.given))
+	if err != nil || before.Failed() || len(before.Publish(time.Time{}, time.Time{}, 0)) > 0 {
+		return nil
+	}
+	return fields
 }
 
 // flap holds back a field that changes again and again, until the facts rest.
@@ -229,14 +247,14 @@ var errHeld = errors.New("held back")
 func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map[string][]byte, now time.Time) (v verdict, moved bool) {
 	spec := &a.object.Spec
 	entry := hydrations.Entry{Time: now.UTC().Truncate(time.Second), Output: j.Output}
-	step := func(output bool) error {
+	step := func(output bool, head map[string][]byte) error {
 		if err := a.keeper.step(ctx); err != nil {
 			return errHeld // who stops reports nothing
 		}
 		if !output {
 			return nil
 		}
-		if fields := changedFields(j.Plan.Changes); len(fields) > 0 && a.isOfFactsAlone(files) {
+		if fields := a.changedByFacts(j, files, head); len(fields) > 0 {
 			entry.Changed = fields
 			if held, waits := a.flap(fields, now); waits {
 				v = held

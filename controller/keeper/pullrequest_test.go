@@ -151,6 +151,43 @@ func TestPullRequest(t *testing.T) {
 	}
 }
 
+// TestPullRequestFlapping: what a pull request changes once is no flapping, however often it is replaced
+// for something else; what changes in it again and again is.
+func TestPullRequestFlapping(t *testing.T) {
+	s := gitea.Start(t)
+	k := newKube(t)
+	k.node(t, "g1")
+	k.node(t, "g2")
+	const ns = "pullflap"
+	r := propose(t, k, s, ns, "")
+	k.patch(t, ns, "prod", `{"spec":{"facts":{"flapWindow":"1h"}}}`)
+	keep(t, ns)
+	k.becomes(t, ns, "prod", "AwaitingMerge")
+	r.Merge(t, 1, "merge")
+	k.reconcile(t, ns, "prod")
+	k.becomes(t, ns, "prod", "UpToDate")
+	has := func(node string) bool { return strings.Contains(r.Show(t, head, rendered), "logs-"+node) }
+	k.away(t, "g2") // which each of the next outputs removes from the base
+	await(t, "the volume goes", func() bool { return r.Head(t, head) != "" && !has("g2") })
+	for _, node := range []string{"g3", "g4", "g5"} {
+		k.node(t, node)
+		await(t, "the volume comes", func() bool { return has(node) })
+	}
+	// By now g5 has come once. It goes and comes until it has gone twice, and stays for the third time.
+	for i := range 3 {
+		k.away(t, "g5")
+		if i < 2 {
+			await(t, "the volume goes", func() bool { return !has("g5") })
+			k.node(t, "g5")
+			await(t, "the volume is back", func() bool { return has("g5") })
+		}
+	}
+	k.becomes(t, ns, "prod", "Flapping")
+	if !has("g5") {
+		t.Error("published although it flaps")
+	}
+}
+
 // TestPullRequestKilled: killed after each step that others see, a controller that starts again makes one
 // pull request.
 func TestPullRequestKilled(t *testing.T) {

@@ -19,7 +19,7 @@ func (b Branch) Publish(ctx context.Context, c Change) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	if err := c.Step(true); err != nil {
+	if err := c.Step(true, nil); err != nil {
 		return Published{}, err
 	}
 	if err := b.Remote.Push(ctx, c.Branch, c.Source, commit); err != nil {

@@ -59,6 +59,22 @@ func readHead(a *remote.Ahead, dir string) (*proposal.Head, error) {
 	return h, err
 }
 
+// filesOf are the files of a package in a head, as a render reads them; nil where it has none of its own.
+func filesOf(a *remote.Ahead, dir string) (map[string][]byte, error) {
+	if len(a.Commits) == 0 {
+		return nil, nil
+	}
+	c, err := object.GetCommit(a, a.Head)
+	if err != nil {
+		return nil, err
+	}
+	files, err := tree.Read(a, c.TreeHash, dir, 0, hydration.Reads)
+	if isRefused(err) {
+		return nil, nil
+	}
+	return files.Content, err
+}
+
 func isRefused(err error) bool {
 	var why *tree.RefusedError
 	return errors.As(err, &why)

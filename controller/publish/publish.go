@@ -29,9 +29,10 @@ type Change struct {
 	Author  tree.Author
 	Time    time.Time
 
-	// Step is asked before each thing that others see; output says that it publishes the files. Its
-	// error ends the publishing.
-	Step func(output bool) error
+	// Step is asked before each thing that others see; output says that it publishes the files, and head
+	// has those of the package that they replace there, nil where that is the judged commit. Its error
+	// ends the publishing.
+	Step func(output bool, head map[string][]byte) error
 }
 
 // Publisher publishes a change. The error is a *remote.Error, a *forge.Error, a *tree.RefusedError, or

@@ -51,7 +51,7 @@ func outline(found []forge.Request) string {
 // Publish takes the steps that are decided from what is there. What was done is found again by the next
 // decision, wherever this one ends.
 func (p PullRequest) Publish(ctx context.Context, c Change) (Published, error) {
-	s, text, err := p.state(ctx, c)
+	s, at, err := p.state(ctx, c)
 	if err != nil {
 		return Published{}, err
 	}
@@ -66,7 +66,7 @@ func (p PullRequest) Publish(ctx context.Context, c Change) (Published, error) {
 			return done, err
 		}
 	}
-	r, head, err := p.act(ctx, c, s, &d, text)
+	r, head, err := p.act(ctx, c, s, &d, at)
 	if forge.IsConflict(err) {
 		err = p.ofConflict(ctx, c, s, err)
 	}
@@ -96,33 +96,47 @@ func (p PullRequest) ofConflict(ctx context.Context, c Change, s *proposal.State
 	return &remote.Error{Reason: remote.Moved, Message: refused.Error()}
 }
 
+// place is what a decision is carried out with.
+type place struct {
+	text  forge.Text
+	ahead *remote.Ahead // nil where there is no head
+}
+
 // state reads what there is.
-func (p PullRequest) state(ctx context.Context, c Change) (*proposal.State, forge.Text, error) {
+func (p PullRequest) state(ctx context.Context, c Change) (s *proposal.State, at place, err error) {
 	found, err := p.Forge.Find(ctx, p.Head, c.Branch)
 	if err != nil {
-		return nil, forge.Text{}, err
+		return nil, at, err
 	}
-	ahead, err := p.Remote.Ahead(ctx, p.Head, c.Source)
-	if err != nil {
-		return nil, forge.Text{}, err
+	if at.ahead, err = p.Remote.Ahead(ctx, p.Head, c.Source); err != nil {
+		return nil, at, err
 	}
-	head, err := readHead(ahead, c.Dir)
+	head, err := readHead(at.ahead, c.Dir)
 	if err != nil {
-		return nil, forge.Text{}, &remote.Error{Reason: remote.Failed, Message: fmt.Sprintf("branch %s cannot be read: %v", p.Head, err)}
+		return nil, at, p.unreadable(err)
 	}
 	text, digest := proposal.Compose(c.Subject, c.Body(p.Forge.MostBody()-proposal.Room), c.Output)
+	at.text = text
 	return &proposal.State{
 		Base:   proposal.Side{Commit: c.Source.Head.String(), Output: c.Before, Package: c.Package},
 		Judged: c.Output, Text: digest, Me: proposal.Identity(c.Author), Head: head, Request: found,
-	}, text, nil
+	}, at, nil
+}
+
+func (p PullRequest) unreadable(err error) error {
+	return &remote.Error{Reason: remote.Failed, Message: fmt.Sprintf("branch %s cannot be read: %v", p.Head, err)}
 }
 
 // act takes the steps of a decision: one after the other, each after it was permitted. It returns the
 // pull request and the head that are there then.
-func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *proposal.Decision, text forge.Text) (r *forge.Request, at plumbing.Hash, err error) {
+func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *proposal.Decision, with place) (r *forge.Request, at plumbing.Hash, err error) {
 	r = d.Request
+	var replaced map[string][]byte
 	if s.Head != nil {
 		at = plumbing.NewHash(s.Head.Commit)
+		if replaced, err = filesOf(with.ahead, c.Dir); err != nil {
+			return nil, at, p.unreadable(err)
+		}
 	}
 	for _, step := range []struct {
 		wanted, output bool
@@ -137,11 +151,11 @@ func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *pr
 			return err
 		}},
 		{d.Create, false, func() error {
-			made, err := p.Forge.Create(ctx, p.Head, c.Branch, text)
+			made, err := p.Forge.Create(ctx, p.Head, c.Branch, with.text)
 			r = &made
 			return err
 		}},
-		{d.Edit, false, func() error { return p.Forge.Edit(ctx, *r, text) }},
+		{d.Edit, false, func() error { return p.Forge.Edit(ctx, *r, with.text) }},
 		{d.Withdraw, false, func() error { return p.Forge.Edit(ctx, *r, proposal.Withdrawn(r)) }},
 		{d.Withdraw, false, func() error { return p.Forge.Close(ctx, *r) }},
 		{d.Delete, false, func() error { return p.Remote.Move(ctx, p.Head, at, plumbing.ZeroHash, c.Source) }},
@@ -149,7 +163,7 @@ func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *pr
 		if !step.wanted {
 			continue
 		}
-		if err := c.Step(step.output); err != nil {
+		if err := c.Step(step.output, replaced); err != nil {
 			return nil, at, err
 		}
 		if err := step.do(); err != nil {
@@ -194,7 +208,7 @@ func (p PullRequest) merge(ctx context.Context, c Change, s *proposal.State, d *
 	if d.Push || d.Create || d.Edit {
 		return done, nil
 	}
-	if err := c.Step(false); err != nil {
+	if err := c.Step(false, nil); err != nil {
 		return Published{}, err
 	}
 	err := p.Forge.Merge(ctx, *d.Request, s.Head.Commit)

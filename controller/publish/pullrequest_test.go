@@ -67,7 +67,7 @@ func propose(t *testing.T, p *pulls) (*gitserver.Server, PullRequest, Change) {
 		Source: source, Branch: "main", Dir: "p", Before: digest("old\n"), Output: digest("new\n"),
 		Files: map[string][]byte{"rendered/a.yaml": []byte("new\n")}, Risk: change.Safe,
 		Subject: "a change", Body: func(int) string { return "a body" }, Message: "a change\n\nPoolwright-Output: " + digest("new\n") + "\n",
-		Author: tree.Author{Name: "Bot", Email: "bot@example.com"}, Time: time.Unix(1, 0), Step: func(bool) error { return nil },
+		Author: tree.Author{Name: "Bot", Email: "bot@example.com"}, Time: time.Unix(1, 0), Step: func(bool, map[string][]byte) error { return nil },
 	}
 }
 
