@@ -10,11 +10,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/poolwright/poolwright/test/gitea"
+	"github.com/poolwright/poolwright/test/gitserver"
 )
 
 // newCut is a way to a Gitea that breaks off once: after the first request of this method and end of a
@@ -74,4 +77,47 @@ func newFault(t *testing.T, method, path string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// TestUnreported: whoever was killed after the push is found out by the next one.
+func TestUnreported(t *testing.T) {
+	k := newKube(t)
+	k.node(t, "n1")
+	server := gitserver.New(t, files())
+	const ns, name = "unreported", "prod"
+	hydrate(t, k, server, ns, name)
+	keeper, _ := newKeeper(t, ns)
+	if _, err := keeper.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := k.get(t, ns, name).Status
+	if _, err := k.hydrations(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"published":null,"history":null,"conditions":null}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keeper.Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := k.get(t, ns, name).Status
+	if got.Published != want.Published || len(got.History) != 1 || got.History[0].Output != want.Published.Digest || len(commits(t, server)) != 2 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestUnwritten: a report that the API server does not take is written soon, and nothing is published
+// again for it.
+func TestUnwritten(t *testing.T) {
+	k := newKube(t)
+	k.node(t, "n1")
+	server := gitserver.New(t, files())
+	const ns, name = "unwritten", "prod"
+	hydrate(t, k, server, ns, name)
+	said := keepAt(t, newFault(t, http.MethodPatch, "/status"), ns)
+	h := k.becomes(t, ns, name, "Published")
+	if !strings.Contains(said.String(), "the status was not written") {
+		t.Error("it was written at once")
+	}
+	if h.Status.Published.Revision != "main@sha1:"+server.Head(t, "main") || len(h.Status.History) != 1 || len(commits(t, server)) != 2 {
+		t.Errorf("status %+v, commits %q", h.Status, commits(t, server))
+	}
+	await(t, "the event", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Published"`) })
 }

@@ -14,9 +14,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/poolwright/poolwright/controller/keeper"
 	"github.com/poolwright/poolwright/controller/remote"
 	"github.com/poolwright/poolwright/fn"
@@ -367,49 +364,6 @@ func TestOnce(t *testing.T) {
 	if got := commits(t, server); len(got) != 2 {
 		t.Errorf("the commits are %q", got)
 	}
-}
-
-// TestUnreported: whoever was killed after the push is found out by the next one.
-func TestUnreported(t *testing.T) {
-	k := newKube(t)
-	k.node(t, "n1")
-	server := gitserver.New(t, files())
-	const ns, name = "unreported", "prod"
-	hydrate(t, k, server, ns, name)
-	keeper, _ := newKeeper(t, ns)
-	if _, err := keeper.Once(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	want := k.get(t, ns, name).Status
-	if _, err := k.hydrations(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"published":null,"history":null,"conditions":null}}`), metav1.PatchOptions{}, "status"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := keeper.Once(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := k.get(t, ns, name).Status
-	if got.Published != want.Published || len(got.History) != 1 || got.History[0].Output != want.Published.Digest || len(commits(t, server)) != 2 {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-// TestUnwritten: a report that the API server does not take is written soon, and nothing is published
-// again for it.
-func TestUnwritten(t *testing.T) {
-	k := newKube(t)
-	k.node(t, "n1")
-	server := gitserver.New(t, files())
-	const ns, name = "unwritten", "prod"
-	hydrate(t, k, server, ns, name)
-	said := keepAt(t, newFault(t, http.MethodPatch, "/status"), ns)
-	h := k.becomes(t, ns, name, "Published")
-	if !strings.Contains(said.String(), "the status was not written") {
-		t.Error("it was written at once")
-	}
-	if h.Status.Published.Revision != "main@sha1:"+server.Head(t, "main") || len(h.Status.History) != 1 || len(commits(t, server)) != 2 {
-		t.Errorf("status %+v, commits %q", h.Status, commits(t, server))
-	}
-	await(t, "the event", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Published"`) })
 }
 
 // TestFlapping: the third time that a node goes within the window, its volume stays in Git.
