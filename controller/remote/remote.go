@@ -1,7 +1,8 @@
 // Package remote is a Git repository on a server: it looks up a branch, fetches its last commit
 // into memory, and pushes a commit that follows it.
 //
-// Nothing is on a disk, and no program, hook or filter is run. What may be connected to is judged
+// Nothing is on a disk, and no hook or filter is run here. A program is run for file:// alone:
+// git-upload-pack and git-receive-pack of the machine, which run the hooks of that repository. What may be connected to is judged
 // by the address that is dialled (Rules). A push moves a branch only from the commit that was
 // fetched; whatever the answer of the server is, the branch itself decides whether it succeeded.
 package remote
