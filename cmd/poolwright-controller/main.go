@@ -129,14 +129,15 @@ func (c *controller) run(ctx context.Context) error {
 	if server, err := url.Parse(at.Server); err == nil {
 		rules.APIServer = server.Hostname()
 	}
-	store, err := hydrations.NewStore(ctx, at)
+	log := service.NewLog(c.talk, "text")
+	store, err := hydrations.NewStore(ctx, at, log)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	k := &keeper.Keeper{
 		Cluster: at, Store: store, Function: fn.New(schema.Load(), systems.All()...), Rules: rules, Namespaces: c.Namespaces,
-		Log: service.NewLog(c.talk, "text"), Metrics: keeper.NewMetrics(version),
+		Log: log, Metrics: keeper.NewMetrics(version),
 	}
 	if c.Once {
 		return c.once(ctx, k)

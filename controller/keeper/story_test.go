@@ -75,12 +75,13 @@ func newKeeperAt(t *testing.T, kubeconfig, namespace string) (*keeper.Keeper, *l
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := hydrations.NewStore(context.Background(), c)
+	l := &log{}
+	logger := slog.New(slog.NewTextHandler(l, nil))
+	store, err := hydrations.NewStore(context.Background(), c, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	l := &log{}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(l.String())
@@ -89,7 +90,7 @@ func newKeeperAt(t *testing.T, kubeconfig, namespace string) (*keeper.Keeper, *l
 	return &keeper.Keeper{
 		Cluster: c, Store: store, Function: fn.New(schema.Load(), systems.All()...), Namespaces: []string{namespace},
 		Rules: remote.Rules{Hosts: []string{"127.0.0.1"}, MaxSource: 16 << 20},
-		Log:   slog.New(slog.NewTextHandler(l, nil)), Metrics: keeper.NewMetrics("test"),
+		Log:   logger, Metrics: keeper.NewMetrics("test"),
 	}, l
 }
 

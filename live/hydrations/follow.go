@@ -34,7 +34,7 @@ func compareKeys(a, b Key) int {
 }
 
 // Follow calls changed with each Hydration that is there, is added or changes, and gone with each
-// that was deleted, until ctx ends. Both are called by one goroutine a namespace.
+// that was deleted or cannot be read any more, until ctx ends. Both are called by one goroutine a namespace.
 func (s *Store) Follow(ctx context.Context, namespaces []string, changed func(*Hydration), gone func(Key)) {
 	ctx = klog.NewContext(ctx, logr.Discard())
 	done := make(chan struct{})
@@ -57,9 +57,10 @@ func (s *Store) follow(ctx context.Context, namespace string, changed func(*Hydr
 		if !ok {
 			return
 		}
-		// What an API server took fits the definition.
-		if h, err := decode(u.Object); err == nil {
+		if h := s.read(u); h != nil {
 			changed(h)
+		} else {
+			gone(Key{u.GetNamespace(), u.GetName()}) // what was read of it before does not hold any more
 		}
 	}
 	logger := logr.Discard()

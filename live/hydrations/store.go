@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/go-logr/logr"
@@ -29,12 +30,13 @@ const fieldManager = "poolwright-controller"
 // Store reads and writes Hydrations and what belongs to them.
 type Store struct {
 	cluster  *cluster.Cluster
+	log      *slog.Logger
 	recorder record.EventRecorder
 	events   record.EventBroadcaster
 }
 
-// NewStore makes a Store. Close ends it.
-func NewStore(ctx context.Context, c *cluster.Cluster) (*Store, error) {
+// NewStore makes a Store, which logs the Hydrations that it cannot read. Close ends it.
+func NewStore(ctx context.Context, c *cluster.Cluster, log *slog.Logger) (*Store, error) {
 	client, err := corev1.NewForConfig(c.Config())
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func NewStore(ctx context.Context, c *cluster.Cluster) (*Store, error) {
 	events := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, logr.Discard())))
 	events.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.Events("")})
 	recorder := events.NewRecorder(runtime.NewScheme(), core.EventSource{Component: fieldManager})
-	return &Store{cluster: c, events: events, recorder: recorder}, nil
+	return &Store{cluster: c, log: log, events: events, recorder: recorder}, nil
 }
 
 // Close stops recording events.
@@ -51,7 +53,8 @@ func (s *Store) Close() { s.events.Shutdown() }
 // ErrNoKind says that the cluster does not have the kind.
 var ErrNoKind = errors.New("the cluster has no kind Hydration (poolwright.io); install it with poolwright schema Hydration -o crd | kubectl apply --server-side -f -")
 
-// List reads all Hydrations of some namespaces, by namespace and name; none means all namespaces.
+// List reads all Hydrations of some namespaces, by namespace and name, without those that cannot be read; no
+// namespace means all.
 func (s *Store) List(ctx context.Context, namespaces []string) ([]*Hydration, error) {
 	var all []*Hydration
 	for _, namespace := range orAll(namespaces) {
@@ -65,15 +68,24 @@ func (s *Store) List(ctx context.Context, namespaces []string) ([]*Hydration, er
 			return nil, s.cluster.Explain(err, "list hydrations.poolwright.io")
 		}
 		for i := range list.Items {
-			h, err := decode(list.Items[i].Object)
-			if err != nil {
-				return nil, fmt.Errorf("Hydration %s/%s cannot be read: %w", list.Items[i].GetNamespace(), list.Items[i].GetName(), err)
+			if h := s.read(&list.Items[i]); h != nil {
+				all = append(all, h)
 			}
-			all = append(all, h)
 		}
 	}
 	slices.SortFunc(all, func(a, b *Hydration) int { return compareKeys(a.Key(), b.Key()) })
 	return all, nil
+}
+
+// read reads an object; nil for one that fits no Hydration, which is logged: an older definition took it, and
+// it is no reason to stop the others.
+func (s *Store) read(u *unstructured.Unstructured) *Hydration {
+	h, err := decode(u.Object)
+	if err != nil {
+		s.log.Error("a Hydration cannot be read and is left alone; correct it", "hydration", Key{u.GetNamespace(), u.GetName()}.String(), "error", err)
+		return nil
+	}
+	return h
 }
 
 func orAll(namespaces []string) []string {
