@@ -328,3 +328,68 @@ func TestAttributes(t *testing.T) {
 		t.Errorf("a change of a person: %v", err)
 	}
 }
+
+// TestRepacked: after git gc, objects are found in packs that were not there before.
+func TestRepacked(t *testing.T) {
+	repository(t)
+	git(t, "gc", "-q")
+	w, err := worktree.Open("pkg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	look := func() {
+		t.Helper()
+		if err := w.Repair(); err != nil {
+			t.Fatal(err)
+		}
+		head, err := w.Head()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Tree(head); err != nil {
+			t.Errorf("after git gc: %v", err)
+		}
+	}
+	look()
+	git(t, "commit", "-q", "-m", "a person's")
+	git(t, "gc", "-q")
+	look()
+}
+
+// TestUnreadable: a commit that was interrupted stays to be finished while it cannot be read.
+func TestUnreadable(t *testing.T) {
+	repository(t)
+	if err := commit("pkg", "one"); err != nil {
+		t.Fatal(err)
+	}
+	head := strings.TrimSpace(git(t, "rev-parse", "HEAD"))
+	note := ".git/poolwright-index-" + head // as a kill leaves it
+	object := ".git/objects/" + head[:2] + "/" + head[2:]
+	data, err := os.ReadFile(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, note, "")
+	if err := os.Chmod(object, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, object, "no object")
+	if err := commit("pkg", "one"); err == nil {
+		t.Error("a commit that cannot be read is no error")
+	}
+	if _, err := os.Stat(note); err != nil {
+		t.Errorf("what is to be finished is forgotten: %v", err)
+	}
+	write(t, object, string(data))
+	if err := os.Remove("pkg/rendered/a.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	git(t, "fsck")
+	if err := commit("pkg", "two"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(note); err == nil {
+		t.Error("what was finished is still noted")
+	}
+}

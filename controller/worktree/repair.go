@@ -3,6 +3,7 @@ package worktree
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -18,8 +19,10 @@ import (
 
 // Repair makes whole what a kill in the middle of a commit has left: locks, and files that were still to be
 // brought to the commit. Of each file what it holds tells who wrote it: one that holds what the commit found,
-// or what it has, becomes that of the head; any other is a person's.
+// or what it has, becomes that of the head; any other is a person's. Packs of objects that came since the last
+// call are found from then on.
 func (w *WorkTree) Repair() error {
+	w.storage.Reindex() // git gc or a fetch may have made other packs since
 	left, err := filepath.Glob(filepath.Join(w.git, ownIndex+"*"))
 	if err != nil {
 		return err
@@ -51,8 +54,11 @@ func (w *WorkTree) finish(commit plumbing.Hash) error {
 		return os.Remove(lock.own) // the index is in place, which comes last
 	}
 	made, err := object.GetCommit(w.storage, commit)
-	if err != nil || len(made.ParentHashes) != 1 {
+	if errors.Is(err, plumbing.ErrObjectNotFound) || err == nil && len(made.ParentHashes) != 1 {
 		return os.Remove(lock.own) // it was not made
+	}
+	if err != nil {
+		return fmt.Errorf("commit %s: %w", commit, err)
 	}
 	head, err := w.Head()
 	if err != nil {
