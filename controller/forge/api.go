@@ -45,9 +45,6 @@ func hasStatus(err error, statuses ...int) bool {
 	return false
 }
 
-// IsNotFound reports whether there is no such repository or pull request.
-func IsNotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
-
 // IsConflict reports whether something else is there than was believed: a pull request of the same
 // branches, or another head.
 func IsConflict(err error) bool {

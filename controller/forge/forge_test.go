@@ -141,7 +141,7 @@ func TestRecorded(t *testing.T) {
 				}
 				err = f.Merge(ctx, r, r.Head)
 			}
-			if !IsNotMergeable(err) || IsNotFound(err) {
+			if !IsNotMergeable(err) {
 				t.Errorf("merged: %v", err)
 			}
 		})
@@ -165,7 +165,7 @@ func TestErrors(t *testing.T) {
 		{403, map[string]string{"Retry-After": "7"}, map[string]any{"message": "secondary rate limit"}, remote.Failed, nil, 7 * time.Second, "permits no more requests for now (403)"},
 		{403, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}, "x", remote.Failed, nil, 0, "permits no more requests"},
 		{429, map[string]string{"Retry-After": soon.UTC().Format(http.TimeFormat)}, "x", remote.Failed, nil, time.Hour, "permits no more requests for now (429)"},
-		{404, nil, map[string]any{"message": "404 Project Not Found"}, remote.Failed, IsNotFound, 0, "no such repository"},
+		{404, nil, map[string]any{"message": "404 Project Not Found"}, remote.Failed, nil, 0, "no such repository"},
 		{409, nil, map[string]any{"errors": []any{map[string]any{"message": "one"}, "two"}}, remote.Failed, IsConflict, 0, "answers 409: one; two"},
 		{500, nil, "broken", remote.Failed, nil, 0, "answers 500: broken"},
 		{307, map[string]string{"Location": "https://other.example.com/"}, "x", remote.Refused, nil, 0, "redirects a change"},

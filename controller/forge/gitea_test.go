@@ -130,7 +130,7 @@ func TestGitea(t *testing.T) {
 	for source, token := range map[string]string{r.URL: "wrong-canary", s.URL + "/bot/none.git": s.Token} {
 		_, err := connect(source, token).Find(ctx, head, "main")
 		var why *Error
-		if !errors.As(err, &why) || strings.Contains(why.Message, token) || (why.Reason == remote.Unknown) == IsNotFound(err) {
+		if !errors.As(err, &why) || strings.Contains(why.Message, token) || (why.Reason == remote.Unknown) == (why.Status == http.StatusNotFound) {
 			t.Errorf("%s: %+v", source, err)
 		}
 	}

@@ -105,7 +105,7 @@ func (a *attempt) fetch(ctx context.Context) (v verdict, failed bool) {
 		return ofError(err), true
 	}
 	a.memory.head = a.source.Head
-	files, err := tree.Read(a.source, a.commit.TreeHash, a.dir(), 0, hydration.Reads)
+	files, err := tree.Read(a.source, a.commit.TreeHash, a.dir(), a.remote.Rules().MaxSource, hydration.Reads)
 	if err != nil {
 		return ofTree(err), true
 	}

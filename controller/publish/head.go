@@ -20,11 +20,12 @@ import (
 type headReader struct {
 	*remote.Ahead
 	dir   string
+	most  int64                           // bytes of an output
 	forks map[plumbing.Hash]plumbing.Hash // the last commit of the base in each
 }
 
-// readHead reads a head branch; nil for none.
-func readHead(a *remote.Ahead, dir string) (*proposal.Head, error) {
+// readHead reads a head branch, with outputs of at most this many bytes; nil for none.
+func readHead(a *remote.Ahead, dir string, most int64) (*proposal.Head, error) {
 	if a == nil {
 		return nil, nil
 	}
@@ -32,7 +33,7 @@ func readHead(a *remote.Ahead, dir string) (*proposal.Head, error) {
 	if len(a.Commits) == 0 {
 		return h, nil
 	}
-	r := headReader{Ahead: a, dir: dir, forks: map[plumbing.Hash]plumbing.Hash{}}
+	r := headReader{Ahead: a, dir: dir, most: most, forks: map[plumbing.Hash]plumbing.Hash{}}
 	for _, hash := range a.Commits {
 		c, err := r.commit(hash)
 		if err != nil {
@@ -90,20 +91,20 @@ func (r *headReader) commit(hash plumbing.Hash) (proposal.Commit, error) {
 		Author: proposal.Identity{Name: c.Author.Name, Email: c.Author.Email}, Committer: proposal.Identity{Name: c.Committer.Name, Email: c.Committer.Email},
 		Trailer: hydration.TrailerOf(c.Message, hydration.TrailerOutput),
 	}
-	if made.Output, err = outputOf(r, c.TreeHash, r.dir); err != nil {
+	if made.Output, err = outputOf(r, c.TreeHash, r.dir, r.most); err != nil {
 		return made, err
 	}
 	made.MergesBase, err = r.mergesBase(c)
 	return made, err
 }
 
-// outputOf is the digest of the output in a tree; "" where it has what is no file.
-func outputOf(s storer.EncodedObjectStorer, root plumbing.Hash, dir string) (string, error) {
+// outputOf is the digest of the output in a tree; "" where it has what is no file, or more than most bytes.
+func outputOf(s storer.EncodedObjectStorer, root plumbing.Hash, dir string, most int64) (string, error) {
 	rendered := path.Join(dir, fn.RenderedFolder)
 	if _, err := tree.Find(s, root, rendered); isRefused(err) {
 		return hydration.Digest(nil), nil
 	}
-	files, err := tree.Read(s, root, rendered, 0, func(string) bool { return true })
+	files, err := tree.Read(s, root, rendered, most, func(string) bool { return true })
 	if isRefused(err) {
 		return "", nil
 	}

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/poolwright/poolwright/controller/hydration"
@@ -28,7 +29,7 @@ func TestReadHead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := readHead(ahead, "p")
+		h, err := readHead(ahead, "p", r.Rules().MaxSource)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,4 +77,11 @@ func TestReadHead(t *testing.T) {
 	check("a mere merge", m, base, map[string]bool{m: true})
 	m = merge(map[string]string{"p/rendered/a.yaml": "new\n", "p/spec.yaml": "mine\n"})
 	check("a merge with a change", m, base, map[string]bool{m: false})
+
+	large := strings.Repeat("x", 600<<10)
+	s.Git(t, "update-ref", "refs/heads/head", one)
+	s.Commit(t, "head", "twice the same", map[string]string{"p/rendered/a.yaml": large, "p/rendered/b.yaml": large})
+	if h := read(); h.Output != "" {
+		t.Errorf("an output that is too large: %+v", h)
+	}
 }

@@ -111,7 +111,7 @@ func (p PullRequest) state(ctx context.Context, c Change) (s *proposal.State, at
 	if at.ahead, err = p.Remote.Ahead(ctx, p.Head, c.Source); err != nil {
 		return nil, at, err
 	}
-	head, err := readHead(at.ahead, c.Dir)
+	head, err := readHead(at.ahead, c.Dir, p.Remote.Rules().MaxSource)
 	if err != nil {
 		return nil, at, p.unreadable(err)
 	}

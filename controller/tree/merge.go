@@ -9,19 +9,23 @@ import (
 
 // IsMerge reports whether a tree is what merging two others gives that come from one: each file is that
 // of the side that changed it. A file that both have changed in different ways is no such one, even
-// where git could merge its lines: a person may have written it.
+// where git could merge its lines: a person may have written it. Nor is a tree with more than mostEntries differences.
 func IsMerge(s storer.EncodedObjectStorer, from, ours, theirs, merged plumbing.Hash) (bool, error) {
 	folder := func(h plumbing.Hash) object.TreeEntry { return object.TreeEntry{Mode: filemode.Dir, Hash: h} }
-	return isMerge(s, folder(from), folder(ours), folder(theirs), folder(merged))
+	left := mostEntries
+	return isMerge(s, &left, folder(from), folder(ours), folder(theirs), folder(merged))
 }
 
-// isMerge compares entries of one name; one that is missing is zero.
-func isMerge(s storer.EncodedObjectStorer, from, ours, theirs, merged object.TreeEntry) (bool, error) {
+// isMerge compares entries of one name; one that is missing is zero. left is how many more may be compared.
+func isMerge(s storer.EncodedObjectStorer, left *int, from, ours, theirs, merged object.TreeEntry) (bool, error) {
 	switch {
 	case ours == theirs, from == theirs:
 		return merged == ours, nil
 	case from == ours:
 		return merged == theirs, nil
+	}
+	if *left--; *left < 0 {
+		return false, nil
 	}
 	var entries [4]map[string]object.TreeEntry
 	names := map[string]bool{}
@@ -43,7 +47,7 @@ func isMerge(s storer.EncodedObjectStorer, from, ours, theirs, merged object.Tre
 		}
 	}
 	for name := range names {
-		if ok, err := isMerge(s, entries[0][name], entries[1][name], entries[2][name], entries[3][name]); !ok || err != nil {
+		if ok, err := isMerge(s, left, entries[0][name], entries[1][name], entries[2][name], entries[3][name]); !ok || err != nil {
 			return false, err
 		}
 	}

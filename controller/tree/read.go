@@ -31,6 +31,14 @@ const (
 	isPointer   = "is a pointer of Git LFS; commit the file itself: git lfs untrack, then git add --renormalize"
 	notThere    = "is not in the commit; commit the package first"
 	notFolder   = "is not a folder in the commit"
+	tooMany     = "is one file or folder more than is read (100000); move what is no input out of the package"
+	tooDeep     = "is deeper than is read (64 folders); move it out of the package"
+)
+
+// What is read of a package at most: a few small trees that have each other many times would be endless.
+const (
+	mostEntries = 100_000 // files and folders
+	mostDepth   = 64      // folders in each other, below that of the package
 )
 
 // Files are the files of a package in a tree.
@@ -40,14 +48,14 @@ type Files struct {
 }
 
 // Read reads the files of a folder of a tree for which want holds; dir is "" for the whole. most limits
-// the sum of their sizes, in bytes, 0 for no limit. The error is a *RefusedError, or about the repository.
+// the sum of their sizes, in bytes, 0 for no limit; how many files and folders there are is limited, too. The error is a *RefusedError, or about the repository.
 func Read(s storer.EncodedObjectStorer, root plumbing.Hash, dir string, most int64, want func(name string) bool) (Files, error) {
 	hash, err := Find(s, root, dir)
 	if err != nil {
 		return Files{}, err
 	}
-	r := reader{storer: s, dir: dir, left: most, limited: most > 0, want: want, content: map[string][]byte{}}
-	return Files{Hash: hash, Content: r.content}, r.folder(hash, "")
+	r := reader{storer: s, dir: dir, entries: mostEntries, left: most, limited: most > 0, want: want, content: map[string][]byte{}}
+	return Files{Hash: hash, Content: r.content}, r.folder(hash, "", 0)
 }
 
 // Find is the tree of a folder. The error is a *RefusedError where there is none, or a link is on the way.
@@ -92,24 +100,31 @@ func refused(mode filemode.FileMode) string {
 type reader struct {
 	storer  storer.EncodedObjectStorer
 	dir     string
+	entries int   // that may be looked at
 	left    int64 // bytes that may be read
 	limited bool
 	want    func(string) bool
 	content map[string][]byte
 }
 
-func (r *reader) folder(hash plumbing.Hash, rel string) error {
+func (r *reader) folder(hash plumbing.Hash, rel string, depth int) error {
+	if depth > mostDepth {
+		return &RefusedError{path.Join(r.dir, rel), tooDeep}
+	}
 	tree, err := object.GetTree(r.storer, hash)
 	if err != nil {
 		return err
 	}
 	for _, e := range tree.Entries {
 		name := path.Join(rel, e.Name)
+		if r.entries--; r.entries < 0 {
+			return &RefusedError{path.Join(r.dir, name), tooMany}
+		}
 		switch why := refused(e.Mode); {
 		case why != "":
 			err = &RefusedError{path.Join(r.dir, name), why}
 		case e.Mode == filemode.Dir:
-			err = r.folder(e.Hash, name)
+			err = r.folder(e.Hash, name, depth+1)
 		default:
 			err = r.file(e.Hash, name)
 		}
@@ -155,10 +170,6 @@ func blob(s storer.EncodedObjectStorer, hash plumbing.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return content(o)
-}
-
-func content(o plumbing.EncodedObject) ([]byte, error) {
 	in, err := o.Reader()
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -141,23 +140,53 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSigned: what is signed is the commit without its signature.
-func TestSigned(t *testing.T) {
+// TestBombs: a few small trees that have each other many times end with a refusal, and so does a chain of them.
+func TestBombs(t *testing.T) {
 	s := memory.NewStorage()
-	root, err := Write(s, plumbing.ZeroHash, "", map[string][]byte{"a": []byte("a")})
+	blob, err := writeBlob(s, []byte("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var signed string
-	hash, err := Commit{Tree: root, Author: Author{"A", "a@example.com"}, Time: time.Unix(1, 0), Message: "m\n", Signer: func(text []byte) (string, error) {
-		signed = string(text)
-		return "SIGNATURE\n", nil
-	}}.Write(s)
-	if err != nil {
-		t.Fatal(err)
+	nest := func(e object.TreeEntry, width, depth int) plumbing.Hash {
+		t.Helper()
+		for range depth {
+			tree := &object.Tree{}
+			for i := range width {
+				tree.Entries = append(tree.Entries, object.TreeEntry{Name: string(rune('a' + i)), Mode: e.Mode, Hash: e.Hash})
+			}
+			hash, err := store(s, tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e = object.TreeEntry{Mode: filemode.Dir, Hash: hash}
+		}
+		return e.Hash
 	}
-	c, err := object.GetCommit(s, hash)
-	if err != nil || c.PGPSignature != "SIGNATURE\n" || !strings.HasPrefix(signed, "tree "+root.String()+"\n") || strings.Contains(signed, "SIGNATURE") {
-		t.Errorf("%v: %q, signed %q", err, c.PGPSignature, signed)
+	file := object.TreeEntry{Mode: filemode.Regular, Hash: blob}
+	for _, c := range []struct {
+		name         string
+		width, depth int
+		want         string
+	}{
+		{"wide", 10, 30, strings.Repeat("a/", 25) + "i/j/j/h/i is one file or folder more than is read (100000); move what is no input out of the package"},
+		{"deep", 1, 66, strings.Repeat("/a", 65)[1:] + " is deeper than is read (64 folders); move it out of the package"},
+		{"not too deep", 1, 65, ""},
+	} {
+		_, err := Read(s, nest(file, c.width, c.depth), "", 0, all)
+		if refused := new(RefusedError); c.want == "" && err != nil || c.want != "" && (!errors.As(err, &refused) || !strings.HasSuffix(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	// Four such trees are compared with an end, too: each side has changed another file of the innermost folder.
+	var sides [4]plumbing.Hash
+	for i := range sides {
+		inner, err := Write(s, plumbing.ZeroHash, "", map[string][]byte{"a": {byte(i & 1)}, "b": {byte(i & 2)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides[i] = nest(object.TreeEntry{Mode: filemode.Dir, Hash: inner}, 10, 12)
+	}
+	if is, err := IsMerge(s, sides[0], sides[1], sides[2], sides[3]); is || err != nil {
+		t.Errorf("merged: %v %v", is, err)
 	}
 }

@@ -139,34 +139,17 @@ func storeOnce(s storer.EncodedObjectStorer, o plumbing.EncodedObject) (plumbing
 // Author is who makes a commit.
 type Author struct{ Name, Email string }
 
-// Signer signs the text of a commit: a detached OpenPGP or SSH signature in armor.
-type Signer func(text []byte) (string, error)
-
 // Commit is a commit to be made.
 type Commit struct {
 	Tree, Parent plumbing.Hash
 	Author       Author
 	Time         time.Time
 	Message      string
-	Signer       Signer // nil for no signature
 }
 
 // Write stores the commit.
 func (c Commit) Write(s storer.EncodedObjectStorer) (plumbing.Hash, error) {
 	who := object.Signature{Name: c.Author.Name, Email: c.Author.Email, When: c.Time}
 	made := &object.Commit{Author: who, Committer: who, Message: c.Message, TreeHash: c.Tree, ParentHashes: []plumbing.Hash{c.Parent}}
-	if c.Signer != nil {
-		o := &plumbing.MemoryObject{}
-		if err := made.EncodeWithoutSignature(o); err != nil {
-			return plumbing.ZeroHash, err
-		}
-		text, err := content(o)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		if made.PGPSignature, err = c.Signer(text); err != nil {
-			return plumbing.ZeroHash, err
-		}
-	}
 	return store(s, made)
 }

@@ -185,9 +185,16 @@ func (w *WorkTree) Tree(commit plumbing.Hash) (plumbing.Hash, error) {
 	return tree.Find(w.storage, c.TreeHash, w.Path)
 }
 
+// mostRead is how many bytes of a package are judged at most, as --max-source has it by default.
+const mostRead = 256 << 20
+
 // Package reads the files of a package, given its tree, for which want holds.
 func (w *WorkTree) Package(root plumbing.Hash, want func(string) bool) (map[string][]byte, error) {
-	files, err := tree.Read(w.storage, root, "", 0, want)
+	return w.read(root, mostRead, want)
+}
+
+func (w *WorkTree) read(root plumbing.Hash, most int64, want func(string) bool) (map[string][]byte, error) {
+	files, err := tree.Read(w.storage, root, "", most, want)
 	if refused := new(tree.RefusedError); errors.As(err, &refused) {
 		refused.Path = path.Join(w.Path, refused.Path)
 	}
@@ -200,7 +207,7 @@ func (w *WorkTree) inCommit(commit plumbing.Hash) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.Package(root, func(string) bool { return true })
+	return w.read(root, 0, func(string) bool { return true }) // a large file beside the inputs keeps no commit from being finished
 }
 
 // Author is who makes commits: user.name and user.email of the repository, of the user, or of the system;
