@@ -60,8 +60,9 @@ func readHead(a *remote.Ahead, dir string, most int64) (*proposal.Head, error) {
 	return h, err
 }
 
-// filesOf are the files of a package in a head, as a render reads them; nil where it has none of its own.
-func filesOf(a *remote.Ahead, dir string) (map[string][]byte, error) {
+// filesOf are the files of a package in a head, as a render reads them, of at most this many bytes; nil where it
+// has none of its own.
+func filesOf(a *remote.Ahead, dir string, most int64) (map[string][]byte, error) {
 	if len(a.Commits) == 0 {
 		return nil, nil
 	}
@@ -69,7 +70,7 @@ func filesOf(a *remote.Ahead, dir string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := tree.Read(a, c.TreeHash, dir, 0, hydration.Reads)
+	files, err := tree.Read(a, c.TreeHash, dir, most, hydration.Reads)
 	if isRefused(err) {
 		return nil, nil
 	}

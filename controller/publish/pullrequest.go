@@ -134,7 +134,7 @@ func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *pr
 	var replaced map[string][]byte
 	if s.Head != nil {
 		at = plumbing.NewHash(s.Head.Commit)
-		if replaced, err = filesOf(with.ahead, c.Dir); err != nil {
+		if replaced, err = filesOf(with.ahead, c.Dir, p.Remote.Rules().MaxSource); err != nil {
 			return nil, at, p.unreadable(err)
 		}
 	}
