@@ -11,6 +11,7 @@ import (
 
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/test/controlplane"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // TestControllerFollows runs the controller against a real API server: a disk appears and is committed within
@@ -104,10 +105,7 @@ func TestControllerFollows(t *testing.T) {
 // TestControllerKilled kills passes of the controller at random points, between edits of a person. There is one
 // commit for each change, and what is committed is what a render gives.
 func TestControllerKilled(t *testing.T) {
-	kills := 50
-	if os.Getenv("POOLWRIGHT_TEST_ALL") != "" {
-		kills = 500
-	}
+	kills := tool.Share(125)
 	plane := controlplane.ForTest(t)
 	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
 	if err != nil {
