@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/poolwright/poolwright/fn/class"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/prerequisite"
@@ -21,23 +20,18 @@ func (f *Function) Doctor(p Package, facts *inventory.Facts, live *prerequisite.
 	invalid, _ := pkg.invalid()
 	selected, left := pkg.selected()
 	chosen := pkg.outputs(facts, valid(selected, invalid), left)
-	cluster := &prerequisite.Cluster{Facts: facts, Live: live, Manifests: pkg.manifests()}
+	cluster := &prerequisite.Cluster{Facts: facts, Live: live, Manifests: slices.Clone(chosen.in.Manifests)}
 	for i := range chosen.outputs {
 		for _, o := range chosen.outputs[i].Objects {
 			cluster.Manifests = append(cluster.Manifests, o.Object)
 		}
-	}
-	held := pkg.held(left, facts)
-	in := system.Input{
-		Facts: facts, Disks: chosen.disks, Defaults: class.NewDefaults(held), Held: held, Manifests: pkg.manifests(),
-		Partial: pkg.part, Engine: pkg.policy.Engine, DrainVolumes: pkg.policy.Drain.Volumes,
 	}
 	checks := cluster.Rights()
 	for i := range chosen.outputs {
 		o := &chosen.outputs[i]
 		needs := prerequisite.Needs{}
 		if needer, says := o.system.System.(system.Needer); says {
-			needs = needer.Needs(in, o.spec, o.Output)
+			needs = needer.Needs(chosen.in, o.spec, o.Output)
 		}
 		rendered := prerequisite.Rendered{Findings: o.Findings, Choices: o.Choices}
 		checks = append(checks, cluster.Check(o.spec.Object.Ref, o.system.Software, pkg.served(o, needs.Kinds), &needs, rendered)...)

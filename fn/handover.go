@@ -263,7 +263,7 @@ func (h *handover) depart(r *reconciler, chosen *chosen) []finding.Finding {
 			}
 		}
 		var out system.Output
-		h.add(chosen.disks, gone, &out, nil)
+		h.add(chosen.in.Disks, gone, &out, nil)
 		findings = append(findings, out.Findings...)
 		protect(gone, &out, &s.Declaration, h.pkg.policy.Policy)
 		r.reconcile(gone, &out, &s.Declaration)

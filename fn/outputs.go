@@ -25,7 +25,7 @@ type output struct {
 type chosen struct {
 	outputs  []output
 	leave    departures
-	disks    *disk.Ledger
+	in       system.Input // what they were made from
 	handover *handover
 	failed   bool // nothing is written
 }
@@ -44,19 +44,20 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 			continue
 		}
 		handover.hold(ledger)
-		outputs, leave := pkg.choose(system.Input{
+		in := system.Input{
 			Facts: facts, Disks: ledger, Defaults: class.NewDefaults(held), Held: held,
 			Manifests: manifests, Partial: pkg.part, OwnOrder: pkg.policy.Order == "own", Engine: pkg.policy.Engine,
 			DrainVolumes: pkg.policy.Drain.Volumes,
 			Unsound:      pkg.unsoundObjects(),
-		}, selected, left)
+		}
+		outputs, leave := pkg.choose(in, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
-			return &chosen{outputs, leave, ledger, handover, true}
+			return &chosen{outputs, leave, in, handover, true}
 		}
 		more := pkg.abandoned(ledger, holdings, outputs, given)
 		handover.giveUp(ledger, leave, given, more)
 		if len(more) == 0 {
-			return &chosen{outputs, leave, ledger, handover, false}
+			return &chosen{outputs, leave, in, handover, false}
 		}
 		maps.Copy(given, more)
 	}

@@ -54,7 +54,7 @@ func (pkg *prepared) remove(r *reconciler, chosen *chosen) []finding.Finding {
 			continue
 		}
 		if !finding.Failed(out.Findings) && !chosen.failed {
-			chosen.handover.add(chosen.disks, gone, &out, pkg.kept(chosen.disks, owner, out.Objects))
+			chosen.handover.add(chosen.in.Disks, gone, &out, pkg.kept(chosen.in.Disks, owner, out.Objects))
 		}
 		if findings = append(findings, out.Findings...); finding.Failed(out.Findings) {
 			continue

@@ -174,7 +174,7 @@ func (pkg *prepared) render() Result {
 	for _, o := range chosen.outputs {
 		spec, out := o.spec, &o.Output
 		if !chosen.failed && !out.Kept {
-			chosen.handover.add(chosen.disks, spec, out, o.kept)
+			chosen.handover.add(chosen.in.Disks, spec, out, o.kept)
 		}
 		result.Findings = append(result.Findings, out.Findings...)
 		result.Choices = join(result.Choices, out.Choices)

@@ -9,35 +9,34 @@ import (
 	"testing"
 	"time"
 
-	"github.com/poolwright/poolwright/live/cluster"
-	"github.com/poolwright/poolwright/test/controlplane"
 	"github.com/poolwright/poolwright/test/tool"
 )
 
-// TestControllerFollows runs the controller against a real API server: a disk appears and is committed within
-// the debounce, and then nothing more is. Killed and started again, it goes on where it was. SIGTERM ends it
-// well.
-func TestControllerFollows(t *testing.T) {
-	plane := controlplane.ForTest(t)
-	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &liveScripts{plane: plane, cluster: c}
+// controlledPackage is a repository with a package that is committed, and the cluster that it is for.
+func controlledPackage(t *testing.T) (*liveScripts, *repositoryTest) {
+	t.Helper()
+	l := newLiveScripts(t)
 	for _, text := range []string{liveBase, controlledDisk("n1")} {
 		if err := l.apply(t.Context(), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Chdir(t.TempDir())
-	t.Setenv("KUBECONFIG", plane.Kubeconfig)
+	t.Setenv("KUBECONFIG", l.plane.Kubeconfig)
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	r := &repositoryTest{t: t}
 	r.spec("1")
 	r.git("init", "-q", "-b", "main", ".")
 	r.git("add", "-A")
 	r.git("commit", "-q", "-m", "package")
+	return l, r
+}
 
+// TestControllerFollows runs the controller against a real API server: a disk appears and is committed within
+// the debounce, and then nothing more is. Killed and started again, it goes on where it was. SIGTERM ends it
+// well.
+func TestControllerFollows(t *testing.T) {
+	l, r := controlledPackage(t)
 	const debounce = time.Second
 	run := r.start("--debounce", debounce.String(), "--max-age", "0")
 	r.await(run, "committed ", 1)
@@ -62,7 +61,7 @@ func TestControllerFollows(t *testing.T) {
 	}
 
 	// While the API server is lost, nothing is known of the cluster, and nothing is committed.
-	plane.StopAPIServer()
+	l.plane.StopAPIServer()
 	r.await(run, "the watch was cut", 1)
 	r.write("store/cstor.yaml", strings.Replace(r.read("store/cstor.yaml"), "roThresholdLimit: 80", "roThresholdLimit: 81", 1))
 	r.git("commit", "-q", "-a", "-m", "a limit")
@@ -71,12 +70,10 @@ func TestControllerFollows(t *testing.T) {
 	if now := r.git("rev-parse", "HEAD"); now != head {
 		t.Errorf("a commit without facts\n%s", r.git("log", "-p", "-1"))
 	}
-	if err := plane.StartAPIServer(); err != nil {
+	if err := l.plane.StartAPIServer(); err != nil {
 		t.Fatal(err)
 	}
-	if l.cluster, err = cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig}); err != nil {
-		t.Fatal(err)
-	}
+	l.connect(t)
 	r.await(run, "committed ", 3)
 
 	// A person at work on a file is left alone, and the commit is taken up.
@@ -106,25 +103,7 @@ func TestControllerFollows(t *testing.T) {
 // commit for each change, and what is committed is what a render gives.
 func TestControllerKilled(t *testing.T) {
 	kills := tool.Share(125)
-	plane := controlplane.ForTest(t)
-	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &liveScripts{plane: plane, cluster: c}
-	for _, text := range []string{liveBase, controlledDisk("n1")} {
-		if err := l.apply(t.Context(), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(t.TempDir())
-	t.Setenv("KUBECONFIG", plane.Kubeconfig)
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	r := &repositoryTest{t: t}
-	r.spec("1")
-	r.git("init", "-q", "-b", "main", ".")
-	r.git("add", "-A")
-	r.git("commit", "-q", "-m", "package")
+	_, r := controlledPackage(t)
 	begin := time.Now()
 	first := r.start("--once")
 	if err := first.cmd.Wait(); err != nil {

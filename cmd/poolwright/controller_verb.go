@@ -175,7 +175,7 @@ type controllerPrinter struct {
 	program
 	once bool              // the caller prints a failure
 	said string            // the last failure
-	told []finding.Finding // those of the last judgement
+	last []finding.Finding // those of the last judgement
 }
 
 // print prints an outcome. The error says that it is one; in a row of the same it is printed once.
@@ -189,8 +189,8 @@ func (p *controllerPrinter) print(o loop.Outcome) error {
 	}
 	p.said = ""
 	j := o.Judgement
-	news := !slices.Equal(j.Findings, p.told)
-	p.told = j.Findings
+	news := !slices.Equal(j.Findings, p.last)
+	p.last = j.Findings
 	if news {
 		_ = report(p.streams, j.Findings) // the error says that one is an error
 	}

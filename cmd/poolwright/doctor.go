@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -143,27 +142,13 @@ type machineDoctor struct {
 
 // printPrerequisites prints a line for each check, then what to do, each once.
 func printPrerequisites(w io.Writer, checks []prerequisite.Check, summary prerequisite.Summary) error {
-	color := terminal.HasColor(w)
-	var text strings.Builder
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	terminal.Printf(t, "RESULT\tCHECK\tSPEC\tMESSAGE\n")
+	rows := make([]row, 0, len(checks))
 	for i := range checks {
 		c := &checks[i]
-		terminal.Printf(t, "%s\t%s\t%s\t%s\n", c.Result, c.Check, dash(c.Spec), c.Message)
+		rows = append(rows, row{resultColor(c.Result), []string{string(c.Result), c.Check, dash(c.Spec), c.Message}})
 	}
-	if err := t.Flush(); err != nil {
+	if err := printTable(w, []string{"RESULT", "CHECK", "SPEC", "MESSAGE"}, rows); err != nil {
 		return err
-	}
-	at := -1 // the header
-	for line := range strings.Lines(text.String()) {
-		if at >= 0 && color {
-			word := string(checks[at].Result)
-			line = resultColor(checks[at].Result) + word + terminal.Plain + strings.TrimPrefix(line, word)
-		}
-		at++
-		if _, err := io.WriteString(w, line); err != nil {
-			return err
-		}
 	}
 	terminal.Printf(w, "\n%d failed, %s, %d unknown, %d ok\n", summary.Failed, finding.Count(summary.Warning, "warning"), summary.Unknown, summary.OK)
 	printRemedies(w, checks)

@@ -40,12 +40,7 @@ import (
 //	                      in the middle, expire says that the list has expired (once), stall creates
 //	                      CONFIG.asked and never answers, pass does nothing
 func TestLiveScripts(t *testing.T) {
-	plane := controlplane.ForTest(t)
-	c, err := cluster.Connect(cluster.Options{Kubeconfig: plane.Kubeconfig})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &liveScripts{plane: plane, cluster: c}
+	l := newLiveScripts(t)
 	if err := l.apply(t.Context(), []byte(liveBase)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +97,21 @@ type liveScripts struct {
 	cluster *cluster.Cluster
 	applied []func(context.Context) error // undo
 	uids    []string                      // of fixtures, each followed by that which the server gave instead
+}
+
+func newLiveScripts(t *testing.T) *liveScripts {
+	t.Helper()
+	l := &liveScripts{plane: controlplane.ForTest(t)}
+	l.connect(t)
+	return l
+}
+
+func (l *liveScripts) connect(t *testing.T) {
+	t.Helper()
+	var err error
+	if l.cluster, err = cluster.Connect(cluster.Options{Kubeconfig: l.plane.Kubeconfig}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (l *liveScripts) setup(env *testscript.Env) error {

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -172,32 +172,12 @@ func printChecks(w io.Writer, checks []conformance.Check) error {
 	if len(checks) == 0 {
 		return nil
 	}
-	var text strings.Builder
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	terminal.Printf(t, "RESULT\tOBJECTS\tSUBJECT\tFINDINGS\n")
+	rows := make([]row, 0, len(checks))
 	for i := range checks {
 		c := &checks[i]
-		terminal.Printf(t, "%s\t%d\t%s\t%s\n", result(c), 1+len(c.Parts), c.Subject, dash(c.Summary()))
+		rows = append(rows, row{severityColor(c.Verdict()), []string{result(c), strconv.Itoa(1 + len(c.Parts)), c.Subject.String(), dash(c.Summary())}})
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if !terminal.HasColor(w) {
-		_, err := io.WriteString(w, text.String())
-		return err
-	}
-	at := -1 // the header
-	for line := range strings.Lines(text.String()) {
-		if at >= 0 {
-			word := result(&checks[at])
-			line = severityColor(checks[at].Verdict()) + word + terminal.Plain + strings.TrimPrefix(line, word)
-		}
-		at++
-		if _, err := io.WriteString(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printTable(w, []string{"RESULT", "OBJECTS", "SUBJECT", "FINDINGS"}, rows)
 }
 
 // machineVerification is what -o json prints.

@@ -75,11 +75,11 @@ const (
 // Place says where a repository is.
 type Place struct {
 	Source   string // the URL for Git: https or ssh
-	Provider string // "" for the one that the host of Source tells
+	Provider string // "" for the one that follows from the host of Source
 	API      string // the URL of the API, "" for the one that follows from Source
 }
 
-// ProviderOf guesses a provider by the name of a host; "" if the name does not tell.
+// ProviderOf guesses a provider by the name of a host; "" if it cannot be guessed.
 func ProviderOf(host string) string {
 	host = strings.ToLower(host)
 	if host == "codeberg.org" {
@@ -123,7 +123,7 @@ func New(at Place, rules *remote.Rules, c remote.Credentials) (Forge, error) {
 		return nil, refuse("spec.publish.apiURL cannot be read; write an address such as https://git.example.com/api/v1")
 	}
 	if provider == "" {
-		return nil, refuse("the name %s does not tell which forge it is; write github, gitlab, gitea or bitbucketserver in spec.publish.provider", source.Hostname())
+		return nil, refuse("the forge cannot be recognized by the name %s; write github, gitlab, gitea or bitbucketserver in spec.publish.provider", source.Hostname())
 	}
 	header, err := authorization(provider, source, c)
 	if err != nil {

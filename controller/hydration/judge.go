@@ -15,7 +15,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Inputs tell whether there is anything to judge: where both are as before, the judgement is.
+// Inputs show whether there is anything to judge: if both are as before, the judgement is as before.
 type Inputs struct {
 	Package string // Package.Digest
 	Facts   string // Facts.Digest

@@ -50,7 +50,7 @@ type facts struct {
 	since   time.Time // of the last change that was seen
 }
 
-// keyOf tells feeds apart.
+// keyOf is equal for packages that can share a feed.
 func keyOf(specs []*krm.Object) string {
 	var kept snapshot.Options
 	kept.Keep(specs)

@@ -170,7 +170,7 @@ func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 	return a.publish(ctx, j, files, now)
 }
 
-// factsChanged is when the committed facts were last changed, as far as the last commit alone tells:
+// factsChanged is when the committed facts were last changed, as far as the last commit alone shows:
 // with the last publication, or at the latest with the last commit.
 func (a *attempt) factsChanged() time.Time {
 	if at := a.status.Published.Time; !at.IsZero() {

@@ -72,12 +72,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	ctx = k.begin(ctx)
 	defer k.cancel(nil)
 	// That the kind is there and may be read is found out once, with words; later it is waited for.
-	if _, err := k.Store.List(ctx, k.Namespaces); err != nil {
+	all, err := k.Store.List(ctx, k.Namespaces)
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
+	k.changed(ctx, all...)
 	k.Store.Follow(ctx, k.Namespaces, func(h *hydrations.Hydration) { k.changed(ctx, h) }, k.gone)
 	k.running.Wait()
 	if cause := context.Cause(ctx); errors.Is(cause, lease.ErrLost) {
@@ -122,25 +124,37 @@ func (k *Keeper) Once(ctx context.Context) ([]Result, error) {
 	return results, context.Cause(ctx)
 }
 
-// changed takes up a Hydration that is new or has changed.
-func (k *Keeper) changed(ctx context.Context, h *hydrations.Hydration) {
+// changed takes up Hydrations that are new or have changed.
+func (k *Keeper) changed(ctx context.Context, all ...*hydrations.Hydration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if ctx.Err() != nil {
 		return
 	}
-	w := k.workers[h.Key()]
-	if w == nil || w.uid != h.Metadata.UID { // made again under the same name
-		if w != nil {
-			w.end()
-		}
-		w = k.newWorker(h)
-		k.workers[h.Key()] = w
-		ctx, w.end = context.WithCancel(ctx)
+	for _, w := range k.register(all) {
+		ctx, end := context.WithCancel(ctx)
+		w.end = end
 		k.running.Go(func() { w.run(ctx) })
 	}
-	w.hand(h)
+}
+
+// register hands Hydrations to their workers, and returns those that are new. They are to begin once all of
+// them know their rivals: the younger of two publishes nothing.
+func (k *Keeper) register(all []*hydrations.Hydration) (begin []*worker) {
+	for _, h := range all {
+		w := k.workers[h.Key()]
+		if w == nil || w.uid != h.Metadata.UID { // made again under the same name
+			if w != nil {
+				w.end()
+			}
+			w = k.newWorker(h)
+			k.workers[h.Key()] = w
+			begin = append(begin, w)
+		}
+		w.hand(h)
+	}
 	k.match()
+	return begin
 }
 
 // gone ends the work on a Hydration that was deleted. What it published stays.
@@ -155,7 +169,7 @@ func (k *Keeper) gone(key hydrations.Key) {
 	}
 }
 
-// match tells each worker whether an older Hydration has its target.
+// match gives each worker the older Hydration that has its target, if there is one.
 func (k *Keeper) match() {
 	all := make(map[hydrations.Key]*hydrations.Hydration, len(k.workers))
 	for key, w := range k.workers {

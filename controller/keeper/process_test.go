@@ -243,7 +243,7 @@ func TestUsage(t *testing.T) {
 	} {
 		cmd := exec.Command(program, append([]string{"controller"}, strings.Fields(args)...)...)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig)
-		out, _ := cmd.CombinedOutput() // the code tells
+		out, _ := cmd.CombinedOutput() // the exit code decides
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), want) {
 			t.Errorf("%s: exit %d: %s", args, cmd.ProcessState.ExitCode(), out)
 		}

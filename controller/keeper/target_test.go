@@ -40,6 +40,22 @@ func TestSameTargets(t *testing.T) {
 	}
 }
 
+// TestRivalsAtTheStart: of two Hydrations with one target the younger knows the older before it begins, in
+// whatever order they are read.
+func TestRivalsAtTheStart(t *testing.T) {
+	young, old := &hydrations.Hydration{}, &hydrations.Hydration{}
+	young.Metadata.Name, young.Metadata.UID, young.Metadata.CreationTimestamp = "young", "2", time.Unix(2, 0)
+	old.Metadata.Name, old.Metadata.UID, old.Metadata.CreationTimestamp = "old", "1", time.Unix(1, 0)
+	k := &Keeper{workers: map[hydrations.Key]*worker{}}
+	begin := k.register([]*hydrations.Hydration{young, old})
+	if len(begin) != 2 || begin[0].rival != old.Key() || begin[1].rival != (hydrations.Key{}) {
+		t.Errorf("%d workers begin, the younger beside %v", len(begin), begin[0].rival)
+	}
+	if again := k.register([]*hydrations.Hydration{young}); len(again) != 0 {
+		t.Errorf("%d workers begin for what is known", len(again))
+	}
+}
+
 // TestHead: the default is a branch that Git takes, whatever the path is.
 func TestHead(t *testing.T) {
 	for path, want := range map[string]string{

@@ -258,7 +258,7 @@ type following struct {
 func (f *following) other() (p hydration.Package, other bool) {
 	digest, err := f.loop.digest()
 	if err != nil || digest == f.read {
-		return p, false // an error is told by the judgement
+		return p, false // the judgement reports the error
 	}
 	if p, err = f.loop.read(); err != nil {
 		return p, false

@@ -14,6 +14,7 @@ import (
 
 	"github.com/poolwright/poolwright/controller/tree"
 	"github.com/poolwright/poolwright/controller/worktree"
+	"github.com/poolwright/poolwright/test/tool"
 )
 
 // TestMain is the program that is killed, where it is asked for.
@@ -69,7 +70,7 @@ func commit(dir, change string) error {
 func repository(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("skipped: there is no git on this machine")
+		tool.Missing(t, "there is no git on this machine")
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -18,7 +18,7 @@ import (
 )
 
 // Repair makes whole what a kill in the middle of a commit has left: locks, and files that were still to be
-// brought to the commit. Of each file what it holds tells who wrote it: one that holds what the commit found,
+// brought to the commit. The content of each file shows who wrote it: one with the content that the commit found,
 // or what it has, becomes that of the head; any other is a person's. Packs of objects that came since the last
 // call are found from then on.
 func (w *WorkTree) Repair() error {

@@ -28,7 +28,7 @@ type grown struct {
 	disks int   // how many data disks it has then
 	level int   // how full it was when the last was decided, in percent
 	size  int64 // what it held then, in bytes; 0 where that was not known
-	below bool  // it was seen below the threshold since then, where its size does not tell that it has grown
+	below bool  // it was seen below the threshold since then, where its size does not show that it has grown
 }
 
 func readGrown(n *d.Node) grown {

@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -157,7 +158,7 @@ func (c *nodeChoice) fill() {
 	unable := len(c.listedNew) - len(listed) // no other node comes in the place of one that is listed
 	if added := len(c.pick(c.able, c.missing-unable)); added < c.missing {
 		c.lacking = true
-		if why := system.NoReports(c.facts); why != "" {
+		if why := prerequisite.NoReports(c.facts); why != "" {
 			c.report(finding.Warning, noDefinition, "", "%s; no pool is added until then; poolwright doctor shows what else is missing", why)
 			return
 		}
@@ -169,9 +170,10 @@ func (c *nodeChoice) fill() {
 // suppliers are those of some nodes that can supply the disks of a pool.
 func (c *nodeChoice) suppliers(nodes []*inventory.Node) []*inventory.Node {
 	var able []*inventory.Node
+	unreported := prerequisite.NoReports(c.facts)
 	for _, n := range nodes {
 		if !c.settings(n.Name).external() {
-			if reason := cmp.Or(system.NoReports(c.facts), c.cannotSupply(n)); reason != "" {
+			if reason := cmp.Or(unreported, c.cannotSupply(n)); reason != "" {
 				c.unable = append(c.unable, n.Name+" ("+reason+")")
 				c.choose(system.NodeRef(n.Name), n.Name, "", place.Refused, reason)
 				continue

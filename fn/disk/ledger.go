@@ -48,7 +48,8 @@ func NewLedger(facts *inventory.Facts) *Ledger {
 		*d = Disk{Identity: identify(device), Device: device, name: inventory.Key{Namespace: device.Namespace, Name: device.Name}}
 		l.report(d)
 	}
-	for _, o := range facts.Objects("poolwright.io", "NodeInventory") {
+	agent := inventory.NodeInventoryKind()
+	for _, o := range facts.Objects(agent.Group, agent.Kind) {
 		for _, d := range readEntries(o) {
 			l.reportEntry(d)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -122,7 +123,7 @@ func (s *selection) chooseNodes(allowed map[string]string) {
 
 // whyNone says why there is no pool.
 func (s *selection) whyNone(allowed map[string]string) string {
-	if why := system.NoReports(s.Facts); why != "" {
+	if why := prerequisite.NoReports(s.Facts); why != "" {
 		return why + " (poolwright doctor shows what else is missing)"
 	}
 	var refused []string

@@ -44,7 +44,7 @@ func (n *naming) keepNamed() {
 		}
 	}
 	if len(blind) > 0 {
-		n.Report(finding.Info, noDisksKnown, "spec.storage.nodes", "the inventory tells of no disk of %s, so whether theirs are there and free is not known; Rook itself takes none that has something on it", finding.Names(blind))
+		n.Report(finding.Info, noDisksKnown, "spec.storage.nodes", "the inventory contains no disks of %s, so it is unknown whether theirs exist and are free; Rook itself takes none that has something on it", finding.Names(blind))
 	}
 	n.checkMetadata()
 	var all []leaving

@@ -1,7 +1,6 @@
 package hypercloud
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -63,7 +62,7 @@ func (System) Needs(in system.Input, spec *system.Spec, _ system.Output) prerequ
 	}
 	if len(storage.Nodes) == 0 {
 		needs.Reports = &prerequisite.Reports{On: s.hosts(), Agent: true}
-		if len(in.Facts.Objects("poolwright.io", "NodeInventory")) == 0 {
+		if !prerequisite.HasAgent(in.Facts) {
 			needs.Kinds = append(needs.Kinds, inventory.DeviceKind())
 		}
 	}
@@ -172,5 +171,5 @@ func operatorRelease(o *krm.Object) string {
 func sameRelease(is, want string) bool {
 	r, patch, exact := parsePatch(is)
 	wanted, wantedPatch, wantedExact := parsePatch(strings.TrimPrefix(want, "v"))
-	return r == wanted && (!exact || !wantedExact || cmp.Compare(patch, wantedPatch) == 0)
+	return r == wanted && (!exact || !wantedExact || patch == wantedPatch)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
-	"github.com/poolwright/poolwright/fn/system"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -114,7 +114,7 @@ func (r *redundancy) copied() []copied {
 // default that is too much is said once.
 func (r *redundancy) checkDomains() {
 	if len(r.members.hosts) == 0 {
-		if why := system.NoReports(r.Facts); why != "" && len(r.cfg.Spec.Storage.Nodes) == 0 {
+		if why := prerequisite.NoReports(r.Facts); why != "" && len(r.cfg.Spec.Storage.Nodes) == 0 {
 			r.Report(finding.Error, noDisks, "spec.storage", "%s; poolwright doctor shows what else is missing", why)
 			return
 		}

@@ -67,7 +67,7 @@ type replacement struct {
 	members *members
 }
 
-func (r *replacement) tell() {
+func (r *replacement) report() {
 	under := replacedOSDs(r.Facts, r.Object.Namespace)
 	for _, o := range under {
 		r.Report(finding.Info, "osd-replaced", "", "%s", o.said())
@@ -130,7 +130,7 @@ func (r *replacement) refuse(h *host, v *device, under []osd) string {
 		return fmt.Sprintf("OSD %s of host %s is being replaced, and one goes at a time", under[i].id, under[i].host)
 	}
 	if r.live == nil {
-		return "the inventory does not tell of the live CephCluster; run poolwright inventory"
+		return "the inventory does not contain the running CephCluster; run poolwright inventory"
 	}
 	if !v.running {
 		return "the live CephCluster does not have the disk"

@@ -107,7 +107,7 @@ func (s *storage) keep() {
 	}
 	s.naming.members.settle()
 	s.naming.members.checkRunning()
-	s.replacement.tell()
+	s.replacement.report()
 	s.selection.warnOfNodes()
 }
 

@@ -34,6 +34,11 @@ const (
 // DeviceKind is the kind of what the node disk manager reports.
 func DeviceKind() krm.GroupKind { return krm.GroupKind{Group: "openebs.io", Kind: "BlockDevice"} }
 
+// NodeInventoryKind is the kind of what the node agent reports.
+func NodeInventoryKind() krm.GroupKind {
+	return krm.GroupKind{Group: "poolwright.io", Kind: "NodeInventory"}
+}
+
 // Key names a namespaced object.
 type Key struct{ Namespace, Name string }
 
@@ -257,14 +262,14 @@ func (f *Facts) Tells(group, kind, namespace string) bool {
 	})
 }
 
-// Has reports whether the facts tell anything of a kind: there is an object of it, or an Inventory or a
+// Has reports whether the facts contain anything of a kind: there is an object of it, or an Inventory or a
 // list of the kind, in whatever namespace.
 func (f *Facts) Has(kind krm.GroupKind) bool {
 	return f.kinds[kind] != nil || len(f.wholes[plural(kind.Kind)]) > 0
 }
 
 // Lacks reports whether the cluster is known not to have a kind that comes with a definition: the facts
-// have definitions, none of them is of the kind, and nothing else tells of it.
+// have definitions, none of them is of the kind, and nothing else mentions it.
 func (f *Facts) Lacks(kind krm.GroupKind) bool {
 	definitions := krm.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	defined := f.Object(krm.ID{Group: definitions.Group, Kind: definitions.Kind, Name: plural(kind.Kind) + "." + kind.Group}) != nil

@@ -7,6 +7,7 @@ import (
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/prerequisite"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -38,7 +39,7 @@ func (t *template) choose() {
 	if len(waiting) > 0 {
 		t.Report(finding.Warning, "node-waits", "", "nothing is made on %s; the rest is made when that is over", finding.Names(waiting))
 	}
-	switch why := system.NoReports(t.Facts); {
+	switch why := prerequisite.NoReports(t.Facts); {
 	case why != "" && t.cfg.disksEach() > 0 && len(t.items) == 0:
 		t.Report(finding.Warning, noObjects, "", "nothing can be made: %s, or run the node agent; poolwright doctor shows what else is missing", why)
 	case len(few) > 0:

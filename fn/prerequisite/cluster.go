@@ -125,8 +125,8 @@ func (c *Cluster) untold(kinds string) (message, remedy string) {
 	return "the snapshot has no " + kinds, retake
 }
 
-// tells reports whether the facts tell which objects of a kind there are.
-func (c *Cluster) tells(kind krm.GroupKind) bool {
+// lists reports whether the facts list all objects of a kind.
+func (c *Cluster) lists(kind krm.GroupKind) bool {
 	return c.Facts.Tells(kind.Group, kind.Kind, "") || c.Facts.Has(kind)
 }
 
@@ -161,7 +161,7 @@ func (c *Cluster) operator(s Software, delivered bool) Check {
 	case len(there) > 0:
 		check.Result, check.Message = Failed, "no pod is ready: "+finding.Names(there)
 		check.Remedy = "look at its pods: kubectl get pods -A | grep " + s.Operator
-	case !c.tells(kind):
+	case !c.lists(kind):
 		check.Result = Unknown
 		check.Message, check.Remedy = c.untold("deployments.apps")
 	default:

@@ -60,7 +60,7 @@ func (c *Cluster) checkNodes(n *Nodes) Check {
 	usable := len(n.Allowed) - len(refused)
 	count := fmt.Sprintf("%d of %s can take pods, for %s", usable, finding.Count(len(n.Allowed), "allowed node"), finding.Count(n.Want, n.For))
 	switch {
-	case !c.tells(krm.GroupKind{Kind: "Node"}):
+	case !c.lists(krm.GroupKind{Kind: "Node"}):
 		check.Result = Unknown
 		check.Message, check.Remedy = c.untold("nodes")
 	case usable < n.Want:
@@ -80,7 +80,7 @@ func (c *Cluster) checkNodes(n *Nodes) Check {
 
 // reported says which nodes are ready, and on which of them nobody reports a disk.
 func (c *Cluster) reported(r *Reports) (ready int, silent []string) {
-	devices := map[string]bool{}
+	agent, devices := inventory.NodeInventoryKind(), map[string]bool{}
 	for _, d := range c.Facts.Devices {
 		devices[d.NodeName] = true
 	}
@@ -89,22 +89,19 @@ func (c *Cluster) reported(r *Reports) (ready int, silent []string) {
 			continue
 		}
 		ready++
-		agent := r.Agent && c.Facts.Object(krm.ID{Group: agentKind().Group, Kind: agentKind().Kind, Name: n.Name}) != nil
-		if !devices[n.Name] && len(c.Facts.DevicesOn(n.Hostname)) == 0 && !agent {
+		inspected := r.Agent && c.Facts.Object(krm.ID{Group: agent.Group, Kind: agent.Kind, Name: n.Name}) != nil
+		if !devices[n.Name] && len(c.Facts.DevicesOn(n.Hostname)) == 0 && !inspected {
 			silent = append(silent, n.Name)
 		}
 	}
 	return ready, silent
 }
 
-// agentKind is what the node agent reports.
-func agentKind() krm.GroupKind { return krm.GroupKind{Group: "poolwright.io", Kind: "NodeInventory"} }
-
 // by names who reports disks, as kinds.
 func (r *Reports) by() string {
 	device := inventory.DeviceKind().Kind
 	if r.Agent {
-		return device + " or " + agentKind().Kind
+		return device + " or " + inventory.NodeInventoryKind().Kind
 	}
 	return device
 }
@@ -125,14 +122,25 @@ func (r *Reports) remedy(ndm *Software) string {
 	return ndm.remedy()
 }
 
-// known reports whether the facts tell which disks there are.
+// known reports whether the facts list the disks.
 func (c *Cluster) known(r *Reports) bool {
-	return c.tells(inventory.DeviceKind()) || c.lacks(inventory.DeviceKind()) || r.Agent && c.hasAgent()
+	return c.lists(inventory.DeviceKind()) || c.lacks(inventory.DeviceKind()) || r.Agent && HasAgent(c.Facts)
 }
 
-// hasAgent reports whether a node agent has reported anything.
-func (c *Cluster) hasAgent() bool {
-	return len(c.Facts.Objects(agentKind().Group, agentKind().Kind)) > 0
+// HasAgent reports whether a node agent has reported anything.
+func HasAgent(facts *inventory.Facts) bool {
+	agent := inventory.NodeInventoryKind()
+	return len(facts.Objects(agent.Group, agent.Kind)) > 0
+}
+
+// NoReports says that the cluster has nothing by which disks are reported: neither the definition of BlockDevices
+// nor a NodeInventory. It is "" where that is not so, or not known.
+func NoReports(facts *inventory.Facts) string {
+	if !facts.Lacks(inventory.DeviceKind()) || HasAgent(facts) {
+		return ""
+	}
+	ndm := NDM()
+	return ndm.Missing(Devices)
 }
 
 // checkReports is the check that disks are reported on every node.
@@ -181,7 +189,7 @@ func (c *Cluster) checkDisks(needs *Needs, r Rendered) Check {
 	case needs.Reports != nil && !c.known(needs.Reports):
 		check.Result = Unknown
 		check.Message, check.Remedy = c.untold(needs.Reports.kinds())
-	case needs.Reports != nil && c.lacks(inventory.DeviceKind()) && !(needs.Reports.Agent && c.hasAgent()):
+	case needs.Reports != nil && c.lacks(inventory.DeviceKind()) && !(needs.Reports.Agent && HasAgent(c.Facts)):
 		ndm := NDM()
 		check.Result, check.Message, check.Remedy = Failed, ndm.Missing(Devices), needs.Reports.remedy(&ndm)
 	case short != "":

@@ -158,7 +158,7 @@ type Kind struct {
 	OnlyBy []string
 	// Labelled is the label that those of its objects have that are read; "" for all of them.
 	Labelled string
-	// Identity says that a cluster is told from another by its objects: a snapshot keeps only their
+	// Identity says that its objects identify a cluster: a snapshot keeps only their
 	// name and uid, in the file cluster.
 	Identity bool
 	// Owners says that a snapshot keeps who owns its objects.

@@ -116,7 +116,7 @@ func (Shared) Declare() Declaration {
 				Plural: "applications", Names: []string{"app"}, Health: true,
 			},
 			{
-				GroupKind: krm.GroupKind{Group: ownGroup, Kind: "NodeInventory"}, Version: "v1alpha1", Role: RoleFact,
+				GroupKind: inventory.NodeInventoryKind(), Version: "v1alpha1", Role: RoleFact,
 				Plural: "nodeinventories", Names: []string{"ni"}, Cluster: true, Reports: true,
 				Keep: "spec status", Node: [][]string{{"metadata", "name"}},
 			},

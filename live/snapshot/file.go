@@ -22,7 +22,7 @@ const (
 )
 
 // File is the name of the file of a kind, without its extension: its plural, or cluster for what
-// tells one cluster from another.
+// identifies a cluster.
 func (k *Kind) File() string {
 	if k.declared.Identity {
 		return inventory.Cluster

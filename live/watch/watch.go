@@ -35,7 +35,7 @@ type Options struct {
 	Own    *system.Kinds // of which Poolwright's own are followed, too; nil for none
 	Specs  []*krm.Object // whose selectors say which more fields are kept; with Own those in the cluster
 	Notice func(string)  // told once when the API server is lost, when it is back, and why kinds cannot be followed
-	Lost   func(error)   // told in the same way why the facts are not known, and nil when they are again; nil for nobody
+	Lost   func(error)   // called in the same way with why the facts are not known, and with nil when they are known again; may be nil
 }
 
 // Run calls look with everything that is there, as soon as all of it was read and
@@ -330,16 +330,16 @@ func (w *watcher) heard(s *source, err error) {
 		w.lost = true
 		err = w.cluster.Explain(err, "watch "+s.resource.String())
 		w.options.Notice(fmt.Sprintf("the watch was cut: %v; waiting for it to come back", err))
-		w.tell(err)
+		w.reportLost(err)
 	case len(w.failing) == 0 && w.lost:
 		w.lost = false
 		w.options.Notice("the watch goes on")
-		w.tell(nil)
+		w.reportLost(nil)
 		w.poke()
 	}
 }
 
-func (w *watcher) tell(err error) {
+func (w *watcher) reportLost(err error) {
 	if w.options.Lost != nil {
 		w.options.Lost(err)
 	}

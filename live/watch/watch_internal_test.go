@@ -229,7 +229,7 @@ func TestHeardAfterDrop(t *testing.T) {
 	}
 }
 
-// TestNoSnapshotWhileLost holds that while a watch is lost there is no snapshot, and that this is told.
+// TestNoSnapshotWhileLost holds that while a watch is lost there is no snapshot, and that this is reported.
 func TestNoSnapshotWhileLost(t *testing.T) {
 	looks, lost := 0, []string{}
 	w := newWatcher(nowhere(t), Options{Notice: func(string) {}, Lost: func(err error) { lost = append(lost, fmt.Sprint(err)) }})
@@ -245,7 +245,7 @@ func TestNoSnapshotWhileLost(t *testing.T) {
 		}
 	}
 	if len(lost) != 2 || !strings.Contains(lost[0], "the connection to") || lost[1] != "<nil>" {
-		t.Errorf("told %q", lost)
+		t.Errorf("reported %q", lost)
 	}
 }
 

@@ -50,7 +50,7 @@ func Need(t *testing.T, name string) string {
 }
 
 // Missing leaves a test out for the given reason, or fails it.
-func Missing(t *testing.T, why string) {
+func Missing(t testing.TB, why string) {
 	t.Helper()
 	if Required() {
 		t.Fatalf("%s, and %s is set", why, Require)

@@ -165,7 +165,7 @@ func (c *Cluster) Disks() []string {
 	return groups.Disks()
 }
 
-// Has tells which block devices are in any pool; none are in a cluster that is nil.
+// Has reports which block devices are in any pool; none are in a cluster that is nil.
 func (c *Cluster) Has() map[string]bool {
 	if c == nil {
 		return nil
