@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -126,9 +125,11 @@ func (c *controller) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if server, err := url.Parse(at.Server); err == nil {
-		rules.APIServer = server.Hostname()
+	own, err := at.ServerAddresses(ctx)
+	if err != nil {
+		return err
 	}
+	rules.APIServer = own.Now
 	log := service.NewLog(c.talk, "text")
 	store, err := hydrations.NewStore(ctx, at, log)
 	if err != nil {
@@ -157,12 +158,9 @@ func (c *controller) run(ctx context.Context) error {
 // once looks at each Hydration once.
 func (c *controller) once(ctx context.Context, k *keeper.Keeper) error {
 	results, err := k.Once(ctx)
-	if err != nil {
-		return err
-	}
 	for _, r := range results {
 		terminal.Printf(c.out, "%s %s: %s\n", r.Key, r.Reason, r.Message)
-		if !r.Ready {
+		if !r.Ready && err == nil {
 			err = errNotReady
 		}
 	}

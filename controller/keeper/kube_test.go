@@ -70,7 +70,7 @@ func resourceOf(u *unstructured.Unstructured) schema.GroupVersionResource {
 	plurals := map[string]string{
 		"CustomResourceDefinition": "customresourcedefinitions", "Node": "nodes", "Namespace": "namespaces", "Secret": "secrets", "Hydration": "hydrations",
 		"ServiceAccount": "serviceaccounts", "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles", "RoleBinding": "rolebindings",
-		"Deployment": "deployments", "NetworkPolicy": "networkpolicies", "PodDisruptionBudget": "poddisruptionbudgets",
+		"Deployment": "deployments", "NetworkPolicy": "networkpolicies", "PodDisruptionBudget": "poddisruptionbudgets", "EndpointSlice": "endpointslices",
 	}
 	return u.GroupVersionKind().GroupVersion().WithResource(plurals[u.GetKind()])
 }

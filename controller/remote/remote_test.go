@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -257,8 +258,10 @@ func TestReasons(t *testing.T) {
 		{"multicast", "https://224.0.0.1/storage.git", "main", closed, good, remote.Refused, "a multicast address; "},
 		{"mapped", "https://[::ffff:127.0.0.1]:" + host(server.URL)[len("127.0.0.1:"):] + "/storage.git", "main", closed, good, remote.Refused, "a loopback address; "},
 		{"name of loopback", "https://localhost:1/storage.git", "main", closed, good, remote.Refused, "localhost is "},
-		{"API server", "https://192.0.2.7/storage.git", "main", remote.Rules{APIServer: "192.0.2.7", MaxSource: 1}, good, remote.Refused,
-			"192.0.2.7 is 192.0.2.7, the address of the Kubernetes API server; "},
+		{"API server", "https://192.0.2.7/storage.git", "main", remote.Rules{APIServer: apiServer(nil), MaxSource: 1}, good, remote.Refused,
+			"192.0.2.7 is 192.0.2.7, an address of the Kubernetes API server; "},
+		{"perhaps the API server", "https://192.0.2.7/storage.git", "main", remote.Rules{APIServer: apiServer(errors.New("not now")), MaxSource: 1}, good, remote.Unavailable,
+			"192.0.2.7 is not connected to: it is not known whether 192.0.2.7 is an address of the Kubernetes API server: not now"},
 		{"too large", server.Repository(), "main", remote.Rules{Hosts: []string{"127.0.0.1"}, MaxSource: 100}, good, remote.Refused,
 			"the files of the branch are larger than 100; keep the package in a repository of its own, or start the controller with a larger --max-source"},
 		{"nobody there", "http://127.0.0.1:1/storage.git", "main", onLoopback(), good, remote.Unavailable, "127.0.0.1:1 cannot be asked: "},
@@ -271,6 +274,13 @@ func TestReasons(t *testing.T) {
 				t.Error("says the password")
 			}
 		})
+	}
+}
+
+// apiServer is at 192.0.2.7, or not known.
+func apiServer(err error) func(context.Context) ([]netip.Addr, error) {
+	return func(context.Context) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("192.0.2.7")}, err
 	}
 }
 

@@ -17,8 +17,8 @@ type Rules struct {
 	Hosts []string
 	// Files says that file:// may be read.
 	Files bool
-	// APIServer is the host of the Kubernetes API server, which is refused; "" for none.
-	APIServer string
+	// APIServer returns the addresses of the Kubernetes API server, which are refused; nil for none.
+	APIServer func(context.Context) ([]netip.Addr, error)
 	// MaxSource is the size of the last commit with all files, in bytes: packed and unpacked.
 	MaxSource int64
 }
@@ -95,21 +95,17 @@ func (r *Rules) judge(ctx context.Context, host, address, field string) error {
 		why = "the unspecified address"
 	case ip.IsMulticast():
 		why = "a multicast address"
-	case r.isAPIServer(ctx, ip):
-		why = "the address of the Kubernetes API server"
-	default:
+	case r.APIServer != nil:
+		own, err := r.APIServer(ctx)
+		if err != nil {
+			return &Error{Unavailable, fmt.Sprintf("%s is not connected to: it is not known whether %s is an address of the Kubernetes API server: %v", host, ip, err)}
+		}
+		if slices.Contains(own, ip) {
+			why = "an address of the Kubernetes API server"
+		}
+	}
+	if why == "" {
 		return nil
 	}
 	return &Error{Refused, fmt.Sprintf("%s is %s, %s; correct %s, or start the controller with --allow-host %s", host, ip, why, field, host)}
-}
-
-func (r *Rules) isAPIServer(ctx context.Context, ip netip.Addr) bool {
-	if r.APIServer == "" {
-		return false
-	}
-	if own, err := netip.ParseAddr(r.APIServer); err == nil {
-		return own.Unmap() == ip
-	}
-	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", r.APIServer)
-	return err == nil && slices.ContainsFunc(addresses, func(own netip.Addr) bool { return own.Unmap() == ip })
 }

@@ -17,8 +17,9 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// ways are the connections that are to be made, by number. The client of go-git reads ~/.ssh/config and
-// the environment for another way, and takes a dialer under the scheme of a proxy alone.
+// ways are the connections that are to be made, by number: state of the package, for the want of another
+// way into the client of go-git. It takes no dialer, its sessions are internal to it, and without a proxy it
+// reads ~/.ssh/config and the environment. A proxy is found by its scheme, in a table of golang.org/x/net/proxy.
 var ways struct {
 	sync.Map
 	last atomic.Uint64
