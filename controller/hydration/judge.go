@@ -137,9 +137,15 @@ func (j *Judgement) Publish(factsChanged, now time.Time, maxAge time.Duration) m
 	return nil
 }
 
+// FactsAlone reports whether the facts differ from those in Git, and nothing else does: whether they are
+// published depends on when those in Git were last changed.
+func (j *Judgement) FactsAlone() bool {
+	return !j.Failed() && len(j.rendered) == 0 && len(j.inventory) > 0
+}
+
 // DueAt is when facts that are not published for now are to be: zero for never.
 func (j *Judgement) DueAt(factsChanged time.Time, maxAge time.Duration) time.Time {
-	if j.Failed() || maxAge <= 0 || len(j.rendered) > 0 || len(j.inventory) == 0 {
+	if maxAge <= 0 || !j.FactsAlone() {
 		return time.Time{}
 	}
 	return factsChanged.Add(maxAge)

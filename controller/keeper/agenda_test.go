@@ -88,8 +88,8 @@ func TestFlaps(t *testing.T) {
 		"other fields":    {[]hydrations.Entry{entry(time.Minute, "b"), entry(time.Minute, "b", "a")}, ""},
 		"of a person too": {[]hydrations.Entry{entry(time.Minute), entry(time.Minute), entry(time.Minute, "a")}, ""},
 	} {
-		if got := flaps(c.history, []string{"a", "c"}, now, time.Hour); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		if got := flaps(c.history, []field{{name: "a"}, {name: "c"}}, now, time.Hour); got["a"] != (c.want == "a") || got["c"] {
+			t.Errorf("%s: got %v, want %q", name, got, c.want)
 		}
 	}
 	var history []hydrations.Entry
@@ -105,11 +105,11 @@ func TestFlaps(t *testing.T) {
 func TestAddedFieldsDoNotFlap(t *testing.T) {
 	pool := finding.Ref{Kind: "CStorPoolCluster", Namespace: "openebs", Name: "prod"}
 	gone := finding.Ref{Kind: "Volume", Name: "logs"}
-	got := changedFields([]*change.Change{
+	got := names(changedFields([]*change.Change{
 		{Ref: pool, Action: change.Modify, Fields: []change.Field{{Path: "spec.pools[0]", Action: change.Add}, {Path: "spec.a", Action: change.Modify}, {Path: "spec.b", Action: change.Remove}}},
 		{Ref: finding.Ref{Kind: "Volume", Name: "new"}, Action: change.Create},
 		{Ref: gone, Action: change.Remove},
-	})
+	}))
 	want := []string{pool.String() + ": spec.a", pool.String() + ": spec.b", gone.String()}
 	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("got %q, want %q", got, want)

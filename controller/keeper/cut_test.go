@@ -42,9 +42,9 @@ func newCut(t *testing.T, s *gitea.Server, method, path string, then func()) str
 	return server.URL
 }
 
-// newFault is a kubeconfig of a way to the API server that refuses the first request of this method and
+// newFault is a kubeconfig of a way to the API server that refuses the first requests of this method and
 // end of a path.
-func newFault(t *testing.T, method, path string) string {
+func newFault(t *testing.T, times int64, method, path string) string {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
 	if err != nil {
@@ -59,9 +59,9 @@ func newFault(t *testing.T, method, path string) string {
 	if forward.Transport, err = rest.TransportFor(config); err != nil {
 		t.Fatal(err)
 	}
-	var refused atomic.Bool
+	var refused atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == method && strings.HasSuffix(r.URL.Path, path) && refused.CompareAndSwap(false, true) {
+		if r.Method == method && strings.HasSuffix(r.URL.Path, path) && refused.Add(1) <= times {
 			http.Error(w, "not now", http.StatusInternalServerError)
 			return
 		}
@@ -111,7 +111,7 @@ func TestUnwritten(t *testing.T) {
 	server := gitserver.New(t, files())
 	const ns, name = "unwritten", "prod"
 	hydrate(t, k, server, ns, name)
-	said := keepAt(t, newFault(t, http.MethodPatch, "/status"), ns)
+	said := keepAt(t, newFault(t, 1, http.MethodPatch, "/status"), ns)
 	h := k.becomes(t, ns, name, "Published")
 	if !strings.Contains(said.String(), "the status was not written") {
 		t.Error("it was written at once")
@@ -120,4 +120,25 @@ func TestUnwritten(t *testing.T) {
 		t.Errorf("status %+v, commits %q", h.Status, commits(t, server))
 	}
 	await(t, "the event", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Published"`) })
+}
+
+// TestOnceUnwritten: nobody comes after --once to write what was not written, so it goes on until it is.
+func TestOnceUnwritten(t *testing.T) {
+	t.Parallel()
+	k := newKube(t)
+	const ns, name = "once-unwritten", "prod"
+	k.member(t, ns, "once-unwritten-1")
+	server := gitserver.New(t, filesOf(ns))
+	hydrate(t, k, server, ns, name)
+	keeper, said := newKeeperAt(t, newFault(t, 2, http.MethodPatch, "/status"), ns)
+	results, err := keeper.Once(t.Context())
+	if err != nil || len(results) != 1 || results[0].Reason != "Published" {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	if n := strings.Count(said.String(), "the status was not written"); n != 2 {
+		t.Errorf("it was not written %d times", n)
+	}
+	if p := k.get(t, ns, name).Status.Published; p.Revision != "main@sha1:"+server.Head(t, "main") {
+		t.Errorf("published %+v", p)
+	}
 }

@@ -159,24 +159,24 @@ func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 	}
 	maxAge := time.Duration(a.object.Spec.Facts.MaxAge)
 	now := time.Now()
-	files := j.Publish(a.factsChanged(), now, maxAge)
+	factsChanged := now
+	if maxAge > 0 && j.FactsAlone() && a.object.Spec.PublishesFacts() {
+		if factsChanged, err = a.factsChanged(ctx, now.Add(-maxAge)); err != nil {
+			return ofError(err), false
+		}
+	}
+	files := j.Publish(factsChanged, now, maxAge)
 	if len(files) == 0 {
-		a.agenda.later = j.DueAt(a.factsChanged(), maxAge)
+		if a.object.Spec.PublishesFacts() {
+			a.agenda.later = j.DueAt(factsChanged, maxAge)
+		}
 		a.find()
+		a.flapping.see(nil, now, a.flapWindow())
 		if a.object.Spec.Head() == "" {
 			return say(upToDate, "the output in Git is that of the specs and the cluster"), false
 		}
 	}
 	return a.publish(ctx, j, files, now)
-}
-
-// factsChanged is when the committed facts were last changed, as far as the last commit alone shows:
-// with the last publication, or at the latest with the last commit.
-func (a *attempt) factsChanged() time.Time {
-	if at := a.status.Published.Time; !at.IsZero() {
-		return at
-	}
-	return a.commit.Committer.When
 }
 
 // find takes the last commit into the status, where it is one of this Hydration that a controller
@@ -198,7 +198,7 @@ const trailerHydration = "Poolwright-Hydration"
 
 // changedByFacts are the fields that change where the facts alone do: of the commit that was judged, or
 // of a head with these files, which has the last output that was published.
-func (a *attempt) changedByFacts(j *hydration.Judgement, files, head map[string][]byte) []string {
+func (a *attempt) changedByFacts(j *hydration.Judgement, files, head map[string][]byte) []field {
 	p := a.pkg
 	if head != nil {
 		p = p.On(head)
@@ -220,26 +220,6 @@ func (a *attempt) changedByFacts(j *hydration.Judgement, files, head map[string]
 	return fields
 }
 
-// flap holds back a field that changes again and again, until the facts rest.
-func (a *attempt) flap(fields []string, now time.Time) (v verdict, waits bool) {
-	window := time.Duration(a.object.Spec.Facts.FlapWindow)
-	if a.lift || window <= 0 {
-		return verdict{}, false
-	}
-	rested := a.facts.since.Add(window)
-	was := a.object.Status.Condition("Ready").Reason == string(flapping) && now.Before(rested)
-	field := flaps(a.status.History, fields, now, window)
-	if field == "" && was {
-		field = fields[0]
-	}
-	if field == "" {
-		return verdict{}, false
-	}
-	a.agenda.later = rested
-	return say(flapping, "facts alone change %s for the third time within %v; nothing is published until they stay the same for as long; find out why they change, or publish now with kubectl annotate hydration %s -n %s %s=\"$(date)\" --overwrite",
-		field, window, a.object.Metadata.Name, a.object.Metadata.Namespace, hydrations.AnnotationReconcileAt), true
-}
-
 // errHeld ends a publication whose verdict is known.
 var errHeld = errors.New("held back")
 
@@ -247,6 +227,7 @@ var errHeld = errors.New("held back")
 func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map[string][]byte, now time.Time) (v verdict, moved bool) {
 	spec := &a.object.Spec
 	entry := hydrations.Entry{Time: now.UTC().Truncate(time.Second), Output: j.Output}
+	replaced := false
 	step := func(output bool, head map[string][]byte) error {
 		if err := a.keeper.step(ctx); err != nil {
 			return errHeld // who stops reports nothing
@@ -254,9 +235,10 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 		if !output {
 			return nil
 		}
+		replaced = true
 		if fields := a.changedByFacts(j, files, head); len(fields) > 0 {
-			entry.Changed = fields
-			if held, waits := a.flap(fields, now); waits {
+			entry.Changed = names(fields)
+			if held, waits := a.hold(fields, now); waits {
 				v = held
 				return errHeld
 			}
@@ -291,6 +273,9 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 		return verdict{}, true
 	case err != nil:
 		return ofTree(err), false
+	}
+	if !replaced {
+		a.flapping.see(nil, now, a.flapWindow())
 	}
 	if done.Revision != "" && done.Revision != a.status.Published.Revision {
 		a.keeper.Metrics.published(spec.Publish.Mode)

@@ -95,7 +95,8 @@ type Result struct {
 	Reason, Message string
 }
 
-// Once judges every Hydration once. The results are by namespace and name.
+// Once judges every Hydration once. The results are by namespace and name. The error is about the cluster: a
+// status that was not written is one, after tries for some minutes.
 func (k *Keeper) Once(ctx context.Context) ([]Result, error) {
 	ctx = k.begin(ctx)
 	defer k.cancel(nil)
@@ -108,7 +109,7 @@ func (k *Keeper) Once(ctx context.Context) ([]Result, error) {
 		byKey[h.Key()] = h
 	}
 	rivals := conflicts(byKey)
-	results := make([]Result, len(all))
+	results, unwritten := make([]Result, len(all)), make([]error, len(all))
 	for i, h := range all {
 		w := k.newWorker(h)
 		w.rival = rivals[h.Key()]
@@ -116,12 +117,13 @@ func (k *Keeper) Once(ctx context.Context) ([]Result, error) {
 			defer func() { k.feeds.drop(w.feed) }()
 			w.agenda.atOnce = true
 			w.turn(ctx)
+			unwritten[i] = w.insist(ctx)
 			c := w.object.Status.Condition("Ready")
 			results[i] = Result{h.Key(), c.Status == "True", c.Reason, c.Message}
 		})
 	}
 	k.running.Wait()
-	return results, context.Cause(ctx)
+	return results, errors.Join(context.Cause(ctx), errors.Join(unwritten...))
 }
 
 // changed takes up Hydrations that are new or have changed.

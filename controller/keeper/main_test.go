@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -15,6 +16,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait most of the time
+		panic(err)
+	}
 	os.Exit(controlplane.Main(m, "../../bin", func(c *controlplane.ControlPlane) (err error) {
 		plane = c
 		if err := define(c); err != nil {

@@ -20,6 +20,7 @@ const (
 type unwritten struct {
 	status  hydrations.Status
 	verdict verdict
+	why     error
 }
 
 // lastStatus is what is known of the object, whether it is written or not.
@@ -40,7 +41,7 @@ func (w *worker) report(ctx context.Context, status hydrations.Status, v verdict
 		w.agenda.reported()
 	case ctx.Err() == nil:
 		w.keeper.Log.Warn("the status was not written", "hydration", w.object.Key().String(), "error", err)
-		w.unwritten = &unwritten{status, v}
+		w.unwritten = &unwritten{status, v, err}
 		w.agenda.unreported(time.Now())
 	}
 }
@@ -50,6 +51,21 @@ func (w *worker) reportAgain(ctx context.Context) {
 	if w.unwritten != nil && !time.Now().Before(w.agenda.report) {
 		w.report(ctx, w.unwritten.status, w.unwritten.verdict)
 	}
+}
+
+// insist writes what was not written, again and again for some minutes: nobody comes later to do it.
+func (w *worker) insist(ctx context.Context) error {
+	for last := time.Now().Add(patience); w.unwritten != nil; w.reportAgain(ctx) {
+		if w.agenda.report.After(last) {
+			return w.unwritten.why
+		}
+		select {
+		case <-ctx.Done():
+			return nil // which the caller knows
+		case <-time.After(time.Until(w.agenda.report)):
+		}
+	}
+	return nil
 }
 
 // write writes a verdict into the status, with an event where it is another one than before.

@@ -387,7 +387,7 @@ func TestFlapping(t *testing.T) {
 		}
 	}
 	h := k.becomes(t, ns, name, "Flapping")
-	if got := h.Status.Condition("Ready").Message; !strings.HasPrefix(got, "facts alone change Volume logs-f1 for the third time within 1h0m0s; nothing is published until they stay the same for as long") {
+	if got := h.Status.Condition("Ready").Message; !strings.HasPrefix(got, "facts alone change Volume logs-f1 for the third time within 1h0m0s; nothing is published until it stays the same for as long; find out why it changes, or publish now with kubectl annotate hydration prod -n flapping ") {
 		t.Errorf("the message is %q", got)
 	}
 	if !has() {

@@ -36,6 +36,7 @@ type worker struct {
 	resting bool  // nothing is to be done until the object changes
 	lift    bool  // a person waits for a judgement that no failure ended: what flaps is published
 
+	flapping  rests      // nil where nothing was judged yet
 	unwritten *unwritten // nil where the object has the last report
 }
 
@@ -47,6 +48,8 @@ type memory struct {
 	generation int64
 	version    int             // of the facts
 	facts      hydration.Facts // the last, without their files
+	inventory  plumbing.Hash   // the folder in the branch of which it is known when it was changed
+	changed    time.Time       // that time
 	verdict    verdict         // of the inputs; its reason is "" where there is none
 	later      time.Time       // when the same inputs are to be judged again; zero for never
 }
@@ -185,7 +188,7 @@ func (w *worker) takeOver() {
 
 // rest reports that nothing is done until the object changes, and forgets what was known.
 func (w *worker) rest(ctx context.Context, v verdict) {
-	w.memory.verdict = verdict{}
+	w.memory.verdict, w.flapping = verdict{}, nil
 	w.agenda, w.resting, w.lift = w.agenda.rested(), true, false
 	w.report(ctx, w.lastStatus(), v)
 }

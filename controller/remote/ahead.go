@@ -37,7 +37,7 @@ func (r *Remote) Ahead(ctx context.Context, branch string, base *Source) (*Ahead
 		}
 		// A server that believes that all of the base is here sends exactly the commits that are not
 		// in it, but not all of their files.
-		commits, err := r.unpack(ctx, s, refs, head, 0, base.Head)
+		commits, err := r.unpack(ctx, s, refs, wanted{head: head, without: base.Head})
 		if err != nil {
 			return err
 		}
@@ -51,15 +51,15 @@ func (r *Remote) Ahead(ctx context.Context, branch string, base *Source) (*Ahead
 		return ahead, err
 	}
 	err = r.fetching(ctx, func(s transport.UploadPackSession, refs *packp.AdvRefs) (err error) {
-		ahead.Storage, err = r.unpack(ctx, s, refs, ahead.Head, len(ahead.Commits)+1, plumbing.ZeroHash)
+		ahead.Storage, err = r.unpack(ctx, s, refs, wanted{head: ahead.Head, depth: len(ahead.Commits) + 1})
 		return err
 	})
 	return ahead, err
 }
 
 // unpack asks for a pack, and unpacks it.
-func (r *Remote) unpack(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, head plumbing.Hash, depth int, without plumbing.Hash) (*memory.Storage, error) {
-	pack, err := r.pack(ctx, s, refs, head, depth, without)
+func (r *Remote) unpack(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, want wanted) (*memory.Storage, error) {
+	pack, err := r.pack(ctx, s, refs, want)
 	if err != nil {
 		return nil, err
 	}

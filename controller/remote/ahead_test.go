@@ -3,12 +3,16 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/poolwright/poolwright/controller/remote"
+	"github.com/poolwright/poolwright/controller/tree"
 	"github.com/poolwright/poolwright/test/gitserver"
 )
 
@@ -140,4 +144,37 @@ func TestAhead(t *testing.T) {
 	merge := s.Git(t, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit-tree", "-p", own, "-p", "main", "-m", "merge", own+"^{tree}")
 	s.Git(t, "update-ref", "refs/heads/head", merge)
 	check(own, merge)
+}
+
+// TestHistory: the commits before the last come with their trees, and without the contents of files where the
+// server can leave them out.
+func TestHistory(t *testing.T) {
+	server := gitserver.New(t, map[string]string{"inventory/nodes.yaml": "one\n", "big.txt": strings.Repeat("b\n", 1000)})
+	for i := range 5 {
+		server.Commit(t, "main", "of a person", map[string]string{"big.txt": fmt.Sprint(i)})
+	}
+	r := open(t, server.Repository(), onLoopback(), credentialsOf(server))
+	source := fetch(t, r)
+	for _, c := range []struct {
+		filters string
+		commits int
+		blobs   bool
+		known   bool
+	}{{"false", 3, true, false}, {"false", 8, true, true}, {"true", 3, false, false}, {"true", 8, false, true}} {
+		server.Git(t, "config", "uploadpack.allowFilter", c.filters)
+		history, err := r.History(t.Context(), source, c.commits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(history.Commits); got != min(c.commits, 6) {
+			t.Errorf("%+v: %d commits", c, got)
+		}
+		if got := len(history.Blobs) > 0; got != c.blobs {
+			t.Errorf("%+v: contents of files: %v", c, got)
+		}
+		at, known, err := tree.ChangedAt(history, source.Head, "inventory", time.Time{})
+		if err != nil || at.IsZero() || known != c.known {
+			t.Errorf("%+v: changed at %v, %v, %v", c, at, known, err)
+		}
+	}
 }

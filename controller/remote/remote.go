@@ -92,7 +92,7 @@ func (r *Remote) Fetch(ctx context.Context, branch string) (*Source, error) {
 		if err != nil {
 			return err
 		}
-		pack, err := r.pack(ctx, s, refs, head, 1, plumbing.ZeroHash)
+		pack, err := r.pack(ctx, s, refs, wanted{head: head, depth: 1})
 		if err != nil {
 			return err
 		}
@@ -130,17 +130,30 @@ func commitOf(refs *packp.AdvRefs, branch string) (plumbing.Hash, error) {
 	return head, nil
 }
 
-// pack asks for a commit and those before it, with their files: so many in a row, or with depth 0
-// all that another commit does not follow.
-func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, head plumbing.Hash, depth int, without plumbing.Hash) ([]byte, error) {
+// wanted is what a pack is to have.
+type wanted struct {
+	head    plumbing.Hash
+	depth   int           // so many commits in a row; 0 for all
+	without plumbing.Hash // and those before it; zero for none
+	bare    bool          // without the contents of files, where the server can
+}
+
+// pack asks for a commit and those before it, with their files.
+func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *packp.AdvRefs, want wanted) ([]byte, error) {
 	req := packp.NewUploadPackRequestFromCapabilities(refs.Capabilities)
-	req.Wants = []plumbing.Hash{head}
-	if !without.IsZero() {
-		req.Haves = []plumbing.Hash{without}
+	req.Wants = []plumbing.Hash{want.head}
+	if !want.without.IsZero() {
+		req.Haves = []plumbing.Hash{want.without}
 	}
-	if depth > 0 && refs.Capabilities.Supports(capability.Shallow) {
-		req.Depth = packp.DepthCommits(depth)
+	if want.depth > 0 && refs.Capabilities.Supports(capability.Shallow) {
+		req.Depth = packp.DepthCommits(want.depth)
 		if err := req.Capabilities.Set(capability.Shallow); err != nil {
+			return nil, err
+		}
+	}
+	if want.bare && refs.Capabilities.Supports(capability.Filter) {
+		req.Filter = packp.FilterBlobNone()
+		if err := req.Capabilities.Set(capability.Filter); err != nil {
 			return nil, err
 		}
 	}

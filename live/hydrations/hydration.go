@@ -111,6 +111,9 @@ func (s *Spec) Head() string {
 	return name
 }
 
+// PublishesFacts reports whether facts are published where the output is as it was.
+func (s *Spec) PublishesFacts() bool { return s.Publish.Mode == "Branch" || s.AutoMerge == "Safe" }
+
 // Duration is a time.Duration, written as 1m30s.
 type Duration time.Duration
 
