@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 )
 
@@ -71,41 +70,3 @@ func (s *slots) take(ctx context.Context) error {
 }
 
 func (s *slots) give() { <-s.free }
-
-// budget limits the bytes of all large bodies together.
-type budget struct {
-	mu    sync.Mutex
-	left  int64
-	freed chan struct{} // closed when there is more
-}
-
-func newBudget(bytes int64) *budget {
-	return &budget{left: bytes, freed: make(chan struct{})}
-}
-
-// take waits for bytes. The error is that of the context.
-func (b *budget) take(ctx context.Context, bytes int64) error {
-	for {
-		b.mu.Lock()
-		freed := b.freed
-		if b.left >= bytes {
-			b.left -= bytes
-			b.mu.Unlock()
-			return nil
-		}
-		b.mu.Unlock()
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (b *budget) give(bytes int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left += bytes
-	close(b.freed)
-	b.freed = make(chan struct{})
-}

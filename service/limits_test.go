@@ -149,9 +149,7 @@ func TestTooLarge(t *testing.T) {
 			}
 		}
 		eventually(t, "slots and budget are free", func() bool {
-			r.budget.mu.Lock()
-			defer r.budget.mu.Unlock()
-			return len(r.slots.free) == 0 && r.budget.left == 2*most
+			return len(r.slots.free) == 0 && r.budget.Left() == 2*most
 		})
 	}
 }

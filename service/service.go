@@ -18,6 +18,7 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/service/budget"
 )
 
 // Config is what a server offers, and its limits.
@@ -86,7 +87,7 @@ type Server struct {
 	config  Config
 	routes  map[string]*route
 	slots   slots
-	budget  *budget
+	budget  *budget.Budget // of all large bodies together
 	metrics *metrics
 	openAPI func() []byte
 	certs   *certificates // nil without TLS
@@ -108,7 +109,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config,
 		slots:  slots{free: make(chan struct{}, config.Slots), most: int64(config.Queue)},
-		budget: newBudget(2 * config.MaxBody), // two of the largest
+		budget: budget.New(2 * config.MaxBody), // two of the largest
 		idle:   make(chan struct{}),
 	}
 	s.metrics = newMetrics(s, config.Version)

@@ -162,7 +162,7 @@ func (t *turn) answered() {
 // leave gives the budget back with its last user.
 func (t *turn) leave() {
 	if t.users.Add(-1) == 0 && t.weight > 0 {
-		t.server.budget.give(t.weight)
+		t.server.budget.Give(t.weight)
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *Server) admit(x *exchange, b *body) (*turn, *problem) {
 	}
 	ctx, cancel := context.WithDeadline(x.request.Context(), t.until)
 	defer cancel()
-	if err := s.budget.take(ctx, b.weight()); err != nil {
+	if err := s.budget.Take(ctx, b.weight()); err != nil {
 		t.answered()
 		if x.request.Context().Err() != nil {
 			return nil, refuse(statusGone, "the client is gone")

@@ -23,16 +23,10 @@ const tries = 5
 func (w *worker) judge(ctx context.Context) {
 	w.lift = w.lift || w.agenda.atOnce
 	w.agenda.begun()
-	free, err := w.keeper.slot(ctx)
-	if err != nil {
-		return
-	}
-	defer free()
 	begun := time.Now()
 	defer func() { w.keeper.Metrics.judged(time.Since(begun)) }()
 	for range tries {
-		a := &attempt{worker: w, status: w.lastStatus()}
-		v, moved := a.run(ctx)
+		a, v, moved := w.try(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -55,6 +49,7 @@ type attempt struct {
 	source *remote.Source
 	commit *object.Commit
 	pkg    hydration.Package
+	held   int64 // of the keeper's room
 	facts  facts
 	given  hydration.Facts
 }
@@ -98,6 +93,7 @@ func (a *attempt) fetch(ctx context.Context) (v verdict, failed bool) {
 	if a.remote, err = a.open(ctx); err != nil {
 		return ofError(err), true
 	}
+	a.remote.Within(a.size.source, func() error { return a.admit(ctx) })
 	if a.source, err = a.remote.Fetch(ctx, a.object.Spec.Source.Branch); err != nil {
 		return ofError(err), true
 	}
@@ -105,9 +101,9 @@ func (a *attempt) fetch(ctx context.Context) (v verdict, failed bool) {
 		return ofError(err), true
 	}
 	a.memory.head = a.source.Head
-	files, err := tree.Read(a.source, a.commit.TreeHash, a.dir(), a.remote.Rules().MaxSource, hydration.Reads)
+	files, err := tree.Read(a.source, a.commit.TreeHash, a.dir(), a.size.source, hydration.Reads)
 	if err != nil {
-		return ofTree(err), true
+		return a.ofFiles(err), true
 	}
 	a.pkg = hydration.Package{Files: files.Content, Digest: files.Hash.String(), Dir: a.object.Spec.Source.Path}
 	return verdict{}, false
@@ -132,11 +128,16 @@ func (a *attempt) read(ctx context.Context) (v verdict, failed bool) {
 	now, err := used.now(ctx)
 	if err == nil {
 		a.facts = now
-		noting := now.Snapshot.NoteMissing(a.pkg.NotedMissing(a.memory.facts), time.Now())
-		if a.given, err = hydration.NewFacts(noting, a.pkg.Format()); err == nil {
-			a.memory.facts = a.given
-			a.memory.facts.Files = nil
-		}
+		err = a.keeper.slot(ctx, func() (err error) {
+			noting := now.Snapshot.NoteMissing(a.pkg.NotedMissing(a.memory.facts), time.Now())
+			a.given, err = hydration.NewFacts(noting, a.pkg.Format())
+			return err
+		})
+	}
+	if err == nil {
+		a.memory.facts = a.given
+		a.memory.facts.Files = nil
+		a.size.noteFacts(a.given.Files)
 	}
 	if err != nil {
 		return retry(factsUnavailable, "the facts of the cluster are not known: %v", err), true
@@ -144,9 +145,18 @@ func (a *attempt) read(ctx context.Context) (v verdict, failed bool) {
 	return verdict{}, false
 }
 
+// render judges a package with facts.
+func (a *attempt) render(ctx context.Context, p hydration.Package, f hydration.Facts) (j *hydration.Judgement, err error) {
+	err = a.keeper.slot(ctx, func() (err error) {
+		j, err = hydration.Judge(a.keeper.Function, p, f)
+		return err
+	})
+	return j, err
+}
+
 // decide judges, and publishes what is to be published.
 func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
-	j, err := hydration.Judge(a.keeper.Function, a.pkg, a.given)
+	j, err := a.render(ctx, a.pkg, a.given)
 	if err != nil {
 		if why := hydration.ReasonOf(err); why != "" {
 			return say(reason(why), "%s", err.Error()), false
@@ -198,12 +208,12 @@ const trailerHydration = "Poolwright-Hydration"
 
 // changedByFacts are the fields that change where the facts alone do: of the commit that was judged, or
 // of a head with these files, which has the last output that was published.
-func (a *attempt) changedByFacts(j *hydration.Judgement, files, head map[string][]byte) []field {
+func (a *attempt) changedByFacts(ctx context.Context, j *hydration.Judgement, files, head map[string][]byte) []field {
 	p := a.pkg
 	if head != nil {
 		p = p.On(head)
 		var err error
-		if j, err = hydration.Judge(a.keeper.Function, p, a.given); err != nil {
+		if j, err = a.render(ctx, p, a.given); err != nil {
 			return nil
 		}
 		files = j.Publish(time.Time{}, time.Time{}, 0)
@@ -213,7 +223,7 @@ func (a *attempt) changedByFacts(j *hydration.Judgement, files, head map[string]
 		return nil
 	}
 	// Whether with the committed facts there would be nothing to publish.
-	before, err := hydration.Judge(a.keeper.Function, p, committedFacts(p, files, a.given))
+	before, err := a.render(ctx, p, committedFacts(p, files, a.given))
 	if err != nil || before.Failed() || len(before.Publish(time.Time{}, time.Time{}, 0)) > 0 {
 		return nil
 	}
@@ -236,7 +246,7 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 			return nil
 		}
 		replaced = true
-		if fields := a.changedByFacts(j, files, head); len(fields) > 0 {
+		if fields := a.changedByFacts(ctx, j, files, head); len(fields) > 0 {
 			entry.Changed = names(fields)
 			if held, waits := a.hold(fields, now); waits {
 				v = held

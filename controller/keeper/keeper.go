@@ -20,6 +20,7 @@ import (
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/hydrations"
 	"github.com/poolwright/poolwright/live/lease"
+	"github.com/poolwright/poolwright/service/budget"
 )
 
 // Keeper keeps the Hydrations of a cluster.
@@ -34,7 +35,8 @@ type Keeper struct {
 	Lease      *lease.Held // nil where nobody else works
 
 	feeds feeds
-	slots chan struct{} // judgements at the same time
+	slots chan struct{}  // renders at the same time
+	room  *budget.Budget // bytes of all sources that are judged
 
 	mu      sync.Mutex
 	workers map[hydrations.Key]*worker
@@ -47,6 +49,7 @@ func (k *Keeper) begin(ctx context.Context) context.Context {
 	ctx, k.cancel = context.WithCancelCause(ctx)
 	k.workers = map[hydrations.Key]*worker{}
 	k.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	k.room = budget.New(k.Rules.MaxSource)
 	k.feeds = feeds{
 		cluster: k.Cluster, kinds: k.Function.Kinds().Read(), changed: k.everybody,
 		notice: func(text string) { k.Log.Warn(text) },
@@ -189,16 +192,6 @@ func (k *Keeper) everybody() {
 	defer k.mu.Unlock()
 	for _, w := range k.workers {
 		w.poke()
-	}
-}
-
-// slot waits for a turn to judge: renders take a processor each, and memory.
-func (k *Keeper) slot(ctx context.Context) (free func(), err error) {
-	select {
-	case k.slots <- struct{}{}:
-		return func() { <-k.slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 

@@ -34,7 +34,8 @@ type worker struct {
 	memory  memory
 	feed    *feed // nil until the specs were read
 	resting bool  // nothing is to be done until the object changes
-	lift    bool  // a person waits for a judgement that no failure ended: what flaps is published
+	size    size
+	lift    bool // a person waits for a judgement that no failure ended: what flaps is published
 
 	flapping  rests      // nil where nothing was judged yet
 	unwritten *unwritten // nil where the object has the last report
@@ -58,6 +59,7 @@ func (k *Keeper) newWorker(h *hydrations.Hydration) *worker {
 	w := &worker{keeper: k, uid: h.Metadata.UID, wake: make(chan struct{}, 1), next: h, object: h}
 	w.handled = h.Status.LastHandledReconcileAt
 	w.memory.version = -1
+	w.size.source = min(firstSource, k.Rules.MaxSource)
 	return w
 }
 

@@ -67,7 +67,7 @@ func (r *Remote) unpack(ctx context.Context, s transport.UploadPackSession, refs
 	if len(pack) == 0 {
 		return into, nil
 	}
-	if err := measure(pack, r.rules.MaxSource); err != nil {
+	if err := measure(pack, r.limit()); err != nil {
 		return nil, err
 	}
 	return into, packfile.UpdateObjectStorage(into, bytes.NewReader(pack))

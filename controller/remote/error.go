@@ -14,7 +14,8 @@ import (
 // Reason is what is wrong, in one word: the reason of a condition.
 type Reason string
 
-// The reasons. Moved leads to no condition: the caller fetches again.
+// The reasons. Moved and TooLarge lead to no condition: the caller fetches again, with more room in memory
+// where it had less than it may have (Remote.Within).
 const (
 	Unavailable Reason = "SourceUnavailable"
 	Unknown     Reason = "AuthenticationFailed"
@@ -22,6 +23,7 @@ const (
 	Protected   Reason = "Protected"
 	Failed      Reason = "PublishFailed"
 	Moved       Reason = "Moved"
+	TooLarge    Reason = "TooLarge"
 )
 
 // Error says what is wrong with a repository, for people. It wraps nothing: the text of a server or

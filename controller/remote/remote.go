@@ -8,6 +8,7 @@
 package remote
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -28,6 +29,8 @@ const (
 // Remote is a repository, with the credentials for it. It keeps no connection.
 type Remote struct {
 	rules       Rules
+	room        int64 // bytes of a pack, and of what is in it; at most Rules.MaxSource
+	admit       func() error
 	url         *url.URL
 	credentials Credentials
 	words       redactor
@@ -35,7 +38,7 @@ type Remote struct {
 
 // Open checks the address of a repository. Nothing is connected to yet. The error is an *Error.
 func Open(address string, rules Rules, c Credentials) (*Remote, error) {
-	r := &Remote{rules: rules, credentials: c, words: newRedactor(c)}
+	r := &Remote{rules: rules, room: rules.MaxSource, credentials: c, words: newRedactor(c)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" && u.Scheme != "file" || u.Opaque != "" {
 		return nil, &Error{Reason: Refused, Message: "the URL of the source cannot be read; write one such as https://git.example.com/team/storage.git"}
@@ -45,6 +48,13 @@ func Open(address string, rules Rules, c Credentials) (*Remote, error) {
 	}
 	r.url = u
 	return r, rules.checkScheme(u, c)
+}
+
+// Within limits what a pack may have to less than Rules.MaxSource, in bytes: packed, and unpacked. A
+// larger one is an *Error with the reason TooLarge. admit is called when a pack begins to arrive, and
+// the error is its error.
+func (r *Remote) Within(room int64, admit func() error) {
+	r.room, r.admit = min(room, r.rules.MaxSource), admit
 }
 
 // Rules are those that the repository was opened with.
@@ -96,7 +106,7 @@ func (r *Remote) Fetch(ctx context.Context, branch string) (*Source, error) {
 		if err != nil {
 			return err
 		}
-		source, err = newSource(pack, head, r.rules.MaxSource)
+		source, err = newSource(pack, head, r.limit())
 		return err
 	})
 	return source, err
@@ -167,7 +177,13 @@ func (r *Remote) pack(ctx context.Context, s transport.UploadPackSession, refs *
 		return nil, err
 	}
 	defer func() { _ = answer.Close() }()
-	return readPack(unband(req.Capabilities, answer), r.rules.MaxSource)
+	pack := bufio.NewReader(unband(req.Capabilities, answer))
+	if _, err := pack.Peek(1); err == nil && r.admit != nil {
+		if err := r.admit(); err != nil {
+			return nil, err
+		}
+	}
+	return readPack(pack, r.limit())
 }
 
 // Push moves a branch from the commit of the source to one that follows it, which was written into

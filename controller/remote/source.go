@@ -24,7 +24,7 @@ type Source struct {
 }
 
 // newSource unpacks a commit.
-func newSource(pack []byte, head plumbing.Hash, most int64) (*Source, error) {
+func newSource(pack []byte, head plumbing.Hash, most limit) (*Source, error) {
 	if err := measure(pack, most); err != nil {
 		return nil, err
 	}
@@ -65,16 +65,28 @@ func unband(asked *capability.List, answer io.Reader) io.Reader {
 }
 
 // readPack reads a pack of at most this many bytes.
-func readPack(r io.Reader, most int64) ([]byte, error) {
-	pack, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(pack)) > most {
-		err = tooLarge(most)
+func readPack(r io.Reader, most limit) ([]byte, error) {
+	pack, err := io.ReadAll(io.LimitReader(r, most.bytes+1))
+	if err == nil && int64(len(pack)) > most.bytes {
+		err = most.exceeded()
 	}
 	return pack, err
 }
 
-func tooLarge(most int64) error {
-	return &Error{Refused, fmt.Sprintf("the files of the branch are larger than %s; keep the package in a repository of its own, or start the controller with a larger --max-source", bytesText(most))}
+// limit is how much a pack may have, in bytes.
+type limit struct {
+	bytes int64
+	last  bool // there is no larger one
+}
+
+func (r *Remote) limit() limit { return limit{r.room, r.room >= r.rules.MaxSource} }
+
+func (l limit) exceeded() error {
+	const what = "the files of the branch are larger than %s"
+	if !l.last {
+		return &Error{TooLarge, fmt.Sprintf(what, bytesText(l.bytes))}
+	}
+	return &Error{Refused, fmt.Sprintf(what+"; keep the package in a repository of its own, or start the controller with a larger --max-source", bytesText(l.bytes))}
 }
 
 // bytesText is a size as the flag takes it.
@@ -90,7 +102,7 @@ func bytesText(n int64) string {
 
 // measure refuses a pack whose objects would have more bytes than this, before any of them is
 // unpacked into memory.
-func measure(pack []byte, most int64) error {
+func measure(pack []byte, most limit) error {
 	s := packfile.NewScanner(bytes.NewReader(pack))
 	_, count, err := s.Header()
 	if err != nil {
@@ -108,8 +120,8 @@ func measure(pack []byte, most int64) error {
 		if h.Type.IsDelta() {
 			into = &delta
 		}
-		if h.Length > most {
-			return tooLarge(most)
+		if h.Length > most.bytes {
+			return most.exceeded()
 		}
 		if _, _, err := s.NextObject(into); err != nil {
 			return err
@@ -119,8 +131,8 @@ func measure(pack []byte, most int64) error {
 				return err
 			}
 		}
-		if sum += size; size > most || sum > most {
-			return tooLarge(most)
+		if sum += size; size > most.bytes || sum > most.bytes {
+			return most.exceeded()
 		}
 	}
 	return nil

@@ -25,6 +25,9 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Path + " " + e.Why }
 
+// TooLarge reports whether the files together have more bytes than may be read.
+func (e *RefusedError) TooLarge() bool { return e.Why == tooLarge }
+
 const (
 	isLink      = "is a symbolic link; commit a copy of what it leads to"
 	isSubmodule = "is a submodule; commit the files themselves"
@@ -32,6 +35,7 @@ const (
 	notThere    = "is not in the commit; commit the package first"
 	notFolder   = "is not a folder in the commit"
 	tooMany     = "is one file or folder more than is read (100000); move what is no input out of the package"
+	tooLarge    = "makes the package larger than is read; move what is no input out of it"
 	tooDeep     = "is deeper than is read (64 folders); move it out of the package"
 )
 
@@ -149,7 +153,7 @@ func (r *reader) file(hash plumbing.Hash, name string) error {
 	}
 	if wanted {
 		if r.left -= size; r.limited && r.left < 0 {
-			return &RefusedError{path.Join(r.dir, name), "makes the package larger than is read; move what is no input out of it"}
+			return &RefusedError{path.Join(r.dir, name), tooLarge}
 		}
 	}
 	data, err := blob(r.storer, hash)
