@@ -107,12 +107,12 @@ func TestUnreported(t *testing.T) {
 // again for it.
 func TestUnwritten(t *testing.T) {
 	k := newKube(t)
-	k.node(t, "n1")
-	server := gitserver.New(t, files())
 	const ns, name = "unwritten", "prod"
+	k.member(t, ns, "unwritten-1")
+	server := gitserver.New(t, filesOf(ns))
 	hydrate(t, k, server, ns, name)
 	said := keepAt(t, newFault(t, 1, http.MethodPatch, "/status"), ns)
-	h := k.becomes(t, ns, name, "Published")
+	h := k.becomes(t, ns, name, "Published", "UpToDate")
 	if !strings.Contains(said.String(), "the status was not written") {
 		t.Error("it was written at once")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,20 +151,20 @@ func (k kube) reconcile(t *testing.T, namespace, name string) *hydrations.Hydrat
 	return h
 }
 
-// becomes waits for a reason.
-func (k kube) becomes(t *testing.T, namespace, name, reason string) *hydrations.Hydration {
+// becomes waits for one of the reasons. What was published is up to date as soon as something else happens.
+func (k kube) becomes(t *testing.T, namespace, name string, reasons ...string) *hydrations.Hydration {
 	t.Helper()
 	var h *hydrations.Hydration
 	var last hydrations.Condition
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		h = k.get(t, namespace, name)
-		if last = h.Status.Condition("Ready"); last.Reason == reason {
+		if last = h.Status.Condition("Ready"); slices.Contains(reasons, last.Reason) {
 			return h
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("%s/%s does not become %s; it is %s: %s", namespace, name, reason, last.Reason, last.Message)
+	t.Fatalf("%s/%s does not become %q; it is %s: %s", namespace, name, reasons, last.Reason, last.Message)
 	return nil
 }
 

@@ -119,10 +119,11 @@ func sound(t *testing.T, server *gitserver.Server, theirs []string) {
 // TestKills kills the controller at moments of which nobody knows what it does then. Nothing is
 // published twice, lost or overwritten, and the last one finishes the work.
 func TestKills(t *testing.T) {
+	t.Parallel()
 	k := newKube(t)
-	server := gitserver.New(t, files())
 	const ns, name = "kills", "prod"
-	k.node(t, "k0")
+	server := gitserver.New(t, filesOf(ns))
+	k.member(t, ns, "kills-0")
 	hydrate(t, k, server, ns, name)
 	from := *seed
 	if from == 0 {
@@ -134,7 +135,7 @@ func TestKills(t *testing.T) {
 	for i := range *kills {
 		p := start(t, ns, "--leader-elect=false")
 		p.says(t, "listening")
-		k.node(t, fmt.Sprintf("k%d", i+1))
+		k.member(t, ns, fmt.Sprintf("kills-%d", i+1))
 		if random.IntN(2) == 0 {
 			theirs = append(theirs, server.Commit(t, "main", "of a person", map[string]string{"README.md": fmt.Sprintf("%d\n", i)}))
 		}
@@ -144,7 +145,7 @@ func TestKills(t *testing.T) {
 		// What the killed one sent may still be under way.
 	}
 	p := start(t, ns, "--leader-elect=false")
-	last := fmt.Sprintf("k%d", *kills)
+	last := fmt.Sprintf("kills-%d", *kills)
 	await(t, "the last node is rendered", func() bool {
 		return strings.Contains(server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"), last)
 	})
@@ -161,21 +162,22 @@ func TestKills(t *testing.T) {
 // TestLease: of two controllers one works. Where it dies, the other goes on; where it slept and the
 // lease has passed on, it stops before it publishes anything.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	k := newKube(t)
-	server := gitserver.New(t, files())
 	const ns, name = "lease", "prod"
-	k.node(t, "l0")
+	server := gitserver.New(t, filesOf(ns))
+	k.member(t, ns, "lease-0")
 	hydrate(t, k, server, ns, name)
 	args := []string{"--lease-namespace", ns, "--lease-duration", "3s"}
 	first := start(t, ns, args...)
 	first.says(t, "holding the lease lease/poolwright-controller")
-	k.becomes(t, ns, name, "Published")
+	k.becomes(t, ns, name, "Published", "UpToDate")
 	second := start(t, ns, args...)
 	second.says(t, "waiting for the lease")
 
 	first.signal(syscall.SIGSTOP)
 	second.says(t, "holding the lease")
-	k.node(t, "l1")
+	k.member(t, ns, "lease-1")
 	await(t, "the second publishes", func() bool { return len(commits(t, server)) == 3 })
 	first.signal(syscall.SIGCONT)
 	if code := first.end(t); code != 1 || !strings.Contains(first.log.String(), "lease/poolwright-controller: the lease was lost; another process goes on") {
@@ -189,7 +191,7 @@ func TestLease(t *testing.T) {
 		t.Errorf("SIGTERM ends it with %d", code)
 	}
 	third.says(t, "holding the lease")
-	k.node(t, "l2")
+	k.member(t, ns, "lease-2")
 	await(t, "the third publishes", func() bool { return len(commits(t, server)) == 4 })
 	sound(t, server, nil)
 	checked(t, server)
@@ -197,13 +199,14 @@ func TestLease(t *testing.T) {
 
 // TestPushers: people push all the time, and the facts change. No commit is lost.
 func TestPushers(t *testing.T) {
+	t.Parallel()
 	k := newKube(t)
-	server := gitserver.New(t, files())
 	const ns, name = "pushers", "prod"
-	k.node(t, "p0")
+	server := gitserver.New(t, filesOf(ns))
+	k.member(t, ns, "pushers-0")
 	hydrate(t, k, server, ns, name)
 	keep(t, ns)
-	k.becomes(t, ns, name, "Published")
+	k.becomes(t, ns, name, "Published", "UpToDate")
 	var mu sync.Mutex
 	var theirs []string
 	var pushers sync.WaitGroup
@@ -219,12 +222,12 @@ func TestPushers(t *testing.T) {
 		})
 	}
 	for i := range 3 {
-		k.node(t, fmt.Sprintf("p%d", i+1))
+		k.member(t, ns, fmt.Sprintf("pushers-%d", i+1))
 		time.Sleep(300 * time.Millisecond)
 	}
 	pushers.Wait()
 	await(t, "the last node is rendered", func() bool {
-		return strings.Contains(server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"), "p3")
+		return strings.Contains(server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"), "pushers-3")
 	})
 	k.reconcile(t, ns, name)
 	k.becomes(t, ns, name, "UpToDate")
@@ -297,7 +300,7 @@ subjects: [{kind: ServiceAccount, name: poolwright-controller, namespace: poolwr
 		t.Fatal(err)
 	}
 	k.reconcile(t, ns, name)
-	k.becomes(t, ns, name, "Published")
+	k.becomes(t, ns, name, "Published", "UpToDate")
 	// Without the role for the facts the watch goes on until it is cut; another process finds out at once.
 	if err := k.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}).Delete(t.Context(), "poolwright-controller-inventory", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ const head = "poolwright/main/clusters/prod"
 // propose makes a repository on a Gitea and a Hydration that keeps a pull request there.
 func propose(t *testing.T, k kube, s *gitea.Server, ns, more string) *gitea.Repository {
 	t.Helper()
-	r := s.Repository(t, ns, files())
+	r := s.Repository(t, ns, filesOf(ns))
 	k.must(t, `{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, ns)
 	secret(t, k, ns, s.User, s.Token)
 	k.must(t, `
@@ -37,12 +37,25 @@ spec:
 // rendered is the file that has a Volume for each node.
 const rendered = dir + "/rendered/volumetemplate.logs/volume.yaml"
 
-// TestPullRequest is the way from a fact to a merged pull request, on a real forge.
-func TestPullRequest(t *testing.T) {
+// TestForge is about pull requests on a real forge.
+func TestForge(t *testing.T) {
+	t.Parallel()
 	s := gitea.Start(t)
+	for name, test := range map[string]func(*testing.T, *gitea.Server){
+		"PullRequest": pullRequest, "Flapping": pullRequestFlapping, "Killed": pullRequestKilled, "AutoMerge": autoMerge,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
+	}
+}
+
+// pullRequest is the way from a fact to a merged pull request.
+func pullRequest(t *testing.T, s *gitea.Server) {
 	k := newKube(t)
-	k.node(t, "p1")
 	const ns = "pull"
+	k.member(t, ns, "p1")
 	r := propose(t, k, s, ns, "")
 	said := keep(t, ns)
 
@@ -65,7 +78,7 @@ func TestPullRequest(t *testing.T) {
 	}
 
 	// A second fact comes to the same pull request, with one commit.
-	k.node(t, "p2")
+	k.member(t, ns, "p2")
 	await(t, "the second node in the pull request", func() bool {
 		all := r.Pulls(t)
 		return strings.Contains(r.Show(t, head, rendered), "p2") && len(all) == 1 && strings.HasPrefix(all[0].Title, "2 to create")
@@ -87,7 +100,7 @@ func TestPullRequest(t *testing.T) {
 
 	// A commit of a person stops the updates.
 	foreign := r.Commit(t, head, "my own", map[string]string{"NOTES.md": "mine\n"})
-	k.node(t, "p3")
+	k.member(t, ns, "p3")
 	k.reconcile(t, ns, "prod")
 	if h := k.becomes(t, ns, "prod", "ForeignCommits"); !strings.Contains(h.Status.Condition("Stalled").Message, foreign[:12]) {
 		t.Errorf("%+v", h.Status.Conditions)
@@ -116,7 +129,7 @@ func TestPullRequest(t *testing.T) {
 	await(t, "the event Merged", func() bool { return strings.Contains(k.everything(t, ns), `"reason":"Merged"`) })
 
 	// Closed by a person, the output is not proposed again; another one is.
-	k.node(t, "p4")
+	k.member(t, ns, "p4")
 	k.reconcile(t, ns, "prod")
 	k.becomes(t, ns, "prod", "AwaitingMerge")
 	r.Close(t, 3)
@@ -126,7 +139,7 @@ func TestPullRequest(t *testing.T) {
 	if all := r.Pulls(t); len(all) != 3 || all[0].State != "closed" {
 		t.Fatalf("after it was closed: %+v", all)
 	}
-	r.Commit(t, "main", "a larger size", map[string]string{dir + "/logs.yaml": strings.Replace(template, "1Gi", "2Gi", 1)})
+	r.Commit(t, "main", "a larger size", map[string]string{dir + "/logs.yaml": strings.Replace(filesOf(ns)[dir+"/logs.yaml"], "1Gi", "2Gi", 1)})
 	k.reconcile(t, ns, "prod")
 	await(t, "a pull request with another output", func() bool {
 		all := r.Pulls(t)
@@ -134,7 +147,7 @@ func TestPullRequest(t *testing.T) {
 	})
 
 	// The output is that of the base again: withdrawn, and not declined.
-	r.Commit(t, "main", "back", map[string]string{dir + "/logs.yaml": template})
+	r.Commit(t, "main", "back", map[string]string{dir + "/logs.yaml": filesOf(ns)[dir+"/logs.yaml"]})
 	if err := k.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).Delete(t.Context(), "p4", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,14 +164,13 @@ func TestPullRequest(t *testing.T) {
 	}
 }
 
-// TestPullRequestFlapping: what a pull request changes once is no flapping, however often it is replaced
+// pullRequestFlapping: what a pull request changes once is no flapping, however often it is replaced
 // for something else; what changes in it again and again is.
-func TestPullRequestFlapping(t *testing.T) {
-	s := gitea.Start(t)
+func pullRequestFlapping(t *testing.T, s *gitea.Server) {
 	k := newKube(t)
-	k.node(t, "g1")
-	k.node(t, "g2")
 	const ns = "pullflap"
+	k.member(t, ns, "g1")
+	k.member(t, ns, "g2")
 	r := propose(t, k, s, ns, "")
 	k.patch(t, ns, "prod", `{"spec":{"facts":{"flapWindow":"1h"}}}`)
 	keep(t, ns)
@@ -170,7 +182,7 @@ func TestPullRequestFlapping(t *testing.T) {
 	k.away(t, "g2") // which each of the next outputs removes from the base
 	await(t, "the volume goes", func() bool { return r.Head(t, head) != "" && !has("g2") })
 	for _, node := range []string{"g3", "g4", "g5"} {
-		k.node(t, node)
+		k.member(t, ns, node)
 		await(t, "the volume comes", func() bool { return has(node) })
 	}
 	// By now g5 has come once. It goes and comes until it has gone twice, and stays for the third time.
@@ -178,7 +190,7 @@ func TestPullRequestFlapping(t *testing.T) {
 		k.away(t, "g5")
 		if i < 2 {
 			await(t, "the volume goes", func() bool { return !has("g5") })
-			k.node(t, "g5")
+			k.member(t, ns, "g5")
 			await(t, "the volume is back", func() bool { return has("g5") })
 		}
 	}
@@ -188,12 +200,10 @@ func TestPullRequestFlapping(t *testing.T) {
 	}
 }
 
-// TestPullRequestKilled: killed after each step that others see, a controller that starts again makes one
+// pullRequestKilled: killed after each step that others see, a controller that starts again makes one
 // pull request.
-func TestPullRequestKilled(t *testing.T) {
-	s := gitea.Start(t)
+func pullRequestKilled(t *testing.T, s *gitea.Server) {
 	k := newKube(t)
-	k.node(t, "s1")
 	for _, c := range []struct{ ns, path string }{{"after-push", "/git-receive-pack"}, {"after-create", "/pulls"}} {
 		t.Run(c.ns, func(t *testing.T) {
 			var first *process
@@ -203,6 +213,7 @@ func TestPullRequestKilled(t *testing.T) {
 				first.signal(syscall.SIGKILL)
 				<-first.ended
 			})
+			k.member(t, c.ns, "s-"+c.ns)
 			r := propose(t, k, s, c.ns, "")
 			k.patch(t, c.ns, "prod", `{"spec":{"source":{"url":"`+proxy+`/bot/`+c.ns+`.git"}}}`)
 			first = start(t, c.ns, "--leader-elect=false")
@@ -235,20 +246,19 @@ func TestPullRequestKilled(t *testing.T) {
 	}
 }
 
-// TestAutoMerge: what is safe needs no person; on a protected branch, the forge merges it.
-func TestAutoMerge(t *testing.T) {
-	s := gitea.Start(t)
+// autoMerge: what is safe needs no person; on a protected branch, the forge merges it.
+func autoMerge(t *testing.T, s *gitea.Server) {
 	k := newKube(t)
-	k.node(t, "m1")
 	const ns = "auto"
+	k.member(t, ns, "m1")
 	r := propose(t, k, s, ns, "autoMerge: Safe")
 	keep(t, ns)
-	k.becomes(t, ns, "prod", "Published")
+	k.becomes(t, ns, "prod", "Published", "UpToDate")
 	if !strings.Contains(r.Show(t, "main", rendered), "m1") || len(r.Pulls(t)) != 0 {
 		t.Error("it is not on the branch of the specs")
 	}
 	r.Must(t, http.MethodPost, r.Path+"/branch_protections", map[string]any{"rule_name": "main", "enable_push": false, "required_approvals": 1}, nil)
-	k.node(t, "m2")
+	k.member(t, ns, "m2")
 	k.reconcile(t, ns, "prod")
 	await(t, "a pull request that waits for an approval", func() bool {
 		return strings.Contains(k.get(t, ns, "prod").Status.Condition("Ready").Message, "cannot be merged yet")

@@ -138,15 +138,16 @@ func secret(t *testing.T, k kube, namespace, user, password string) {
 
 // TestStory is the way from a fact to a commit, and of what may come in between.
 func TestStory(t *testing.T) {
+	t.Parallel()
 	story := t
 	k := newKube(t)
-	k.node(t, "n1")
-	server := gitserver.New(t, files())
 	const ns, name = "story", "prod"
+	k.member(t, ns, "n1-story")
+	server := gitserver.New(t, filesOf(ns))
 	hydrate(t, k, server, ns, name)
 	said := keep(t, ns)
 
-	first := k.becomes(t, ns, name, "Published")
+	first := k.becomes(t, ns, name, "Published", "UpToDate")
 	revision := "main@sha1:" + server.Head(t, "main")
 	if first.Status.Published.Revision != revision || first.Status.Published.URL != server.Repository() {
 		t.Errorf("published %+v, want %s", first.Status.Published, revision)
@@ -166,20 +167,8 @@ func TestStory(t *testing.T) {
 	}
 	onlyBelow(t, server, dir)
 
-	t.Run("rest", func(t *testing.T) {
-		// One more render at most comes of an own commit. Then nothing is asked of the server beside the interval.
-		k.reconcile(t, ns, name)
-		server.Requests()
-		time.Sleep(3 * time.Second)
-		if got := server.Requests(); len(got) > 2 {
-			t.Errorf("at rest: %q", got)
-		}
-		if got := commits(t, server); len(got) != 2 {
-			t.Errorf("the commits are %q", got)
-		}
-	})
 	t.Run("node", func(t *testing.T) {
-		k.node(story, "n2")
+		k.member(story, ns, "n2-story")
 		await(t, "a commit with the new node", func() bool {
 			return strings.Contains(server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"), "n2")
 		})
@@ -208,29 +197,29 @@ func TestStory(t *testing.T) {
 		}
 	})
 	t.Run("invalid", func(t *testing.T) {
-		head := server.Commit(t, "main", "a mistake", map[string]string{dir + "/logs.yaml": strings.Replace(template, "1Gi", "large", 1)})
+		head := server.Commit(t, "main", "a mistake", map[string]string{dir + "/logs.yaml": strings.Replace(filesOf(ns)[dir+"/logs.yaml"], "1Gi", "large", 1)})
 		k.reconcile(t, ns, name)
 		h := k.becomes(t, ns, name, "Invalid")
-		if h.Status.Condition("Stalled").Status != "True" || h.Status.Findings.Errors != 1 || !strings.Contains(h.Status.Findings.First[0], dir+"/logs.yaml:11:15: error: VolumeTemplate logs: spec.template.spec.sparseLoopDevice.size: ") {
+		if h.Status.Condition("Stalled").Status != "True" || h.Status.Findings.Errors != 1 || !strings.Contains(h.Status.Findings.First[0], dir+"/logs.yaml:12:15: error: VolumeTemplate logs: spec.template.spec.sparseLoopDevice.size: ") {
 			t.Errorf("status %+v, findings %+v", h.Status, h.Status.Findings)
 		}
 		if server.Head(t, "main") != head {
 			t.Error("published although the package has an error")
 		}
-		server.Commit(t, "main", "mended", map[string]string{dir + "/logs.yaml": template})
+		server.Commit(t, "main", "mended", map[string]string{dir + "/logs.yaml": filesOf(ns)[dir+"/logs.yaml"]})
 		k.reconcile(t, ns, name)
 		k.becomes(t, ns, name, "UpToDate")
 	})
 	t.Run("protected", func(t *testing.T) {
 		server.Hook(t, "pre-receive", `echo "main is protected" >&2; exit 1`)
-		k.node(story, "n3")
+		k.member(story, ns, "n3-story")
 		h := k.becomes(t, ns, name, "Protected")
 		if got := h.Status.Condition("Ready").Message; !strings.Contains(got, "main is protected") {
 			t.Errorf("the message is %q", got)
 		}
 		server.Hook(t, "pre-receive", "")
 		k.reconcile(t, ns, name)
-		h = k.becomes(t, ns, name, "Published")
+		h = k.becomes(t, ns, name, "Published", "UpToDate")
 		if got := "main@sha1:" + server.Head(t, "main"); h.Status.Published.Revision != got {
 			t.Errorf("published %s, want %s", h.Status.Published.Revision, got)
 		}
@@ -244,14 +233,14 @@ func TestStory(t *testing.T) {
 			}
 			return false
 		})
-		k.node(story, "n5")
+		k.member(story, ns, "n5-story")
 		h := k.becomes(t, ns, name, "Contended")
 		if got := h.Status.Condition("Ready").Message; got != "branch main moved 5 times while a commit for it was made; the next try follows" {
 			t.Errorf("the message is %q", got)
 		}
 		server.Watch(nil)
 		k.reconcile(t, ns, name)
-		k.becomes(t, ns, name, "Published")
+		k.becomes(t, ns, name, "Published", "UpToDate")
 	})
 	t.Run("cluster", func(t *testing.T) {
 		cluster := server.Show(t, "main", dir+"/inventory/cluster.yaml")
@@ -287,13 +276,13 @@ func TestStory(t *testing.T) {
 		k.patch(t, ns, name, `{"spec":{"suspend":true}}`)
 		k.becomes(t, ns, name, "Suspended")
 		head := server.Head(t, "main")
-		k.node(story, "n4")
+		k.member(story, ns, "n4-story")
 		time.Sleep(2 * time.Second)
 		if server.Head(t, "main") != head {
 			t.Error("published although suspended")
 		}
 		k.patch(t, ns, name, `{"spec":{"suspend":false}}`)
-		k.becomes(t, ns, name, "Published")
+		k.becomes(t, ns, name, "Published", "UpToDate")
 	})
 	t.Run("conflict", func(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond) // ages are in seconds
@@ -343,6 +332,27 @@ func noCredential(t *testing.T, server *gitserver.Server, wrong string, texts ..
 	}
 }
 
+// TestRest: one more render at most comes of an own commit. Then nothing is asked of the server beside the
+// interval.
+func TestRest(t *testing.T) {
+	k := newKube(t)
+	k.node(t, "n1")
+	server := gitserver.New(t, files())
+	const ns, name = "rest", "prod"
+	hydrate(t, k, server, ns, name)
+	keep(t, ns)
+	k.becomes(t, ns, name, "Published", "UpToDate")
+	k.reconcile(t, ns, name)
+	server.Requests()
+	time.Sleep(3 * time.Second)
+	if got := server.Requests(); len(got) > 2 {
+		t.Errorf("at rest: %q", got)
+	}
+	if got := commits(t, server); len(got) != 2 {
+		t.Errorf("the commits are %q", got)
+	}
+}
+
 // TestOnce looks at each Hydration once.
 func TestOnce(t *testing.T) {
 	k := newKube(t)
@@ -369,17 +379,18 @@ func TestOnce(t *testing.T) {
 
 // TestFlapping: the third time that a node goes within the window, its volume stays in Git.
 func TestFlapping(t *testing.T) {
+	t.Parallel()
 	k := newKube(t)
-	k.node(t, "n1")
-	server := gitserver.New(t, files())
 	const ns, name = "flapping", "prod"
+	k.member(t, ns, "f0")
+	server := gitserver.New(t, filesOf(ns))
 	hydrate(t, k, server, ns, name)
 	keep(t, ns)
-	k.becomes(t, ns, name, "Published")
+	k.becomes(t, ns, name, "Published", "UpToDate")
 	const volumes = dir + "/rendered/volumetemplate.logs/volume.yaml"
 	has := func() bool { return strings.Contains(server.Show(t, "main", volumes), "logs-f1") }
 	for i := range 3 {
-		k.node(t, "f1")
+		k.member(t, ns, "f1")
 		await(t, "the volume comes", has)
 		k.away(t, "f1")
 		if i < 2 {
