@@ -197,7 +197,7 @@ func TestLease(t *testing.T) {
 	checked(t, server)
 }
 
-// TestPushers: people push all the time, and the facts change. No commit is lost.
+// TestPushers: 20 people push all the time, and the facts change. No commit is lost.
 func TestPushers(t *testing.T) {
 	t.Parallel()
 	k := newKube(t)
@@ -210,14 +210,14 @@ func TestPushers(t *testing.T) {
 	var mu sync.Mutex
 	var theirs []string
 	var pushers sync.WaitGroup
-	for who := range 4 {
+	for who := range 20 {
 		pushers.Go(func() {
-			for i := range 5 {
+			for i := range 3 {
 				commit := server.Commit(t, "main", fmt.Sprintf("push %d of %d", i, who), map[string]string{fmt.Sprintf("team-%d/%d.txt", who, i): "text\n"})
 				mu.Lock()
 				theirs = append(theirs, commit)
 				mu.Unlock()
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(500 * time.Millisecond)
 			}
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -131,10 +133,22 @@ func (s *source) listerWatcher() cache.ListerWatcher {
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector, o.LabelSelector = fields, labels
 			events, err := client.Watch(ctx, o)
+			if err == nil && isEmpty(events) {
+				err = errBroken
+			}
 			s.heard(ctx, err)
 			return events, err
 		},
 	}
+}
+
+// errBroken is why a watch did not begin that client-go began.
+var errBroken = fmt.Errorf("the connection broke or timed out before the first answer: %w", io.ErrUnexpectedEOF)
+
+// isEmpty reports whether nothing is watched: client-go returns an empty watch, and no error, where the
+// connection breaks or times out, again and again if it has to. Facts would count as known that are long gone.
+func isEmpty(events watch.Interface) bool {
+	return reflect.TypeOf(events) == reflect.TypeOf(watch.NewEmptyWatch())
 }
 
 func (s *source) heard(ctx context.Context, err error) {
