@@ -49,6 +49,11 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 	return changes
 }
 
+// FactsOf is what the inventory of a package tells, for Assess: Result.Facts of its render.
+func (f *Function) FactsOf(p Package) *inventory.Facts {
+	return inventory.New(classify(p, f.kinds, f.schemas.Kinds()).facts)
+}
+
 // assessor judges changes by what is known.
 type assessor struct {
 	function *Function

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/document"
@@ -34,8 +35,8 @@ func (f *Function) Run(src *document.Source, w io.Writer) ([]finding.Finding, er
 
 // Process is the KRM function: it renders the specs among the items of a
 // ResourceList in place. Where a finding is an error, the items stay as they are.
-// Items that are not ours are not touched; ours keep their place, new ones come
-// last.
+// Items that are not ours are not touched; ours outside of the output folder keep their
+// place, new ones come last.
 func (f *Function) Process(rl *krm.ResourceList) []finding.Finding {
 	p := Package{Config: rl.FunctionConfig}
 	located := false
@@ -69,16 +70,23 @@ func (f *Function) Process(rl *krm.ResourceList) []finding.Finding {
 		result.Objects = together(result.Objects)
 	}
 	wanted := make(map[krm.ID]*krm.Object, len(result.Objects))
+	places := make(map[krm.ID]string, len(result.Objects))
 	for _, r := range result.Objects {
 		wanted[r.Object.ID()] = r.Object
+		places[r.Object.ID()] = RenderedFolder + "/" + r.Path
 	}
 	items := slices.DeleteFunc(slices.Clone(rl.Items), func(o *krm.Object) bool {
 		return o.RenderedFor() != "" && !isFact(f.kinds, o) && wanted[o.ID()] == nil
 	})
 	for i, o := range items {
 		if now := wanted[o.ID()]; now != nil && o.RenderedFor() != "" && !isFact(f.kinds, o) {
-			if now != o && o.Path != "" {
-				locate(now, o.Path, o.Index)
+			// What lies in the output folder has its place there, as poolwright render writes it.
+			place := o.Path
+			if strings.HasPrefix(place, RenderedFolder+"/") {
+				place = places[o.ID()]
+			}
+			if place != "" && (now != o || place != o.Path) {
+				locate(now, place, o.Index)
 			}
 			items[i] = now
 			delete(wanted, o.ID())

@@ -130,8 +130,8 @@ func (r *reconciler) keepAll(spec *krm.Object, before []*krm.Object) {
 
 // keptPath is where an object of the output stays: in its level, if it has one.
 func keptPath(spec, o *krm.Object) string {
-	if path.Dir(path.Dir(o.Path)) == folder(spec) {
-		return o.Path
+	if file := strings.TrimPrefix(o.Path, RenderedFolder+"/"); path.Dir(path.Dir(file)) == folder(spec) {
+		return file
 	}
 	return folder(spec) + "/" + strings.ToLower(o.Kind) + ".yaml"
 }
@@ -223,7 +223,7 @@ func (r *reconciler) rendered() []Rendered {
 	for _, w := range r.wanted {
 		all = append(all, w.Rendered)
 	}
-	slices.SortFunc(all, compareRendered)
+	SortRendered(all)
 	return all
 }
 

@@ -405,6 +405,9 @@ func folder(o *krm.Object) string {
 	return strings.ToLower(strings.Join(parts, "."))
 }
 
+// SortRendered puts objects of an output into the order in which they are written.
+func SortRendered(all []Rendered) { slices.SortFunc(all, compareRendered) }
+
 func compareRendered(a, b Rendered) int {
 	return cmp.Or(
 		cmp.Compare(a.Path, b.Path),

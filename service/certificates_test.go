@@ -1,84 +1,17 @@
 package service
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/poolwright/poolwright/test/authority"
 )
-
-// authority signs certificates.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pem  []byte
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{}
-	a.pem, a.key = a.sign(t, &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
-	block, _ := pem.Decode(a.pem)
-	var err error
-	if a.cert, err = x509.ParseCertificate(block.Bytes); err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func (a *authority) sign(t *testing.T, template *x509.Certificate) (text []byte, key *ecdsa.PrivateKey) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent, signer := a.cert, a.key
-	if parent == nil {
-		parent, signer = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key
-}
-
-// write makes a pair in a new folder, as tls.crt and tls.key.
-func (a *authority) write(t *testing.T, dir string, serial int64) {
-	t.Helper()
-	cert, key := a.sign(t, &x509.Certificate{
-		SerialNumber: big.NewInt(serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature,
-	})
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, filepath.Join(dir, "tls.crt"), cert)
-	put(t, filepath.Join(dir, "tls.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
-}
-
-func put(t *testing.T, name string, text []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // serial is that of the certificate of the server, seen by a new connection.
 func serial(t *testing.T, r *running, trusted *x509.CertPool) int64 {
@@ -94,13 +27,13 @@ func serial(t *testing.T, r *running, trusted *x509.CertPool) int64 {
 // TestCertificates: a swapped link is read again, a bad pair is reported and the old one stays,
 // and clients need a certificate for all but the probes.
 func TestCertificates(t *testing.T) {
-	dir, ca := t.TempDir(), newAuthority(t)
+	dir, ca := t.TempDir(), authority.New(t)
 	link := filepath.Join(dir, "current")
-	ca.write(t, filepath.Join(dir, "1"), 10)
-	ca.write(t, filepath.Join(dir, "2"), 20)
-	ca.write(t, filepath.Join(dir, "bad"), 30)
-	put(t, filepath.Join(dir, "bad", "tls.key"), []byte("no key"))
-	put(t, filepath.Join(dir, "ca.crt"), ca.pem)
+	ca.Write(t, filepath.Join(dir, "1"), 10)
+	ca.Write(t, filepath.Join(dir, "2"), 20)
+	ca.Write(t, filepath.Join(dir, "bad"), 30)
+	authority.Put(t, filepath.Join(dir, "bad", "tls.key"), []byte("no key"))
+	authority.Put(t, filepath.Join(dir, "ca.crt"), ca.PEM)
 	point := func(at string) {
 		next := filepath.Join(dir, "next")
 		if err := os.Symlink(at, next); err != nil {
@@ -116,7 +49,7 @@ func TestCertificates(t *testing.T) {
 		c.Reread, c.Listen = 10*time.Millisecond, "127.0.0.1:0"
 	})
 	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(ca.pem)
+	trusted.AppendCertsFromPEM(ca.PEM)
 	if got := serial(t, r, trusted); got != 10 {
 		t.Errorf("serial number %d", got)
 	}
@@ -155,9 +88,9 @@ func TestCertificates(t *testing.T) {
 
 // TestBadCertificates: a server does not start with them.
 func TestBadCertificates(t *testing.T) {
-	dir, ca := t.TempDir(), newAuthority(t)
-	ca.write(t, dir, 10)
-	put(t, filepath.Join(dir, "empty"), nil)
+	dir, ca := t.TempDir(), authority.New(t)
+	ca.Write(t, dir, 10)
+	authority.Put(t, filepath.Join(dir, "empty"), nil)
 	good := TLS{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), ""}
 	for _, c := range []struct {
 		files TLS

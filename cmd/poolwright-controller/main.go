@@ -22,6 +22,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/poolwright/poolwright/cmd/internal/hydrationflags"
+	"github.com/poolwright/poolwright/controller/delegate"
+	"github.com/poolwright/poolwright/controller/hydration"
 	"github.com/poolwright/poolwright/controller/keeper"
 	"github.com/poolwright/poolwright/controller/remote"
 	"github.com/poolwright/poolwright/fn"
@@ -121,6 +123,11 @@ func (c *controller) run(ctx context.Context) error {
 	if c.Lease.Duration < time.Second {
 		return usage("--lease-duration %v: write 1s or more", c.Lease.Duration)
 	}
+	function := fn.New(schema.Load(), systems.All()...)
+	renderer, err := c.renderer(function, rules.MaxSource)
+	if err != nil {
+		return err
+	}
 	at, err := cluster.Connect(c.Options)
 	if err != nil {
 		return err
@@ -137,7 +144,7 @@ func (c *controller) run(ctx context.Context) error {
 	}
 	defer store.Close()
 	k := &keeper.Keeper{
-		Cluster: at, Store: store, Function: fn.New(schema.Load(), systems.All()...), Rules: rules, Namespaces: c.Namespaces,
+		Cluster: at, Store: store, Function: function, Renderer: renderer, Rules: rules, Namespaces: c.Namespaces,
 		Log: log, Metrics: keeper.NewMetrics(version),
 	}
 	if c.Once {
@@ -153,6 +160,23 @@ func (c *controller) run(ctx context.Context) error {
 		return k.Run(ctx)
 	}
 	return c.elected(ctx, at, k)
+}
+
+// renderer is the service of --service, or nil.
+func (c *controller) renderer(function *fn.Function, maxOutput int64) (hydration.Renderer, error) {
+	if c.Service.URL == "" {
+		if c.Service.CA != "" || c.Service.Cert != "" || c.Service.Key != "" {
+			return nil, usage("--service-ca, --service-cert and --service-key need --service: add it, or remove them")
+		}
+		return nil, nil
+	}
+	service, err := delegate.New(function, delegate.Options{
+		URL: c.Service.URL, CA: c.Service.CA, Cert: c.Service.Cert, Key: c.Service.Key, Hosts: c.AllowHosts, MaxOutput: maxOutput,
+	})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return service, nil
 }
 
 // once looks at each Hydration once.

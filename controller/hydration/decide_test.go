@@ -24,17 +24,17 @@ func TestAnotherCluster(t *testing.T) {
 	function, p, f := example(t)
 	for _, uid := range []string{"two", ""} {
 		f.Cluster = uid
-		if _, err := Judge(function, p, f); ReasonOf(err) != ReasonClusterChanged {
+		if _, err := judge(function, p, f); ReasonOf(err) != ReasonClusterChanged {
 			t.Errorf("the cluster is %q: %v", uid, err)
 		}
 	}
 	f.Cluster = "two"
 	p.Files["inventory/cluster.yaml"] = []byte("<<<<<<< ours\n")
-	if _, err := Judge(function, p, f); ReasonOf(err) != ReasonInvalid {
+	if _, err := judge(function, p, f); ReasonOf(err) != ReasonInvalid {
 		t.Errorf("a file with conflicts: %v", err)
 	}
 	delete(p.Files, "inventory/cluster.yaml")
-	if _, err := Judge(function, p, f); err != nil {
+	if _, err := judge(function, p, f); err != nil {
 		t.Errorf("without the file: %v", err)
 	}
 }
@@ -52,7 +52,7 @@ func TestOlderFacts(t *testing.T) {
 		want            Reason
 	}{{"a", "3", ReasonFactsStale}, {"a", "4", ""}, {"a", "5", ""}, {"b", "1", ""}} {
 		f.Files["cstorpoolclusters.yaml"] = pool(c.uid, c.generation)
-		if _, err := Judge(function, p, f); ReasonOf(err) != c.want {
+		if _, err := judge(function, p, f); ReasonOf(err) != c.want {
 			t.Errorf("uid %s, generation %s: %v", c.uid, c.generation, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestOlderFacts(t *testing.T) {
 func TestFactsAlone(t *testing.T) {
 	function, p, f := example(t)
 	f.Files["nodes.yaml"] = append([]byte("# new\n"), f.Files["nodes.yaml"]...)
-	j, err := Judge(function, p, f)
+	j, err := judge(function, p, f)
 	if err != nil || j.Failed() || len(j.rendered) > 0 {
 		t.Fatal(err, j)
 	}
@@ -91,7 +91,7 @@ func TestMessage(t *testing.T) {
 			delete(p.Files, name)
 		}
 	}
-	j, err := Judge(function, p, f)
+	j, err := judge(function, p, f)
 	if err != nil || j.Failed() {
 		t.Fatal(err, j)
 	}
@@ -115,7 +115,7 @@ func TestInvalid(t *testing.T) {
 	function, p, f := example(t)
 	p.Files["inventory/leases.yaml"] = []byte("kind: Mine\n")
 	f.Files["leases.yaml"] = nil
-	_, err := Judge(function, p, f)
+	_, err := judge(function, p, f)
 	if ReasonOf(err) != ReasonInvalid || !strings.Contains(err.Error(), "in the way") {
 		t.Errorf("%v", err)
 	}
@@ -125,7 +125,7 @@ func TestInvalid(t *testing.T) {
 	delete(p.Files, "inventory/leases.yaml")
 	delete(f.Files, "leases.yaml")
 	p.Files["more.yaml"] = []byte("apiVersion: dao.mayadata.io/v1alpha1\nkind: CStorClusterConfig\nmetadata: {name: x}\nspec: {oops: 1}\n")
-	j, err := Judge(function, p, f)
+	j, err := judge(function, p, f)
 	if err != nil || !j.Failed() || j.Publish(time.Time{}, time.Now(), time.Hour) != nil {
 		t.Errorf("%v %+v", err, j)
 	}

@@ -1,6 +1,7 @@
 package hydration
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -49,8 +50,23 @@ func (j *Judgement) Risk() change.Risk {
 	return RiskNone
 }
 
-// Judge renders a package with new facts. The error is a *Refusal: there is no judgement.
-func Judge(function *fn.Function, p Package, f Facts) (*Judgement, error) {
+// Renderer renders a package that was read, with the findings of reading it. The error says that it
+// cannot, for now.
+type Renderer interface {
+	Render(ctx context.Context, p folder.Package, findings []finding.Finding) (fn.Result, error)
+}
+
+// InProcess renders here. There is never an error.
+type InProcess struct{ Function *fn.Function }
+
+// Render is folder.Package.Render.
+func (r InProcess) Render(_ context.Context, p folder.Package, findings []finding.Finding) (fn.Result, error) {
+	return p.Render(r.Function, findings), nil
+}
+
+// Judge renders a package with new facts. The error is a *Refusal: there is no judgement; or that of the
+// renderer.
+func Judge(ctx context.Context, function *fn.Function, by Renderer, p Package, f Facts) (*Judgement, error) {
 	j := &Judgement{Facts: f.Digest}
 	if err := sameCluster(p, f); err != nil {
 		return nil, err
@@ -73,16 +89,19 @@ func Judge(function *fn.Function, p Package, f Facts) (*Judgement, error) {
 		return nil, err
 	}
 	next := p.with(j.inventory)
-	return j, j.render(function, next)
+	return j, j.render(ctx, function, by, next)
 }
 
 // render does what poolwright render and poolwright plan do.
-func (j *Judgement) render(function *fn.Function, p Package) error {
+func (j *Judgement) render(ctx context.Context, function *fn.Function, by Renderer, p Package) error {
 	pkg, findings, err := folder.Read(folder.Input{Dir: ".", Memory: p.memory(), Refuse: function.RefuseNested})
 	if err != nil {
 		return refuse(ReasonInvalid, "%s: %v", p.Dir, err)
 	}
-	result := pkg.Render(function, findings)
+	result, err := by.Render(ctx, pkg, findings)
+	if err != nil {
+		return err
+	}
 	// A pipeline with render --check fails without a spec.
 	j.Findings = finding.Sort(pkg.WithoutSpec(function, p.Dir, result.Findings, finding.Error))
 	j.Plan = plan.Plan{Against: fn.RenderedFolder, Findings: j.Findings, Transitions: result.Transitions}

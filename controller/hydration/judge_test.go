@@ -1,6 +1,7 @@
 package hydration
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func TestSameBytes(t *testing.T) {
 		for _, kept := range []bool{true, false} {
 			p, facts := packageOf(t, dir, kept)
 			want := onDisk(t, function, p, facts)
-			j, err := Judge(function, p, facts)
+			j, err := judge(function, p, facts)
 			if err != nil {
 				t.Errorf("%s: %v", dir, err)
 				continue
@@ -57,7 +58,7 @@ func TestSameBytes(t *testing.T) {
 				continue
 			}
 			rendered++
-			again, err := Judge(function, got, facts)
+			again, err := judge(function, got, facts)
 			if err != nil || len(again.rendered) > 0 || len(again.inventory) > 0 || again.Output != j.Output {
 				t.Errorf("%s: rendered again: %+v, %v", dir, again, err)
 			}
@@ -155,4 +156,8 @@ func onDisk(t *testing.T, function *fn.Function, p Package, f Facts) map[string]
 		t.Fatal(err)
 	}
 	return files
+}
+
+func judge(function *fn.Function, p Package, f Facts) (*Judgement, error) {
+	return Judge(context.Background(), function, InProcess{function}, p, f)
 }

@@ -145,23 +145,11 @@ func (a *attempt) read(ctx context.Context) (v verdict, failed bool) {
 	return verdict{}, false
 }
 
-// render judges a package with facts.
-func (a *attempt) render(ctx context.Context, p hydration.Package, f hydration.Facts) (j *hydration.Judgement, err error) {
-	err = a.keeper.slot(ctx, func() (err error) {
-		j, err = hydration.Judge(a.keeper.Function, p, f)
-		return err
-	})
-	return j, err
-}
-
 // decide judges, and publishes what is to be published.
 func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 	j, err := a.render(ctx, a.pkg, a.given)
 	if err != nil {
-		if why := hydration.ReasonOf(err); why != "" {
-			return say(reason(why), "%s", err.Error()), false
-		}
-		return say(invalid, "%s", err.Error()), false
+		return ofRender(err), false
 	}
 	a.status = judged(a.status, j)
 	if j.Failed() {
@@ -207,27 +195,28 @@ func (a *attempt) find() {
 const trailerHydration = "Poolwright-Hydration"
 
 // changedByFacts are the fields that change where the facts alone do: of the commit that was judged, or
-// of a head with these files, which has the last output that was published.
-func (a *attempt) changedByFacts(ctx context.Context, j *hydration.Judgement, files, head map[string][]byte) []field {
+// of a head with these files, which has the last output that was published. The error is that of the
+// renderer.
+func (a *attempt) changedByFacts(ctx context.Context, j *hydration.Judgement, files, head map[string][]byte) ([]field, error) {
 	p := a.pkg
 	if head != nil {
 		p = p.On(head)
 		var err error
 		if j, err = a.render(ctx, p, a.given); err != nil {
-			return nil
+			return nil, ofRenderer(err)
 		}
 		files = j.Publish(time.Time{}, time.Time{}, 0)
 	}
 	fields := changedFields(j.Plan.Changes)
 	if len(fields) == 0 {
-		return nil
+		return nil, nil
 	}
 	// Whether with the committed facts there would be nothing to publish.
 	before, err := a.render(ctx, p, committedFacts(p, files, a.given))
 	if err != nil || before.Failed() || len(before.Publish(time.Time{}, time.Time{}, 0)) > 0 {
-		return nil
+		return nil, ofRenderer(err)
 	}
-	return fields
+	return fields, nil
 }
 
 // errHeld ends a publication whose verdict is known.
@@ -246,7 +235,12 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 			return nil
 		}
 		replaced = true
-		if fields := a.changedByFacts(ctx, j, files, head); len(fields) > 0 {
+		fields, err := a.changedByFacts(ctx, j, files, head)
+		if err != nil {
+			v = ofRender(err)
+			return errHeld
+		}
+		if len(fields) > 0 {
 			entry.Changed = names(fields)
 			if held, waits := a.hold(fields, now); waits {
 				v = held

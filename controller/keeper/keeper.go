@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/poolwright/poolwright/controller/hydration"
 	"github.com/poolwright/poolwright/controller/remote"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/live/cluster"
@@ -28,6 +29,7 @@ type Keeper struct {
 	Cluster    *cluster.Cluster
 	Store      *hydrations.Store
 	Function   *fn.Function
+	Renderer   hydration.Renderer // which waits for the network; nil to render in this process
 	Rules      remote.Rules
 	Namespaces []string // whose Hydrations are kept; none for all
 	Log        *slog.Logger

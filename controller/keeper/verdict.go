@@ -20,11 +20,12 @@ const (
 	foreignCommits reason = "ForeignCommits"
 	declined       reason = "Declined"
 
-	factsUnavailable reason = "FactsUnavailable"
-	publishFailed    reason = "PublishFailed"
-	contended        reason = "Contended"
-	flapping         reason = "Flapping"
-	suspended        reason = "Suspended"
+	factsUnavailable   reason = "FactsUnavailable"
+	serviceUnavailable reason = "ServiceUnavailable"
+	publishFailed      reason = "PublishFailed"
+	contended          reason = "Contended"
+	flapping           reason = "Flapping"
+	suspended          reason = "Suspended"
 
 	invalid  reason = "Invalid"
 	conflict reason = "Conflict"

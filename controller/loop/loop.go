@@ -211,7 +211,7 @@ func (l *Loop) judge(ctx context.Context, facts hydration.Facts) (o Outcome, cha
 			return fail(err)
 		}
 	}
-	j, err := hydration.Judge(l.Function, p, facts)
+	j, err := hydration.Judge(ctx, l.Function, hydration.InProcess{Function: l.Function}, p, facts)
 	if err != nil {
 		return fail(err)
 	}

@@ -40,12 +40,26 @@ const (
 // Raw of an item is its lines as they stand in the list, indentation and "- "
 // among them; nil where it has no lines of its own.
 func ReadResourceList(src *document.Source) (*ResourceList, error) {
+	rl, _, err := readList(src)
+	return rl, err
+}
+
+// ReadAnswer reads the output of a function, with its results. The error is a *document.SyntaxError.
+func ReadAnswer(src *document.Source) (*ResourceList, []finding.Finding, error) {
+	rl, root, err := readList(src)
+	if err != nil {
+		return nil, nil, err
+	}
+	return rl, readResults(root.Seq("results")), nil
+}
+
+func readList(src *document.Source) (*ResourceList, *document.Node, error) {
 	docs, err := document.Parse(src)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	fail := func(off int32, format string, args ...any) (*ResourceList, error) {
-		return nil, &document.SyntaxError{Pos: src.Position(off), Msg: fmt.Sprintf(format, args...)}
+	fail := func(off int32, format string, args ...any) (*ResourceList, *document.Node, error) {
+		return nil, nil, &document.SyntaxError{Pos: src.Position(off), Msg: fmt.Sprintf(format, args...)}
 	}
 	switch len(docs) {
 	case 0:
@@ -79,11 +93,11 @@ func ReadResourceList(src *document.Source) (*ResourceList, error) {
 			return fail(f.Off, "unknown field %q; a ResourceList has apiVersion, kind, items, functionConfig and results", f.Key)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	rl.Items = slices.Clone(rl.read)
-	return rl, nil
+	return rl, root, nil
 }
 
 // at is where the value of a field stands, or the map itself without the field.

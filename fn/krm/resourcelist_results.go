@@ -76,3 +76,26 @@ func set(n *document.Node, key, value string) {
 		n.Set(key, document.Text(value))
 	}
 }
+
+// readResults reads the findings that appendResults wrote. One without a line has no position: the file
+// that it names may be only that of its object.
+func readResults(results []document.Node) []finding.Finding {
+	fs := make([]finding.Finding, len(results))
+	for i := range results {
+		n := &results[i]
+		ref, field := n.Get("resourceRef"), n.Get("field")
+		number := func(tag string) int {
+			value, _ := strconv.Atoi(n.Str("tags", tag))
+			return value
+		}
+		fs[i] = finding.Finding{
+			Severity: finding.Severity(n.Str("severity")), Message: n.Str("message"), Rule: n.Str("tags", "rule"),
+			Object: finding.Ref{APIVersion: ref.Str("apiVersion"), Kind: ref.Str("kind"), Namespace: ref.Str("namespace"), Name: ref.Str("name")},
+			Field:  field.Str("path"), Current: field.Str("currentValue"), Proposed: field.Str("proposedValue"),
+		}
+		if line := number("line"); line > 0 {
+			fs[i].Pos = document.Position{File: n.Str("file", "path"), Line: line, Column: number("column")}
+		}
+	}
+	return fs
+}

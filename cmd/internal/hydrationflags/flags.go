@@ -25,6 +25,10 @@ type Flags struct {
 	AllowHosts []string // HOST or HOST:PORT
 	AllowFile  bool
 	MaxSource  string // a quantity of bytes
+	Service    struct {
+		URL           string // of poolwright serve; "" to render in this process
+		CA, Cert, Key string // files in PEM
+	}
 }
 
 // Add adds those that are for Hydrations alone.
@@ -37,7 +41,11 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.Lease.Duration, "lease-duration", 15*time.Second, "how long a lease that is not renewed keeps others away; 1s or more")
 	flags.StringArrayVar(&f.AllowHosts, "allow-host", nil, "without DIR: connect to this HOST or HOST:PORT whatever its address is, also by http; may be repeated")
 	flags.BoolVar(&f.AllowFile, "allow-file", false, "without DIR: read sources from folders of this machine, as file://")
-	flags.StringVar(&f.MaxSource, "max-source", "256Mi", "without DIR: the size of the files of a branch, at most")
+	flags.StringVar(&f.MaxSource, "max-source", "256Mi", "without DIR: the size of the files of a branch, at most, and of all that are in memory at the same time")
+	flags.StringVar(&f.Service.URL, "service", "", "without DIR: render by the poolwright serve at this URL (default in this process)")
+	flags.StringVar(&f.Service.CA, "service-ca", "", "the file of the authority that signs its certificate (default the public authorities)")
+	flags.StringVar(&f.Service.Cert, "service-cert", "", "the file of the client certificate for it")
+	flags.StringVar(&f.Service.Key, "service-key", "", "the file of the key of that")
 }
 
 // AddShared adds those that poolwright controller DIR has, too.
