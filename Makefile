@@ -102,6 +102,10 @@ KILLS ?= 1000
 test-kills: ## Kill the node agent KILLS (1000) times at random points of the lives of volumes on loop devices
 	POOLWRIGHT_TEST_KILLS=$(KILLS) go test -timeout 300m -v ./nodeagent/source -run 'TestKills|TestBait'
 
+.PHONY: kills-controller
+kills-controller: control-plane bin/gitea ## Kill the controller of Hydrations KILLS (1000) times in each mode, from seed FIRST on
+	go test ./controller/keeper -run '^TestKills$$' -timeout 24h -v -kills $(KILLS) -first $(FIRST)
+
 .PHONY: test-scale
 test-scale: control-plane ## Run the node agents of 200 nodes, and one with 1,000 Volumes, and measure them (minutes)
 	POOLWRIGHT_TEST_SCALE=1 go test -timeout 40m -v ./nodeagent/source -run 'TestPass'
@@ -129,6 +133,10 @@ FIRST     ?= 1
 .PHONY: histories
 histories: ## Live through HISTORIES (1000) random histories of each sort of cStor clusters, from seed FIRST on
 	go test ./test/cstor -run '^Test(Split|Listed)?Histories$$' -timeout 12h -v -histories $(HISTORIES) -first $(FIRST)
+
+.PHONY: histories-controller
+histories-controller: ## Live through HISTORIES (1000) random histories with the controller and with a person, and compare the ends
+	go test ./test/cstor -run '^TestControlledHistories$$' -timeout 12h -v -histories $(HISTORIES) -first $(FIRST)
 
 PACKAGES ?= 10000
 WORKERS ?= 1

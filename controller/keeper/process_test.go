@@ -1,9 +1,7 @@
 package keeper_test
 
 import (
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,11 +18,6 @@ import (
 
 	"github.com/poolwright/poolwright/test/gitserver"
 	"github.com/poolwright/poolwright/test/tool"
-)
-
-var (
-	kills = flag.Int("kills", 6, "how often the controller is killed")
-	seed  = flag.Uint64("seed", 0, "of the moments at which it is killed; 0 for another each time")
 )
 
 // process is the program as it goes on.
@@ -113,49 +106,6 @@ func sound(t *testing.T, server *gitserver.Server, theirs []string) {
 			t.Errorf("the commit %s publishes the output of the one before again", commit)
 		}
 		last = output
-	}
-}
-
-// TestKills kills the controller at moments of which nobody knows what it does then. Nothing is
-// published twice, lost or overwritten, and the last one finishes the work.
-func TestKills(t *testing.T) {
-	t.Parallel()
-	k := newKube(t)
-	const ns, name = "kills", "prod"
-	server := gitserver.New(t, filesOf(ns))
-	k.member(t, ns, "kills-0")
-	hydrate(t, k, server, ns, name)
-	from := *seed
-	if from == 0 {
-		from = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-seed %d", from)
-	random := rand.New(rand.NewPCG(from, 0))
-	var theirs []string
-	for i := range *kills {
-		p := start(t, ns, "--leader-elect=false")
-		p.says(t, "listening")
-		k.member(t, ns, fmt.Sprintf("kills-%d", i+1))
-		if random.IntN(2) == 0 {
-			theirs = append(theirs, server.Commit(t, "main", "of a person", map[string]string{"README.md": fmt.Sprintf("%d\n", i)}))
-		}
-		time.Sleep(time.Duration(random.IntN(1200)) * time.Millisecond)
-		p.signal(syscall.SIGKILL)
-		p.end(t)
-		// What the killed one sent may still be under way.
-	}
-	p := start(t, ns, "--leader-elect=false")
-	last := fmt.Sprintf("kills-%d", *kills)
-	await(t, "the last node is rendered", func() bool {
-		return strings.Contains(server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"), last)
-	})
-	k.reconcile(t, ns, name)
-	k.becomes(t, ns, name, "UpToDate")
-	sound(t, server, theirs)
-	checked(t, server)
-	p.signal(syscall.SIGTERM)
-	if code := p.end(t); code != 0 {
-		t.Errorf("SIGTERM ends it with %d", code)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type way struct {
 	kubeconfig string
 	to         http.Handler
+	trap       *trap // nil for none
 
 	mu   sync.Mutex
 	cut  func(*http.Request) bool
@@ -75,6 +76,9 @@ func (w *way) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 		defer w.mu.Unlock()
 		delete(w.open, r)
 	}()
+	if w.trap.springs(r, w.to) {
+		panic(http.ErrAbortHandler)
+	}
 	w.to.ServeHTTP(answer, r)
 	if ctx.Err() != nil {
 		panic(http.ErrAbortHandler)

@@ -114,7 +114,7 @@ func appliedOnly(h *history, _ event) (string, error) {
 // person has put back that would be the whole package of then, in which nothing says that more
 // was done since.
 func oldSnapshot(h *history, e event) (string, error) {
-	if h.reverted {
+	if h.reverted || h.fresh {
 		return "", nil
 	}
 	recent := h.past[max(0, len(h.past)-6):]

@@ -192,6 +192,8 @@ type history struct {
 	reverted bool           // rendered/ is what a person put back, and could not be rendered anew
 	split    bool           // configs are split into several CStorPoolClusters
 	lists    bool           // entries of spec.pools come and go
+	fresh    bool           // nobody renders from an old snapshot
+	branch   *branch        // in which the controller publishes; nil where a person does it all
 	made     int            // names that were given
 	volumes  int
 	tally
@@ -201,6 +203,7 @@ type history struct {
 type snapshotted struct {
 	objects []*krm.Object
 	view    View
+	taken   *snapshot.Snapshot
 }
 
 // config is a CStorClusterConfig.
@@ -356,19 +359,19 @@ func (h *history) snapshot() {
 		}
 	}
 	h.past = append(h.past, h.facts)
-	h.facts = snapshotted{parse(text.Bytes()), h.cluster.Watch.Look()}
+	h.facts = snapshotted{parse(text.Bytes()), h.cluster.Watch.Look(), taken}
 }
 
 // render renders the package; where that fails the old output stays.
 func (h *history) render() {
-	objects := slices.Clone(h.facts.objects)
+	var specs []*krm.Object
 	for _, c := range h.configs {
-		objects = append(objects, c.object())
+		specs = append(specs, c.object())
 	}
 	h.allowDeletions()
-	result := h.function.Render(fn.Package{Objects: objects, Output: h.rendered})
-	if h.findings = result.Findings; finding.Failed(result.Findings) {
-		for _, f := range result.Findings {
+	output := h.publish(specs)
+	if finding.Failed(h.findings) {
+		for _, f := range h.findings {
 			if f.Severity == finding.Error {
 				h.errors[f.Rule]++
 			}
@@ -379,8 +382,26 @@ func (h *history) render() {
 	h.Rendered++
 	h.reverted = false
 	h.view = h.facts.view
-	h.rendered = reread(result)
+	h.rendered = output
 	h.commits = append(h.commits, h.rendered)
+}
+
+// publish renders, by hand or with the controller, and returns the new output.
+func (h *history) publish(specs []*krm.Object) []*krm.Object {
+	if h.branch == nil {
+		result := h.function.Render(fn.Package{Objects: append(slices.Clone(h.facts.objects), specs...), Output: h.rendered})
+		h.findings = result.Findings
+		return reread(result)
+	}
+	err := h.branch.edit(specs, h.rendered)
+	if err == nil {
+		err = h.branch.pass(h, h.facts.taken)
+	}
+	_, output, readErr := h.branch.read()
+	if err = errors.Join(err, readErr); err != nil {
+		h.cluster.Watch.report("%v", err)
+	}
+	return output
 }
 
 // reread is what is on disk after a render.
