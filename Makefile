@@ -194,7 +194,7 @@ image: build ## Build the image of the function, with docker or podman
 	done; echo "neither docker nor podman runs on this machine"; exit 1
 
 .PHONY: image-controller
-image-controller: build-controller ## Build the image of the controller of Hydrations, with docker or podman
+image-controller: build build-controller ## Build the image of the controller of Hydrations, with docker or podman
 	@for engine in docker podman; do \
 	  if $$engine info >/dev/null 2>&1; then exec $$engine build -t poolwright-controller -f image/Dockerfile.controller .; fi; \
 	done; echo "neither docker nor podman runs on this machine"; exit 1
