@@ -10,7 +10,7 @@ FUZZTIME ?= 10s
 
 # What the tests need of other projects, the GitOps engines among it, is in
 # modules of its own.
-TEST_MODULES := test/engines/flux test/engines/kpt test/engines/argocd test/checks
+TEST_MODULES := test/engines/flux test/engines/kpt test/engines/argocd test/checks test/monitoring
 
 # Two run beside one another: more keep a machine from answering in time, and are no sooner done.
 in_modules = 'failed=0; for module in $(1); do (cd $$module && nice -n 5 go test $(TEST) ./...) || failed=1; done; exit $$failed'

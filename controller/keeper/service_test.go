@@ -1,6 +1,9 @@
 package keeper_test
 
 import (
+	"io"
+	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -49,8 +52,9 @@ func TestService(t *testing.T) {
 	hydrate(t, k, server, ns, name)
 	service := serve(t, "127.0.0.1:0")
 	address := regexp.MustCompile(`http://(\S+)`).FindStringSubmatch(service.log.String())[1]
-	start(t, ns, "--leader-elect=false", "--service", "http://"+address)
+	controller := start(t, ns, "--leader-elect=false", "--service", "http://"+address)
 	k.becomes(t, ns, name, "Published")
+	checkMetrics(t, regexp.MustCompile(`listening on (\S+)`).FindStringSubmatch(controller.log.String())[1]+"/metrics")
 	if !strings.Contains(service.log.String(), "route=/v1/fn code=200") {
 		t.Errorf("the service rendered nothing:\n%s", service.log.String())
 	}
@@ -72,5 +76,43 @@ func TestService(t *testing.T) {
 	k.becomes(t, ns, name, "Published")
 	if got := server.Show(t, "main", dir+"/rendered/volumetemplate.logs/volume.yaml"); !strings.Contains(got, "2Gi") {
 		t.Errorf("rendered\n%s", got)
+	}
+}
+
+// checkMetrics holds that test/monitoring knows what is exported: all metrics of ours, and what it needs of Go's.
+func checkMetrics(t *testing.T, url string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported := map[string]bool{}
+	for _, found := range regexp.MustCompile(`(?m)^([a-z_]+)(?:\{(.*)\})? `).FindAllStringSubmatch(string(text), -1) {
+		line := found[1]
+		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(found[2], -1) {
+			line += " " + label[1]
+		}
+		exported[line] = true
+	}
+	const file = "../../test/monitoring/testdata/metrics.txt"
+	known, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(known)) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && !exported[line] {
+			t.Errorf("%s has %q, which is not exported", file, line)
+		}
+		delete(exported, line)
+	}
+	for line := range exported {
+		if strings.HasPrefix(line, "poolwright_") {
+			t.Errorf("%s lacks %q", file, line)
+		}
 	}
 }

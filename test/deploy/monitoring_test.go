@@ -35,12 +35,40 @@ func TestMonitoring(t *testing.T) {
 	}
 }
 
-// TestMonitoringIsAComponent: kustomize builds the component beside the node agent, and the agent alone has nothing that needs
-// the Prometheus Operator.
+// TestControllerMonitoring holds that the ServiceMonitor of the controller leads to a port of its pods.
+func TestControllerMonitoring(t *testing.T) {
+	const dir = "../../deploy/controller/"
+	monitor, service := objects(t, dir+"monitoring/servicemonitor.yaml")[0], objects(t, dir+"monitoring/service.yaml")[0]
+	template := objects(t, dir+"deployment.yaml")[0].Node.Get("spec", "template")
+	const label = "app.kubernetes.io/name"
+	want := template.Str("metadata", "labels", label)
+	for what, got := range map[string]string{
+		"the ServiceMonitor selects": monitor.Node.Str("spec", "selector", "matchLabels", label), "the Service is": service.Node.Str("metadata", "labels", label),
+		"the Service selects": service.Node.Str("spec", "selector", label), "the NetworkPolicy selects": objects(t, dir+"monitoring/networkpolicy.yaml")[0].Node.Str("spec", "podSelector", "matchLabels", label),
+	} {
+		if got != want || got == "" {
+			t.Errorf("%s %q, and the pods are %q", what, got, want)
+		}
+	}
+	port := service.Node.Seq("spec", "ports")[0]
+	container := template.Seq("spec", "containers")[0].Seq("ports")[0]
+	if monitor.Node.Seq("spec", "endpoints")[0].Str("port") != port.Str("name") || port.Str("targetPort") != container.Str("name") || port.Str("port") != container.Str("containerPort") {
+		t.Error("the ServiceMonitor leads to a port that the pods do not have")
+	}
+}
+
+// TestMonitoringIsAComponent: kustomize builds the component beside the node agent and the controller, and these alone have
+// nothing that needs the Prometheus Operator.
 func TestMonitoringIsAComponent(t *testing.T) {
+	for _, name := range []string{"nodeagent", "controller"} {
+		t.Run(name, func(t *testing.T) { component(t, name) })
+	}
+}
+
+func component(t *testing.T, name string) {
 	kustomize := tool.Need(t, "kustomize")
 	dir := t.TempDir()
-	agent, err := filepath.Rel(dir, filepath.Join(tool.Root(t), "deploy/nodeagent"))
+	agent, err := filepath.Rel(dir, filepath.Join(tool.Root(t), "deploy", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +86,7 @@ func TestMonitoringIsAComponent(t *testing.T) {
 	}
 	const operator = "apiVersion: monitoring.coreos.com/v1"
 	if strings.Contains(build(""), operator) {
-		t.Error("deploy/nodeagent needs the Prometheus Operator")
+		t.Errorf("deploy/%s needs the Prometheus Operator", name)
 	}
 	if !strings.Contains(build(agent+"/monitoring"), operator) {
 		t.Error("the component has no ServiceMonitor")
