@@ -57,7 +57,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestProofs holds that the tests and the scripts that pages name as proof are there.
+// TestProofs holds that the tests and the scripts that pages name as proof are there: in the package that a page
+// names with a test (controller/keeper.TestKills), or in any.
 func TestProofs(t *testing.T) {
 	there := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(`)
@@ -76,6 +77,11 @@ func TestProofs(t *testing.T) {
 			}
 			for _, match := range test.FindAllStringSubmatch(string(text), -1) {
 				there[match[1]] = true
+				dir, err := filepath.Rel(root, filepath.Dir(path))
+				if err != nil {
+					return err
+				}
+				there[filepath.ToSlash(dir)+"."+match[1]] = true
 			}
 		}
 		return nil
@@ -83,7 +89,7 @@ func TestProofs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`\bTest[A-Z]\w*|\b[a-z0-9-]+\.txtar\b`)
+	named := regexp.MustCompile(`\b(?:[a-z0-9/]+\.)?Test[A-Z]\w*|\b[a-z0-9-]+\.txtar\b`)
 	for _, page := range allPages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
