@@ -81,7 +81,7 @@ func preferred(t *testing.T, c *Cluster) (map[schema.GroupKind]Resource, []strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	lists, err := client.ServerPreferredResourcesWithContext(t.Context())
+	lists, err := client.ServerPreferredResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partial) {
 		t.Fatal(err)
