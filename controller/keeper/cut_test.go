@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -91,15 +92,20 @@ func TestUnreported(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := k.get(t, ns, name).Status
-	if _, err := k.hydrations(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"published":null,"history":null,"conditions":null}}`), metav1.PatchOptions{}, "status"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := keeper.Once(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := k.get(t, ns, name).Status
-	if got.Published != want.Published || len(got.History) != 1 || got.History[0].Output != want.Published.Digest || len(commits(t, server)) != 2 {
-		t.Errorf("got %+v, want %+v", got, want)
+	for _, theirs := range []int{0, 20} { // commits of people after it
+		if _, err := k.hydrations(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"published":null,"history":null,"conditions":null}}`), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range theirs {
+			server.Commit(t, "main", "of a person", map[string]string{"README.md": fmt.Sprintln(i)})
+		}
+		if _, err := keeper.Once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := k.get(t, ns, name).Status
+		if got.Published != want.Published || len(got.History) != 1 || got.History[0].Output != want.Published.Digest || len(commits(t, server)) != 2+theirs {
+			t.Errorf("%d commits later: got %+v, want %+v", theirs, got, want)
+		}
 	}
 }
 

@@ -168,27 +168,15 @@ func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 		if a.object.Spec.PublishesFacts() {
 			a.agenda.later = j.DueAt(factsChanged, maxAge)
 		}
-		a.find()
+		if err := a.find(ctx); err != nil {
+			return ofError(err), false
+		}
 		a.flapping.see(nil, now, a.flapWindow())
 		if a.object.Spec.Head() == "" {
 			return say(upToDate, "the output in Git is that of the specs and the cluster"), false
 		}
 	}
 	return a.publish(ctx, j, files, now)
-}
-
-// find takes the last commit into the status, where it is one of this Hydration that a controller
-// pushed before it was killed, without a report.
-func (a *attempt) find() {
-	revision := publish.Revision(a.object.Spec.Source.Branch, a.source.Head)
-	output := hydration.TrailerOf(a.commit.Message, hydration.TrailerOutput)
-	if a.status.Published.Revision == revision || output != a.pkg.Output() ||
-		hydration.TrailerOf(a.commit.Message, trailerHydration) != a.object.Key().String() {
-		return
-	}
-	at := a.commit.Committer.When.UTC()
-	a.status.Published = hydrations.Published{Revision: revision, Digest: output, URL: a.object.Spec.Source.URL, Time: at}
-	a.status.History = remember(a.status.History, hydrations.Entry{Time: at, Output: output})
 }
 
 // trailerHydration is the trailer with the name of the Hydration.

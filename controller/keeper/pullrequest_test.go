@@ -119,7 +119,10 @@ func pullRequest(t *testing.T, s *gitea.Server) {
 	}
 	r.Merge(t, 2, "merge")
 	k.reconcile(t, ns, "prod")
-	k.becomes(t, ns, "prod", "UpToDate")
+	h = k.becomes(t, ns, "prod", "UpToDate")
+	if p := h.Status.Published; p.Revision != "main@sha1:"+r.Head(t, "main") {
+		t.Errorf("after the merge, %+v is published", p)
+	}
 	if r.Show(t, "main", "NOTES.md") != "mine" || !strings.Contains(r.Show(t, "main", rendered), "p3") {
 		t.Error("main lacks what was merged")
 	}

@@ -51,6 +51,7 @@ type memory struct {
 	facts      hydration.Facts // the last, without their files
 	inventory  plumbing.Hash   // the folder in the branch of which it is known when it was changed
 	changed    time.Time       // that time
+	output     plumbing.Hash   // the folder in the branch of which it is known what published it
 	verdict    verdict         // of the inputs; its reason is "" where there is none
 	later      time.Time       // when the same inputs are to be judged again; zero for never
 }
