@@ -227,6 +227,9 @@ func (b *branch) pass(h *history, taken *snapshot.Snapshot) error {
 		return err
 	}
 	b.commits++
+	if h.reverted {
+		return nil // an output that a person has put back may take two renders
+	}
 	return b.green(h, facts, j)
 }
 
@@ -246,8 +249,9 @@ func (b *branch) green(h *history, facts hydration.Facts, made *hydration.Judgem
 		return err
 	case j.Failed():
 		return broken{"green", fmt.Sprint("the commit has errors: ", finding.Sort(j.Findings)[0])}
-	case len(j.Publish(time.Time{}, time.Now(), time.Nanosecond)) > 0:
-		return broken{"green", "to judge the commit again changes it"}
+	}
+	for name, data := range j.Publish(time.Time{}, time.Now(), time.Nanosecond) {
+		return broken{"green", fmt.Sprintf("to judge the commit again changes %s:\n%s", name, difference(string(p.Files[name]), string(data)))}
 	}
 	return nil
 }
