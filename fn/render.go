@@ -104,7 +104,9 @@ type prepared struct {
 	unread   bool           // there are errors that leave open what the package consists of
 	policy   policy
 	live     []*krm.Object // facts of a cluster; nil for those of the package
-	part     bool          // there may be more manifests
+
+	unreadable []krm.GroupKind // of the cluster
+	part       bool            // there may be more manifests
 }
 
 // prepare classifies the objects and completes the specs.
@@ -152,10 +154,7 @@ func (pkg *prepared) render() Result {
 		result.Findings = finding.Sort(result.Findings)
 		return result
 	}
-	facts := inventory.New(pkg.facts)
-	if pkg.live != nil {
-		facts = inventory.NewLive(slices.Concat(pkg.live, pkg.noted()))
-	}
+	facts := pkg.index()
 	selected, left := pkg.selected()
 	chosen := pkg.outputs(facts, selected, left)
 	if finding.Failed(result.Findings) {
@@ -204,6 +203,14 @@ func (pkg *prepared) render() Result {
 		result.Objects = r.rendered()
 	}
 	return result
+}
+
+// index indexes the facts: those of the package, or of a cluster.
+func (pkg *prepared) index() *inventory.Facts {
+	if pkg.live != nil {
+		return inventory.NewLive(slices.Concat(pkg.live, pkg.noted()), pkg.unreadable...)
+	}
+	return inventory.New(pkg.facts)
 }
 
 // noted are the Inventories of the package that note since when nodes are missing, which a cluster does not say.

@@ -52,9 +52,7 @@ func (pkg *prepared) leaving(facts *inventory.Facts, leave departures) []health.
 // against prepares a package for a look at facts other than its own, if there are any.
 func (f *Function) against(p Package, facts *inventory.Facts) (*prepared, *inventory.Facts) {
 	if facts != nil {
-		p.Objects = slices.DeleteFunc(slices.Clone(p.Objects), func(o *krm.Object) bool {
-			return o.Group() == ownGroup && o.Kind == inventoryKind || isFact(f.kinds, o)
-		})
+		p.Objects = f.withoutFacts(p.Objects)
 	}
 	pkg := f.prepare(p)
 	if facts == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/prerequisite"
+	"github.com/poolwright/poolwright/fn/resilience"
 	"github.com/poolwright/poolwright/fn/system"
 )
 
@@ -105,3 +106,6 @@ func (System) Holds(*krm.Object) []disk.Hold { return nil }
 // Tree implements system.Mapper. From the class over claims and volumes down to the disks
 // it is part of what hangs on a pool cluster, and the system of that shows it.
 func (System) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }
+
+// Storage implements system.Survivor. Volumes are those of the pools, and the system of these judges them.
+func (System) Storage(*inventory.Facts, *disk.Ledger) resilience.Storage { return resilience.Storage{} }

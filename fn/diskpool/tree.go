@@ -19,13 +19,7 @@ import (
 // set to disks and nodes; from a disk, a node or a pool it goes up to the classes and
 // their volumes.
 func (System) Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree {
-	f := &forest{facts: facts, ledger: disks}
-	f.pools = facts.Objects(group, poolKind)
-	for _, o := range facts.Objects(class.Kind().Group, class.Kind().Kind) {
-		if o.Node.Str("provisioner") == driver {
-			f.classes = append(f.classes, o)
-		}
-	}
+	f := newForest(facts, disks)
 	switch {
 	case root == (krm.ID{}):
 		return f.everything()
@@ -57,6 +51,16 @@ type forest struct {
 	facts          *inventory.Facts
 	ledger         *disk.Ledger
 	pools, classes []*krm.Object
+}
+
+func newForest(facts *inventory.Facts, disks *disk.Ledger) *forest {
+	f := &forest{facts: facts, ledger: disks, pools: facts.Objects(group, poolKind)}
+	for _, o := range facts.Objects(class.Kind().Group, class.Kind().Kind) {
+		if o.Node.Str("provisioner") == driver {
+			f.classes = append(f.classes, o)
+		}
+	}
+	return f
 }
 
 // everything is every class, and the pools that no class is for.

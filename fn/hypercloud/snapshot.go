@@ -13,7 +13,7 @@ const (
 		" placement resources priorityClassNames disruptionManagement{managePodBudgets} security{cephx{csi{keyType}}} storage{useAllNodes " + keepDisks +
 		" nodes{name " + keepDisks + "} storageClassDeviceSets{name count}}}" +
 		" status{phase state message ceph{health details{*{severity}} versions{osd}} storage{deviceClasses{name}} " + keepReady + "}"
-	keepReplicas   = "failureDomain deviceClass replicated{size requireSafeReplicaSize}"
+	keepReplicas   = "failureDomain deviceClass replicated{size requireSafeReplicaSize} erasureCoded{dataChunks codingChunks} parameters{min_size}"
 	keepDaemon     = "resources placement priorityClassName"
 	keepPhase      = "status{phase message " + keepReady + "}"
 	keepPool       = "spec{" + keepReplicas + "} " + keepPhase

@@ -29,6 +29,7 @@ type Volume struct {
 	ISCSI          *ISCSI        // nil for any other source
 	Pinned         bool          // it has a node affinity
 	Hosts          []string      // hostname labels that the affinity names
+	Zones          []string      // of the cloud that the affinity names, whichever label the driver has for them
 	Claim          Key           // that it is bound to, or reserved for
 }
 
@@ -82,15 +83,41 @@ func newVolume(o *krm.Object) *Volume {
 	v.Pinned = spec.Get("nodeAffinity", "required") != nil
 	for _, term := range spec.Get("nodeAffinity", "required").Seq("nodeSelectorTerms") {
 		for _, e := range term.Seq("matchExpressions") {
-			if e.Str("key") != LabelHostname || e.Str("operator") != "In" {
+			if e.Str("operator") != "In" {
 				continue
 			}
-			for _, host := range e.Seq("values") {
-				v.Hosts = append(v.Hosts, host.Value())
+			for _, value := range e.Seq("values") {
+				switch key := e.Str("key"); {
+				case key == LabelHostname:
+					v.Hosts = append(v.Hosts, value.Value())
+				case strings.HasSuffix(key, zoneSuffix) && value.Value() != "" && !slices.Contains(v.Zones, value.Value()):
+					v.Zones = append(v.Zones, value.Value())
+				}
 			}
 		}
 	}
 	return v
+}
+
+// zoneSuffix ends the labels of zones: that of Kubernetes, and those of the drivers.
+//
+// Source: Kubernetes, topology.kubernetes.io/zone, 1.36; drivers of GCE (topology.gke.io/zone), EBS (topology.ebs.csi.aws.com/zone) and Azure (topology.disk.csi.azure.com/zone).
+const zoneSuffix = "/zone"
+
+// ZonesOf lists the zones that have the disk of a volume: by its affinity, or else by the node that its claim is for. None
+// are known of a volume that has neither.
+func (f *Facts) ZonesOf(v *Volume) []string {
+	if len(v.Zones) > 0 {
+		return v.Zones
+	}
+	claim := f.Object(krm.ID{Kind: "PersistentVolumeClaim", Namespace: v.Claim.Namespace, Name: v.Claim.Name})
+	if claim == nil {
+		return nil
+	}
+	if n := f.Node(claim.Annotation(AnnotationSelectedNode)); n != nil && n.Zone != "" {
+		return []string{n.Zone}
+	}
+	return nil
 }
 
 func newFibreChannel(source *document.Node) *FibreChannel {

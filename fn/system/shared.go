@@ -6,6 +6,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/resilience"
 )
 
 // Shared declares the kinds that no system brings: those of Kubernetes, and the
@@ -161,6 +162,11 @@ func (FactsOnly) Status(_ *inventory.Facts, spec *Spec, _ Output) health.Status 
 
 // Tree implements Mapper.
 func (FactsOnly) Tree(*inventory.Facts, *disk.Ledger, krm.ID) []*health.Tree { return nil }
+
+// Storage implements Survivor.
+func (FactsOnly) Storage(*inventory.Facts, *disk.Ledger) resilience.Storage {
+	return resilience.Storage{}
+}
 
 // nothing renders nothing.
 type nothing struct{}

@@ -17,6 +17,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/resilience"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -31,6 +32,7 @@ type System interface {
 	Assessor
 	Reporter
 	Mapper
+	Survivor
 }
 
 // Renderer turns specs into objects.
@@ -173,6 +175,21 @@ type Mapper interface {
 	// Tree is what is below and above one object of a kind of its roots, or everything
 	// where root is zero; nil if it knows nothing of the object. disks has what lives hold.
 	Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree
+}
+
+// Survivor says what survives the loss of nodes and disks.
+type Survivor interface {
+	// Storage lists the volumes and pools among the facts, each with the rule by which it survives. disks has what lives hold.
+	Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Storage
+}
+
+// Drainer is a System that takes all of a spec off a node step by step, with consent.
+type Drainer interface {
+	// Drain is the spec with the wish and the consent to drain a node; nil if nothing that was rendered for it is there.
+	Drain(spec *Spec, node string) *krm.Object
+	// Settle makes the facts of once what was rendered is applied, and the operators have carried it out. before is what was
+	// rendered last.
+	Settle(facts, before, rendered []*krm.Object) []*krm.Object
 }
 
 // Spec is one completed spec.

@@ -13,6 +13,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/resilience"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -128,4 +129,29 @@ func (System) Tree(facts *inventory.Facts, _ *disk.Ledger, root krm.ID) []*healt
 		trees = append(trees, &health.Tree{Object: o.Ref, Phase: health.OK, State: o.Node.Str("status", "phase"), Children: []*health.Tree{on}})
 	}
 	return trees
+}
+
+// Storage implements system.Survivor: a basin is a pool of one disk, and a volume of one copy.
+func (System) Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Storage {
+	var s resilience.Storage
+	for _, o := range facts.Objects(group, "Basin") {
+		d := disks.Device(device(o).Namespace, device(o).Name)
+		rule := &resilience.Rule{Nodes: []string{disks.NodeOf(d)}, Disks: []*disk.Disk{d}}
+		rule.Judge = func(at *resilience.Situation) resilience.Verdict {
+			v := resilience.Verdict{State: resilience.Safe, Worst: resilience.Safe, Left: 1}
+			switch node := at.Node(disks.NodeOf(d)); {
+			case node == resilience.Gone, at.IsLost(d):
+				v = resilience.Verdict{State: resilience.Lost, Worst: resilience.Lost}
+			case node == resilience.Stopped:
+				v.State, v.Worst = resilience.Stops, resilience.Stops
+			}
+			return v
+		}
+		item := resilience.Item{System: "toy", Object: o.Ref, Want: 1, Need: 1, Rule: rule}
+		item.Advise = func(*resilience.Situation, resilience.Verdict) resilience.Advice {
+			return resilience.Advice{Remedy: "fill it again", Rebuild: resilience.Nothing()}
+		}
+		s.Volumes, s.Pools = append(s.Volumes, item), append(s.Pools, item)
+	}
+	return s
 }

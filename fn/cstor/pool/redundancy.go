@@ -18,7 +18,6 @@ const (
 // can do without that and all others in it that are not well already. A pool can lose its
 // write cache.
 func (p *Pool) Survives(disk string, well func(name string) bool) bool {
-	spare := map[string]int{RAIDZ: 1, RAIDZ2: 2}
 	for _, group := range p.Data {
 		if !slices.Contains(group, disk) {
 			continue
@@ -29,12 +28,24 @@ func (p *Pool) Survives(disk string, well func(name string) bool) bool {
 				out++
 			}
 		}
-		if p.RAIDType == Mirror {
-			return out < len(group)
-		}
-		return out <= spare[p.RAIDType]
+		return out <= p.Spare(len(group))
 	}
 	return true
+}
+
+// Spare is how many disks of a data group of some disks the pool can do without.
+//
+// Source: OpenZFS, zpoolconcepts(7), 2.1.
+func (p *Pool) Spare(disks int) int {
+	switch p.RAIDType {
+	case Mirror:
+		return disks - 1
+	case RAIDZ:
+		return 1
+	case RAIDZ2:
+		return 2
+	}
+	return 0
 }
 
 // Rebuilds reports whether the pool has a disk replaced at the moment.
