@@ -138,6 +138,10 @@ histories: ## Live through HISTORIES (1000) random histories of each sort of cSt
 histories-controller: ## Live through HISTORIES (1000) random histories with the controller and with a person, and compare the ends
 	go test ./test/cstor -run '^TestControlledHistories$$' -timeout 12h -v -histories $(HISTORIES) -first $(FIRST)
 
+.PHONY: losses
+losses: ## Compare what-if with the played operators of cStor on 1,000 random clusters and losses
+	go test ./test/cstor -run '^TestLosses$$' -timeout 1h -v -losses 1000
+
 PACKAGES ?= 10000
 WORKERS ?= 1
 

@@ -117,8 +117,11 @@ func newStatus(s program) *cobra.Command {
 }
 
 // addFrom adds --from to a verb.
-func addFrom(s program, cmd *cobra.Command, from *string) {
-	cmd.Flags().StringVar(from, "from", fromLive, "where to read the observed state: live, inventory (that of the package), or the path of a snapshot")
+func addFrom(s program, cmd *cobra.Command, from *string) { addFromOr(s, cmd, from, fromLive) }
+
+// addFromOr adds --from with another default.
+func addFromOr(s program, cmd *cobra.Command, from *string, otherwise string) {
+	cmd.Flags().StringVar(from, "from", otherwise, "where to read the observed state: live, inventory (that of the package), or the path of a snapshot")
 	completeOrPath(s, cmd, "from", cobra.ShellCompDirectiveDefault, fromLive, fromInventory)
 }
 

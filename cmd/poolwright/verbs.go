@@ -34,6 +34,7 @@ func verbs() []verb {
 		{make: newTree, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output", "namespace", "planned", "unhealthy"}, result: []machineTree{}}},
 		{make: newSchema},
 		{make: newInit},
+		{make: newWhatIf, wraps: []wrapper{interruptible, collectingLate}},
 		{make: newDoctor, wraps: []wrapper{interruptible}},
 		{make: newConvert, wraps: []wrapper{interruptible}},
 		{make: newFn, wraps: []wrapper{collectingLate}},
