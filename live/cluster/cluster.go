@@ -78,6 +78,10 @@ func (c *Cluster) String() string {
 	return c.Server + " (context " + c.Context + ")"
 }
 
+// WatchSeconds is after how many seconds the API server ends a watch, which then begins again. Without a wish it
+// does so every five to ten minutes, of each kind. A connection that is broken is noticed by pings of HTTP/2.
+const WatchSeconds int64 = 3600
+
 // Dynamic is for watches and writes of objects of any kind.
 func (c *Cluster) Dynamic() dynamic.Interface { return c.dynamic }
 

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/poolwright/poolwright/live/cluster"
 )
 
 // mostEvent is how long the message of an event may be, in bytes (core/v1, Event).
@@ -71,6 +73,7 @@ func (s *Store) follow(ctx context.Context, namespace string, changed func(*Hydr
 				return client.List(ctx, o)
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				o.TimeoutSeconds = new(cluster.WatchSeconds)
 				return client.Watch(ctx, o)
 			},
 		},

@@ -74,9 +74,17 @@ func newSource(w *watcher, r cluster.Resource, as following) *source {
 // handler wakes the watcher.
 func (s *source) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { s.watcher.poke() },
+		AddFunc:    func(any) { s.differs() },
 		UpdateFunc: s.compare,
-		DeleteFunc: func(any) { s.watcher.poke() },
+		DeleteFunc: func(any) { s.differs() },
+	}
+}
+
+// differs says that what is kept does.
+func (s *source) differs() {
+	s.watcher.poke()
+	if s.definitions() {
+		s.watcher.news()
 	}
 }
 
@@ -85,7 +93,7 @@ func (s *source) compare(old, now any) {
 	a, known := old.(*kept)
 	b, _ := now.(*kept)
 	if !known || b == nil || a.text != b.text || a.item != b.item || a.left != b.left {
-		s.watcher.poke()
+		s.differs()
 	}
 }
 
@@ -131,7 +139,7 @@ func (s *source) listerWatcher() cache.ListerWatcher {
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector, o.LabelSelector = fields, labels
+			o.FieldSelector, o.LabelSelector, o.TimeoutSeconds = fields, labels, new(cluster.WatchSeconds)
 			events, err := client.Watch(ctx, o)
 			if err == nil && isEmpty(events) {
 				err = errBroken
@@ -154,9 +162,10 @@ func isEmpty(events watch.Interface) bool {
 func (s *source) heard(ctx context.Context, err error) {
 	switch {
 	case ctx.Err() != nil:
-	case apierrors.IsNotFound(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		// The kind is gone, which the next discovery finds out, or what we know is
-		// too old and is read anew.
+	case apierrors.IsNotFound(err):
+		s.watcher.news() // the kind is gone
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		// What we know is too old and is read again.
 	case err != nil && !s.watcher.looked.Load() && (apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)):
 		select {
 		case s.watcher.fatal <- s.watcher.cluster.Explain(err, "watch "+s.resource.String()):

@@ -25,7 +25,7 @@ import (
 const (
 	quiet      = 300 * time.Millisecond // of no event, before a look is taken
 	patience   = 3 * time.Second        // at most this long after the first event
-	discovery  = 30 * time.Second       // between two questions for new kinds
+	discovery  = 30 * time.Second       // between two questions for new kinds, where nothing else tells of them
 	regardless = time.Minute            // between two looks where nothing happens, so that ages stay right
 )
 
@@ -71,7 +71,7 @@ func newWatcher(c *cluster.Cluster, o Options) *watcher {
 	return &watcher{
 		cluster: c, options: o,
 		sources: map[cluster.Resource]*source{}, failing: map[*source]bool{},
-		changed: make(chan struct{}, 1), fatal: make(chan error, 1),
+		changed: make(chan struct{}, 1), kinds: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
 }
 
@@ -101,6 +101,7 @@ type watcher struct {
 	sources map[cluster.Resource]*source
 	running sync.WaitGroup
 	changed chan struct{} // something did
+	kinds   chan struct{} // some may have come or gone
 	fatal   chan error
 
 	mu      sync.Mutex // guards what follows
@@ -110,7 +111,8 @@ type watcher struct {
 }
 
 func (w *watcher) follow(ctx context.Context, interval time.Duration) error {
-	again := time.NewTicker(discovery)
+	var asking questions
+	again := time.NewTimer(discovery)
 	defer again.Stop()
 	var anyway <-chan time.Time
 	if interval > 0 {
@@ -126,8 +128,13 @@ func (w *watcher) follow(ctx context.Context, interval time.Duration) error {
 			return nil
 		case err := <-w.fatal:
 			return err
+		case <-w.kinds:
+			again.Reset(asking.news())
 		case <-again.C:
-			w.rediscover(ctx)
+			known := w.rediscover(ctx)
+			if pause, more := asking.asked(w.tellsOfKinds(), !known); more {
+				again.Reset(pause)
+			}
 		case <-w.changed:
 			if due == nil {
 				first = time.Now()
@@ -184,7 +191,9 @@ func (w *watcher) lookAt(ctx context.Context, all []*source, look func([]*own.Ob
 	}
 	if w.options.Own != nil && w.keep(w.options.Own.Specs(own.Plain(ours))) {
 		// The facts are read again, with what the specs now look at.
-		w.rediscover(ctx)
+		if !w.rediscover(ctx) {
+			w.news()
+		}
 		return nil
 	}
 	w.looked.Store(true)
@@ -226,7 +235,7 @@ func (w *watcher) keep(specs []*krm.Object) (changed bool) {
 
 // rediscover discovers while the watches run. An error is told once; of an API server
 // that is lost the watches tell, which may find out after this.
-func (w *watcher) rediscover(ctx context.Context) {
+func (w *watcher) rediscover(ctx context.Context) (known bool) {
 	err := w.discover(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -237,6 +246,7 @@ func (w *watcher) rediscover(ctx context.Context) {
 		w.said = err.Error()
 		w.options.Notice(w.said + "; trying again soon")
 	}
+	return err == nil
 }
 
 // discover begins to follow the kinds that are served by now, and drops those that
@@ -336,6 +346,7 @@ func (w *watcher) heard(s *source, err error) {
 		w.options.Notice("the watch goes on")
 		w.reportLost(nil)
 		w.poke()
+		w.news()
 	}
 }
 
