@@ -15,7 +15,7 @@ import (
 func example(t *testing.T) (*fn.Function, Package, Facts) {
 	t.Helper()
 	p, f := packageOf(t, "../../examples/cstor-local", true)
-	p = p.with(f.changes())
+	p = p.With(f.changes())
 	return fn.New(schema.Load(), systems.All()...), p, f
 }
 
@@ -100,7 +100,7 @@ func TestMessage(t *testing.T) {
 	if len([]rune(subject)) > maxSubject || !strings.Contains(subject, " to create, 0 to change, 0 to remove") {
 		t.Errorf("subject %q", subject)
 	}
-	for key, want := range map[string]string{"Poolwright-Hydration": "storage/prod", TrailerOutput: p.with(j.rendered).Output(), "Poolwright-Facts": f.Digest, "Poolwright-Risk": "safe", "Other": ""} {
+	for key, want := range map[string]string{"Poolwright-Hydration": "storage/prod", TrailerOutput: p.With(j.rendered).Output(), "Poolwright-Facts": f.Digest, "Poolwright-Risk": "safe", "Other": ""} {
 		if got := TrailerOf(text, key); got != want {
 			t.Errorf("trailer %s is %q, want %q", key, got, want)
 		}

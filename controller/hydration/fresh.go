@@ -24,14 +24,22 @@ func sameCluster(p Package, f Facts) error {
 		}
 		switch {
 		case uid == "":
-			return refuse(ReasonInvalid, "%s: does not say which cluster the inventory is of; restore the file from Git, or commit its removal to take the inventory from this cluster", file)
+			return refuse(ReasonInvalid, "%s: does not say which cluster the inventory is of; restore the file, or %s to take the inventory from this cluster", file, p.remove())
 		case f.Cluster == "":
 			return refuse(ReasonClusterChanged, "%s: the inventory is of the cluster %s, and it is not known which cluster this is: Namespace kube-system cannot be read", file, uid)
 		case f.Cluster != uid:
-			return refuse(ReasonClusterChanged, "%s: the inventory is of the cluster %s, and this is the cluster %s: correct the kubeconfig, or commit the removal of the file to move the package to this cluster", file, uid, f.Cluster)
+			return refuse(ReasonClusterChanged, "%s: the inventory is of the cluster %s, and this is the cluster %s: correct the kubeconfig, or %s to move the package to this cluster", file, uid, f.Cluster, p.remove())
 		}
 	}
 	return nil
+}
+
+// remove is how a file of the inventory is removed, for messages.
+func (p Package) remove() string {
+	if p.Lock == "" {
+		return "commit the removal of the file"
+	}
+	return "commit inventory/ and rendered/ of " + p.Lock + " without the file and publish to another tag"
 }
 
 // notOlder refuses facts in which an object has a lower generation than in the facts of the package: an
@@ -57,7 +65,7 @@ func notOlder(p Package, changed map[string][]byte) error {
 		}
 		for _, o := range itemsOf(data) {
 			if id, n := generation(o); n < before[id] {
-				return refuse(ReasonFactsStale, "%s: %s has generation %d in the cluster, and %d in the committed inventory: the API server gives an old state; wait for it, or commit the removal of the file if the cluster was restored from a backup", path.Join(p.Dir, name), o.Ref, n, before[id])
+				return refuse(ReasonFactsStale, "%s: %s has generation %d in the cluster, and %d in the committed inventory: the API server gives an old state; wait for it, or %s if the cluster was restored from a backup", path.Join(p.Dir, name), o.Ref, n, before[id], p.remove())
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func Judge(ctx context.Context, function *fn.Function, by Renderer, p Package, f
 	if err := notOlder(p, j.inventory); err != nil {
 		return nil, err
 	}
-	next := p.with(j.inventory)
+	next := p.With(j.inventory)
 	return j, j.render(ctx, function, by, next)
 }
 
@@ -117,7 +117,7 @@ func (j *Judgement) render(ctx context.Context, function *fn.Function, by Render
 	}
 	j.Plan.Changes = function.Assess(pkg.Input(), result.Facts, plan.Between(function, pkg.Ours(), result.Output()))
 	j.Plan.AddFiles(files.Changes, len(pkg.Ours()) > 0)
-	j.Output = p.with(j.rendered).Output()
+	j.Output = p.With(j.rendered).Output()
 	return nil
 }
 
@@ -143,13 +143,7 @@ func (j *Judgement) Publish(factsChanged, now time.Time, maxAge time.Duration) m
 	case j.Failed():
 		return nil
 	case len(j.rendered) > 0:
-		files := make(map[string][]byte, len(j.inventory)+len(j.rendered))
-		for _, some := range []map[string][]byte{j.inventory, j.rendered} {
-			for name, data := range some {
-				files[name] = data
-			}
-		}
-		return files
+		return j.Changed()
 	case maxAge > 0 && now.Sub(factsChanged) >= maxAge:
 		return j.inventory
 	}
@@ -160,6 +154,17 @@ func (j *Judgement) Publish(factsChanged, now time.Time, maxAge time.Duration) m
 // published depends on when those in Git were last changed.
 func (j *Judgement) FactsAlone() bool {
 	return !j.Failed() && len(j.rendered) == 0 && len(j.inventory) > 0
+}
+
+// Changed are all files of the package that have other contents now, nil in the place of one that is removed.
+func (j *Judgement) Changed() map[string][]byte {
+	files := make(map[string][]byte, len(j.inventory)+len(j.rendered))
+	for _, some := range []map[string][]byte{j.inventory, j.rendered} {
+		for name, data := range some {
+			files[name] = data
+		}
+	}
+	return files
 }
 
 // DueAt is when facts that are not published for now are to be: zero for never.

@@ -39,9 +39,9 @@ func TestSameBytes(t *testing.T) {
 				t.Errorf("%s: %v", dir, err)
 				continue
 			}
-			got := p.with(j.inventory).with(j.rendered)
+			got := p.With(j.inventory).With(j.rendered)
 			if j.Failed() {
-				got = p.with(facts.changes())
+				got = p.With(facts.changes())
 			}
 			for _, name := range slices.Sorted(maps.Keys(want)) {
 				if string(want[name]) != string(got.Files[name]) {
@@ -123,7 +123,7 @@ func clusterFile(uid string) []byte {
 func onDisk(t *testing.T, function *fn.Function, p Package, f Facts) map[string][]byte {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	for name, data := range p.with(f.changes()).Files {
+	for name, data := range p.With(f.changes()).Files {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,8 @@ type Package struct {
 	Digest string
 	// Dir is how a person calls the folder, in messages.
 	Dir string
+	// Lock is where inventory and output come from, in messages; "" where they are committed.
+	Lock string
 }
 
 // Reads reports whether a file of a package has to be among Package.Files. Everything that was
@@ -84,8 +86,8 @@ func (p Package) memory() folder.Memory {
 	return m
 }
 
-// with is the package with other contents of some files; nil removes one.
-func (p Package) with(changes map[string][]byte) Package {
+// With is the package with other contents of some files; nil removes one.
+func (p Package) With(changes map[string][]byte) Package {
 	p.Files = maps.Clone(p.Files)
 	for name, data := range changes {
 		if data == nil {
@@ -97,15 +99,17 @@ func (p Package) with(changes map[string][]byte) Package {
 	return p
 }
 
+// Made reports whether a file of a package is inventory or output, and no spec.
+func Made(name string) bool {
+	return strings.HasPrefix(name, fn.RenderedFolder+"/") || path.Dir(name) == inventory.Folder
+}
+
 // On is the package with the output and the inventory of other files, on which its specs are rendered.
 func (p Package) On(files map[string][]byte) Package {
-	made := func(name string) bool {
-		return strings.HasPrefix(name, fn.RenderedFolder+"/") || path.Dir(name) == inventory.Folder
-	}
 	p.Files = maps.Clone(p.Files)
-	maps.DeleteFunc(p.Files, func(name string, _ []byte) bool { return made(name) })
+	maps.DeleteFunc(p.Files, func(name string, _ []byte) bool { return Made(name) })
 	for name, data := range files {
-		if made(name) {
+		if Made(name) {
 			p.Files[name] = data
 		}
 	}

@@ -44,6 +44,12 @@ func (a *attempt) lastChange(ctx context.Context, dir string, before time.Time) 
 // factsChanged is when the committed inventory was last changed; if that was before a time, some time before
 // it. It is zero where none is committed. It is known from then on, until the inventory is another one.
 func (a *attempt) factsChanged(ctx context.Context, before time.Time) (time.Time, error) {
+	if a.last.Revision != "" { // an artifact has no time, and the facts of when it was made
+		if a.last.Revision == a.status.Published.Revision {
+			return a.status.Published.Time, nil
+		}
+		return time.Now(), nil
+	}
 	dir := path.Join(a.dir(), inventory.Folder)
 	is, err := tree.Find(a.source, a.commit.TreeHash, dir)
 	if errors.As(err, new(*tree.RefusedError)) {

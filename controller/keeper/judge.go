@@ -37,7 +37,11 @@ func (w *worker) judge(ctx context.Context) {
 		w.conclude(ctx, a.status, v)
 		return
 	}
-	w.conclude(ctx, w.lastStatus(), retry(contended, "branch %s moved %d times while a commit for it was made; the next try follows", w.object.Spec.Source.Branch, tries))
+	what, made := "branch "+w.object.Spec.Source.Branch, "a commit"
+	if to := w.object.Spec.Publish.OCI; to != nil {
+		what, made = "tag "+to.Tag, "an artifact"
+	}
+	w.conclude(ctx, w.lastStatus(), retry(contended, "%s moved %d times while %s for it was made; the next try follows", what, tries, made))
 }
 
 // attempt is one judgement of one commit.
@@ -46,10 +50,13 @@ type attempt struct {
 	status hydrations.Status // what the status is to be
 
 	remote *remote.Remote
+	to     publisher
 	source *remote.Source
 	commit *object.Commit
 	pkg    hydration.Package
-	held   int64 // of the keeper's room
+	held   int64        // of the keeper's room
+	last   publish.Lock // where inventory and output are not committed
+	first  bool         // nothing was published yet there
 	facts  facts
 	given  hydration.Facts
 }
@@ -62,10 +69,20 @@ func (a *attempt) dir() string {
 	return ""
 }
 
+// end closes what is open.
+func (a *attempt) end() {
+	if a.to.end != nil {
+		a.to.end()
+	}
+}
+
 // run reads, judges and publishes. moved says that the branch has another commit by now.
 func (a *attempt) run(ctx context.Context) (v verdict, moved bool) {
 	if v, failed := a.fetch(ctx); failed {
 		return v, false
+	}
+	if err := a.lock(ctx); err != nil {
+		return ofError(err), isMoved(err)
 	}
 	if v, failed := a.read(ctx); failed {
 		return v, false
@@ -107,6 +124,31 @@ func (a *attempt) fetch(ctx context.Context) (v verdict, failed bool) {
 	}
 	a.pkg = hydration.Package{Files: files.Content, Digest: files.Hash.String(), Dir: a.object.Spec.Source.Path}
 	return verdict{}, false
+}
+
+// lock takes inventory and output from what was published last, where they are not committed.
+func (a *attempt) lock(ctx context.Context) (err error) {
+	if a.to, err = a.publisher(ctx, a.remote); err != nil {
+		return err
+	}
+	keeps, is := a.to.Publisher.(publish.Keeper)
+	if !is {
+		return nil
+	}
+	if a.last, err = keeps.Last(ctx, a.size.source); err != nil {
+		return err
+	}
+	a.pkg.Digest += " " + a.last.Revision
+	if a.first = a.last.Revision == ""; !a.first {
+		a.pkg = a.pkg.On(a.last.Files)
+		a.pkg.Lock = a.last.Name
+	}
+	return nil
+}
+
+func isMoved(err error) bool {
+	var why *remote.Error
+	return errors.As(err, &why) && why.Reason == remote.Moved
 }
 
 // ofTree is the verdict of an error about the files.
@@ -164,15 +206,20 @@ func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 		}
 	}
 	files := j.Publish(factsChanged, now, maxAge)
+	if a.first {
+		files = j.Changed()
+	}
 	if len(files) == 0 {
 		if a.object.Spec.PublishesFacts() {
 			a.agenda.later = j.DueAt(factsChanged, maxAge)
 		}
-		if err := a.find(ctx); err != nil {
-			return ofError(err), false
+		if _, keeps := a.to.Publisher.(publish.Keeper); !keeps {
+			if err := a.find(ctx); err != nil {
+				return ofError(err), false
+			}
 		}
 		a.flapping.see(nil, now, a.flapWindow())
-		if a.object.Spec.Head() == "" {
+		if _, branch := a.to.Publisher.(publish.Branch); branch {
 			return say(upToDate, "the output in Git is that of the specs and the cluster"), false
 		}
 	}
@@ -237,13 +284,9 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 		}
 		return nil
 	}
-	publisher, err := a.publisher(a.remote)
-	if err != nil {
-		return ofError(err), false
-	}
-	defer publisher.end()
-	done, err := publisher.Publish(ctx, publish.Change{
-		Source: a.source, Branch: spec.Source.Branch, Dir: a.dir(), Package: a.pkg.Digest, Before: a.pkg.Output(), Output: j.Output, Files: files,
+	done, err := a.to.Publish(ctx, publish.Change{
+		Source: a.source, URL: spec.Source.URL, Branch: spec.Source.Branch, Dir: a.dir(),
+		Package: a.pkg.Digest, Before: a.pkg.Output(), Output: j.Output, Facts: j.Facts, Files: files,
 		Risk: j.Risk(), Subject: j.Subject(), Body: func(most int) string {
 			p := j.Plan
 			p.Most = most
@@ -257,11 +300,10 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 		Time:   entry.Time,
 		Step:   step,
 	})
-	var why *remote.Error
 	switch {
 	case errors.Is(err, errHeld):
 		return v, false
-	case errors.As(err, &why) && why.Reason == remote.Moved:
+	case isMoved(err):
 		return verdict{}, true
 	case err != nil:
 		return ofTree(err), false
@@ -276,6 +318,9 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 	}
 	if !done.Head.IsZero() {
 		a.memory.inputs, a.memory.head = hydration.Inputs{}, done.Head
+	}
+	if done.Outside != "" {
+		a.memory.outside = done.Outside
 	}
 	if e := done.Event; e.Reason == eventWithdrawn || e.Reason == eventMerged && a.object.Status.Condition("Ready").Reason != string(upToDate) {
 		a.keeper.Store.Event(a.object, false, e.Reason, e.Message)

@@ -34,6 +34,7 @@ func (w *worker) try(ctx context.Context) (a *attempt, v verdict, moved bool) {
 	for {
 		a = &attempt{worker: w, status: w.lastStatus()}
 		v, moved = a.run(ctx)
+		a.end()
 		w.keeper.room.Give(a.held)
 		if v.reason != tooLarge {
 			return a, v, moved
@@ -48,7 +49,11 @@ func (a *attempt) admit(ctx context.Context) error {
 	if a.held > 0 {
 		return nil
 	}
-	need := min(a.keeper.Rules.MaxSource, a.size.source+a.size.facts)
+	need := a.size.source + a.size.facts
+	if a.object.Spec.Publish.OCI != nil {
+		need += a.size.source // the last artifact, which is read beside the source
+	}
+	need = min(a.keeper.Rules.MaxSource, need)
 	err := a.keeper.room.Take(ctx, need)
 	if err == nil {
 		a.held = need

@@ -7,14 +7,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/controller/registry"
 	"github.com/poolwright/poolwright/live/hydrations"
 )
 
 // target is what a Hydration writes to.
 type target struct{ url, branch, path string }
 
-// targetsOf are the package, and the branch of a pull request.
+// targetsOf are the package and the branch of a pull request; or the tag of an artifact, which writes to no
+// branch.
 func targetsOf(h *hydrations.Hydration) []target {
+	if to := h.Spec.Publish.OCI; to != nil {
+		if at, err := registry.Parse(to.URL, to.Tag); err == nil {
+			return []target{{url: at.String()}}
+		}
+		return nil // which publishes nothing
+	}
 	s := &h.Spec.Source
 	t := target{url: s.URL, branch: s.Branch, path: path.Clean(s.Path)}
 	if u, err := url.Parse(s.URL); err == nil {

@@ -143,7 +143,7 @@ func (w *worker) turn(ctx context.Context) {
 		w.rest(ctx, say(suspended, "spec.suspend is true; set it to false to go on"))
 		return
 	case rival != (hydrations.Key{}):
-		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path, or the same branch for its pull request; delete one of the two, or correct spec.source or spec.publish.branch", rival))
+		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path, or the same branch for its pull request, or the same tag; delete one of the two, or correct spec.source or spec.publish", rival))
 		return
 	}
 	now := time.Now()
@@ -222,13 +222,13 @@ func (w *worker) lookup(ctx context.Context) (head plumbing.Hash, outside string
 	if err != nil {
 		return head, "", err
 	}
-	p, err := w.publisher(r)
+	p, err := w.publisher(ctx, r)
 	if err != nil {
 		return head, "", err
 	}
 	defer p.end()
-	if requests, is := p.Publisher.(publish.PullRequest); is {
-		return requests.Look(ctx, w.object.Spec.Source.Branch)
+	if looker, is := p.Publisher.(publish.Looker); is {
+		return looker.Look(ctx, w.object.Spec.Source.Branch)
 	}
 	head, err = r.Head(ctx, w.object.Spec.Source.Branch)
 	return head, "", err
@@ -240,9 +240,16 @@ type publisher struct {
 	end func()
 }
 
-func (w *worker) publisher(r *remote.Remote) (publisher, error) {
+func (w *worker) publisher(ctx context.Context, r *remote.Remote) (publisher, error) {
 	spec := &w.object.Spec
-	if spec.Head() == "" {
+	switch {
+	case spec.Publish.OCI != nil:
+		tag, err := w.openTag(ctx, spec.Publish.OCI, r.Rules())
+		if err != nil {
+			return publisher{}, err
+		}
+		return publisher{&publish.OCI{Remote: r, Tag: tag, Before: publishedAt(w.lastStatus().Published, tag.Address)}, tag.Close}, nil
+	case spec.Head() == "":
 		return publisher{publish.Branch{Remote: r}, func() {}}, nil
 	}
 	f, err := forge.New(forge.Place{Source: spec.Source.URL, Provider: spec.Publish.Provider, API: spec.Publish.APIURL}, r.Rules(), r.Credentials())
@@ -255,18 +262,26 @@ func (w *worker) publisher(r *remote.Remote) (publisher, error) {
 // open reads the Secret, and opens the repository with it.
 func (w *worker) open(ctx context.Context) (*remote.Remote, error) {
 	source := &w.object.Spec.Source
-	var c remote.Credentials
-	if source.SecretRef != nil {
-		data, found, err := w.keeper.Store.Secret(ctx, w.object.Metadata.Namespace, source.SecretRef.Name)
-		switch {
-		case err != nil:
-			return nil, &remote.Error{Reason: remote.Unknown, Message: err.Error()}
-		case !found:
-			return nil, &remote.Error{Reason: remote.Unknown, Message: fmt.Sprintf("there is no Secret %s in namespace %s; create it, or correct spec.source.secretRef", source.SecretRef.Name, w.object.Metadata.Namespace)}
-		}
-		c = remote.ReadSecret(data)
+	data, err := w.secret(ctx, source.SecretRef, "spec.source.secretRef")
+	if err != nil {
+		return nil, err
 	}
-	return remote.Open(source.URL, w.keeper.Rules, c)
+	return remote.Open(source.URL, w.keeper.Rules, remote.ReadSecret(data))
+}
+
+// secret reads the Secret that a field names; nil where it names none.
+func (w *worker) secret(ctx context.Context, ref *hydrations.SecretRef, field string) (map[string][]byte, error) {
+	if ref == nil {
+		return nil, nil
+	}
+	data, found, err := w.keeper.Store.Secret(ctx, w.object.Metadata.Namespace, ref.Name)
+	switch {
+	case err != nil:
+		return nil, &remote.Error{Reason: remote.Unknown, Message: err.Error()}
+	case !found:
+		return nil, &remote.Error{Reason: remote.Unknown, Message: fmt.Sprintf("there is no Secret %s in namespace %s; create it, or correct %s", ref.Name, w.object.Metadata.Namespace, field)}
+	}
+	return data, nil
 }
 
 // ofError is the verdict of an error about the repository.
@@ -274,6 +289,10 @@ func ofError(err error) verdict {
 	var why *remote.Error
 	if errors.As(err, &why) {
 		return retry(reason(why.Reason), "%s", why.Message)
+	}
+	var occupied *publish.Occupied
+	if errors.As(err, &occupied) {
+		return say(conflict, "%s", occupied.Message)
 	}
 	var refused *forge.Error
 	if errors.As(err, &refused) {

@@ -25,7 +25,7 @@ type PullRequest struct {
 	Safe bool
 }
 
-// Look is different whenever the branches or the pull requests are.
+// Look looks up the branches and the pull requests.
 func (p PullRequest) Look(ctx context.Context, base string) (head plumbing.Hash, outside string, err error) {
 	heads, err := p.Remote.Heads(ctx, base, p.Head)
 	if err != nil {

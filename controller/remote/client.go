@@ -6,29 +6,42 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 )
 
+// Fields are those of a Hydration that say where a server is and who asks it, for messages.
+type Fields struct{ Address, Secret string }
+
+// sourceFields are those of the repository.
+func sourceFields() Fields { return Fields{Address: sourceURL, Secret: "spec.source.secretRef"} }
+
 // sourceURL is the field with the address of the repository.
 const sourceURL = "spec.source.url"
 
-// transport makes the connections to a server. It uses no proxy: behind one, nobody can judge the
-// address. refused hears why an address is refused, and field has it.
-func (r *Rules) transport(u *url.URL, field string, c Credentials, refused func(error)) (*http.Transport, error) {
+// transport makes the connections to servers. It uses no proxy: behind one, nobody can judge the
+// address. ca has certificates of authorities in PEM, and refused hears why an address is refused.
+func (r *Rules) transport(f Fields, ca []byte, refused func(error)) (*http.Transport, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(c.CA) > 0 {
+	if len(ca) > 0 {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
 			pool = x509.NewCertPool()
 		}
-		if !pool.AppendCertsFromPEM(c.CA) {
-			return nil, &Error{Unknown, "ca.crt of the Secret that spec.source.secretRef names has no certificate in PEM; correct it"}
+		if !pool.AppendCertsFromPEM(ca) {
+			return nil, &Error{Unknown, fmt.Sprintf("ca.crt of the Secret that %s names has no certificate in PEM; correct it", f.Secret)}
 		}
 		settings.RootCAs = pool
 	}
 	return &http.Transport{
-		DialContext:           r.dialer(u.Hostname(), portOf(u), field, refused).DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			host, port, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return r.dialer(host, port, f.Address, refused).DialContext(ctx, network, address)
+		},
 		TLSClientConfig:       settings,
 		TLSHandshakeTimeout:   lookTimeout,
 		ResponseHeaderTimeout: moveTimeout,
@@ -59,11 +72,11 @@ func (r *Rules) Client(u *url.URL, field string, c Credentials) (*Client, error)
 		return nil, &Error{Refused, fmt.Sprintf("%s has scheme %q, in which anybody on the way can read the credentials; write https://, or start the controller with --allow-host %s", field, u.Scheme, u.Hostname())}
 	}
 	// What is refused comes back as the error of a request.
-	t, err := r.transport(u, field, c, func(error) {})
+	t, err := r.transport(Fields{Address: field, Secret: sourceFields().Secret}, c.CA, func(error) {})
 	if err != nil {
 		return nil, err
 	}
-	return &Client{words: newRedactor(c), http: &http.Client{
+	return &Client{words: newRedactor(c.secrets()...), http: &http.Client{
 		Transport: t,
 		Timeout:   lookTimeout,
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
@@ -79,25 +92,30 @@ func (r *Rules) Client(u *url.URL, field string, c Credentials) (*Client, error)
 // Do sends a request. The error is an *Error: Unavailable where there is no answer.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	res, err := c.http.Do(req)
-	if err == nil {
-		return res, nil
+	if err != nil {
+		return nil, unanswered(req.URL.Host, err, c.words.clean)
 	}
+	return res, nil
+}
+
+// unanswered explains why a server gave no answer.
+func unanswered(host string, err error, clean func(string) string) *Error {
 	var why *Error
 	var authority x509.UnknownAuthorityError
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &why):
-		return nil, why
+		return why
 	case errors.As(err, &authority):
-		return nil, &Error{Unavailable, fmt.Sprintf("the certificate of %s is from an unknown authority; add its certificate to the Secret as ca.crt", req.URL.Host)}
+		return &Error{Unavailable, fmt.Sprintf("the certificate of %s is from an unknown authority; add its certificate to the Secret as ca.crt", host)}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return nil, &Error{Unavailable, fmt.Sprintf("%s did not answer in time", req.URL.Host)}
+		return &Error{Unavailable, fmt.Sprintf("%s did not answer in time", host)}
 	}
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	return nil, &Error{Unavailable, fmt.Sprintf("%s cannot be asked: %s", req.URL.Host, c.Clean(err.Error()))}
+	return &Error{Unavailable, fmt.Sprintf("%s cannot be asked: %s", host, clean(err.Error()))}
 }
 
 // Close closes what is open.

@@ -70,7 +70,7 @@ func (r *Remote) connectHTTP(c *connection) error {
 		c.endpoint.Host = "[" + c.endpoint.Host + "]" // an address of IPv6, as go-git writes it into a URL
 	}
 	var err error
-	if c.client, err = r.rules.transport(r.url, sourceURL, r.credentials, c.refuse); err != nil {
+	if c.client, err = r.rules.transport(sourceFields(), r.credentials.CA, c.refuse); err != nil {
 		return err
 	}
 	c.transport = githttp.NewClientWithOptions(&http.Client{

@@ -34,9 +34,8 @@ func (c *Credentials) isEmpty() bool {
 // redactor removes credentials from what a server says.
 type redactor struct{ secrets []string }
 
-// newRedactor knows the credentials as they are, and as they are sent or quoted.
-func newRedactor(c Credentials) redactor {
-	var r redactor
+// secrets are the texts that nobody may see.
+func (c *Credentials) secrets() []string {
 	plain := []string{c.Password, c.BearerToken, strings.TrimSpace(string(c.Identity))}
 	if c.Password != "" {
 		plain = append(plain, c.Username+":"+c.Password)
@@ -46,6 +45,12 @@ func newRedactor(c Credentials) redactor {
 			plain = append(plain, line)
 		}
 	}
+	return plain
+}
+
+// newRedactor knows secrets as they are, and as they are sent or quoted.
+func newRedactor(plain ...string) redactor {
+	var r redactor
 	for _, secret := range plain {
 		if secret == "" {
 			continue

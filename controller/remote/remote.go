@@ -38,7 +38,7 @@ type Remote struct {
 
 // Open checks the address of a repository. Nothing is connected to yet. The error is an *Error.
 func Open(address string, rules Rules, c Credentials) (*Remote, error) {
-	r := &Remote{rules: rules, room: rules.MaxSource, credentials: c, words: newRedactor(c)}
+	r := &Remote{rules: rules, room: rules.MaxSource, credentials: c, words: newRedactor(c.secrets()...)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" && u.Scheme != "file" || u.Opaque != "" {
 		return nil, &Error{Reason: Refused, Message: "the URL of the source cannot be read; write one such as https://git.example.com/team/storage.git"}

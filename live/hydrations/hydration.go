@@ -54,19 +54,18 @@ func (h *Hydration) ReconcileAt() string { return h.Metadata.Annotations[Annotat
 // Spec says what is rendered, and where the output is published.
 type Spec struct {
 	Source struct {
-		URL       string   `json:"url"`
-		Branch    string   `json:"branch"`
-		Path      string   `json:"path"`
-		Interval  Duration `json:"interval"`
-		SecretRef *struct {
-			Name string `json:"name"`
-		} `json:"secretRef"`
+		URL       string     `json:"url"`
+		Branch    string     `json:"branch"`
+		Path      string     `json:"path"`
+		Interval  Duration   `json:"interval"`
+		SecretRef *SecretRef `json:"secretRef"`
 	} `json:"source"`
 	Publish struct {
 		Mode     string `json:"mode"`
 		Branch   string `json:"branch"`
 		Provider string `json:"provider"`
 		APIURL   string `json:"apiURL"`
+		OCI      *OCI   `json:"oci"`
 		Author   struct {
 			Name  string `json:"name"`
 			Email string `json:"email"`
@@ -79,6 +78,18 @@ type Spec struct {
 		FlapWindow Duration `json:"flapWindow"`
 	} `json:"facts"`
 	Suspend bool `json:"suspend"`
+}
+
+// SecretRef names a Secret in the namespace of the object.
+type SecretRef struct {
+	Name string `json:"name"`
+}
+
+// OCI is the tag that an artifact is published to.
+type OCI struct {
+	URL       string     `json:"url"`
+	Tag       string     `json:"tag"`
+	SecretRef *SecretRef `json:"secretRef"`
 }
 
 // Head is the branch of the pull request; "" where there is none. By default it is named after the
@@ -112,7 +123,7 @@ func (s *Spec) Head() string {
 }
 
 // PublishesFacts reports whether facts are published where the output is as it was.
-func (s *Spec) PublishesFacts() bool { return s.Publish.Mode == "Branch" || s.AutoMerge == "Safe" }
+func (s *Spec) PublishesFacts() bool { return s.Publish.Mode != "PullRequest" || s.AutoMerge == "Safe" }
 
 // Duration is a time.Duration, written as 1m30s.
 type Duration time.Duration
