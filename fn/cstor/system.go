@@ -71,7 +71,7 @@ func poolKinds() []system.Kind {
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolClusterKind}, Version: "v1", Role: system.RoleRendered, Stateful: true, Release: release,
 			Plural: "cstorpoolclusters", Names: []string{"cspc"}, Holds: true, ByName: true, Converts: true, Health: true, Counted: true,
 			Strict: "the strict decoding of the cStor webhook",
-			Keep:   "spec status{desiredInstances healthyInstances provisionedInstances} " + keepVersion, Annotations: []string{pool.AnnotationAllowedTags},
+			Keep:   "spec status{desiredInstances healthyInstances provisionedInstances} " + keepVersion, Annotations: []string{pool.AnnotationAllowedTags}, Awaits: pool.Awaits,
 		},
 		{
 			GroupKind: krm.GroupKind{Group: cstorGroup, Kind: poolInstanceKind}, Version: "v1", Role: system.RoleFact,

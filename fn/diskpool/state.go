@@ -26,6 +26,14 @@ type state struct {
 // degraded is the reason of a pool that still serves.
 const degraded = "Degraded"
 
+// awaits says what a pool still waits for, "" once it is online.
+func awaits(live *krm.Object) string {
+	if s := stateOf(live); s.phase != health.OK {
+		return "is " + s.what
+	}
+	return ""
+}
+
 // stateOf reads the status of a pool. A newer operator says status beside pool_status,
 // and the former counts. nil is a pool that is not there.
 //

@@ -61,7 +61,7 @@ func (System) Declare() system.Declaration {
 					"status{cr_state pool_status status error{code message} errorInfo{error{code message} alerts alertError} " + system.KeepConditions + "}",
 				Used: []string{"status", "used"}, Total: []string{"status", "capacity"},
 				Node:        [][]string{{"spec", "node"}},
-				Annotations: []string{annotationDelete},
+				Annotations: []string{annotationDelete}, Awaits: awaits,
 			},
 			{GroupKind: class.Kind(), Role: system.RoleRendered},
 		},

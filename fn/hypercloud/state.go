@@ -65,6 +65,14 @@ func stateOf(o *krm.Object) state {
 	return state{phase: health.OK} // there is nothing more to it than to be there
 }
 
+// awaits says what an object of Rook or CDI still waits for, "" once it is ready.
+func awaits(live *krm.Object) string {
+	if st := stateOf(live); st.phase != health.OK {
+		return alone("it", st)
+	}
+	return ""
+}
+
 // phaseState is that of what belongs to a Ceph cluster: Rook says in one word how it is,
 // and tries again what it calls a failure.
 //

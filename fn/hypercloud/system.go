@@ -27,27 +27,27 @@ func (System) Declare() system.Declaration {
 			{
 				GroupKind: gk(cephGroup, clusterKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephclusters", Names: []string{"ceph"}, Holds: true, Grows: true, Converts: true, Health: true,
-				Keep: keepCluster,
+				Keep: keepCluster, Awaits: awaits,
 			},
 			{
 				GroupKind: gk(cephGroup, poolKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephblockpools", Names: []string{"cephbp"}, Health: true,
-				Keep: keepPool,
+				Keep: keepPool, Awaits: awaits,
 			},
 			{
 				GroupKind: gk(cephGroup, filesystemKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephfilesystems", Names: []string{"cephfs"}, Health: true,
-				Keep: keepFilesystem,
+				Keep: keepFilesystem, Awaits: awaits,
 			},
 			{
 				GroupKind: gk(cephGroup, subvolumesKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephfilesystemsubvolumegroups", Names: []string{"cephsvg"}, Health: true,
-				Keep: keepSubvolumes,
+				Keep: keepSubvolumes, Awaits: awaits,
 			},
 			{
 				GroupKind: gk(cephGroup, storeKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cephobjectstores", Names: []string{"cephos"}, Health: true,
-				Keep: keepStore,
+				Keep: keepStore, Awaits: awaits,
 			},
 			{
 				GroupKind: gk(csiGroup, operatorConfKind), Version: "v1", Role: system.RoleRendered, Stateful: true,
@@ -62,7 +62,7 @@ func (System) Declare() system.Declaration {
 			{
 				GroupKind: gk(cdiGroup, cdiKind), Version: "v1beta1", Role: system.RoleRendered, Stateful: true,
 				Plural: "cdis", Names: []string{"cdi"}, Cluster: true, Health: true,
-				Keep: keepCDI,
+				Keep: keepCDI, Awaits: awaits,
 			},
 			{GroupKind: gk(appsGroup, deploymentKind), Role: system.RoleRendered, Untried: true, Only: deploymentNames(), Annotations: []string{osdReplace, osdReady}},
 			{GroupKind: gk(definitionGroup, definitionKind), Stateful: true, Only: definitionNames()},

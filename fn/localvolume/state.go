@@ -47,6 +47,18 @@ func (s *state) byPhase(phase string) {
 	}
 }
 
+// awaits says what a Volume or VolumeGroup still waits for, "" once it is ready.
+func awaits(live *krm.Object) string {
+	s := stateOf(inventory.New(nil), live)
+	switch {
+	case s.phase == health.OK:
+		return ""
+	case s.message != "":
+		return "is " + s.what + ": " + s.message
+	}
+	return "is " + s.what
+}
+
 // stateOf reads the state of a live Volume or VolumeGroup; nil is one that is not there.
 //
 // Source: MetalK8s, storage-operator/api/v1alpha1/volume_types.go (ConditionReason), 124.0.

@@ -62,13 +62,13 @@ func (System) Declare() system.Declaration {
 		Kinds: []system.Kind{
 			{
 				GroupKind: volumeGroupKind(), Version: version, Role: system.RoleSpec, Whole: volumeKind, Applied: true, Stateful: true,
-				Plural: "volumes", Cluster: true, Holds: true, Health: true, Events: true,
+				Plural: "volumes", Cluster: true, Holds: true, Health: true, Events: true, Awaits: awaits,
 				Keep: "spec status{phase observedGeneration deviceName size uuid claim " + system.KeepConditions + "}",
 				Node: [][]string{{"spec", "nodeName"}},
 			},
 			{
 				GroupKind: groupGroupKind(), Version: version, Role: system.RoleSpec, Whole: groupKind, Applied: true, Stateful: true,
-				Plural: "volumegroups", Names: []string{"vg"}, Cluster: true, Holds: true, Health: true, Events: true,
+				Plural: "volumegroups", Names: []string{"vg"}, Cluster: true, Holds: true, Health: true, Events: true, Awaits: awaits,
 				Keep:        "spec status{phase observedGeneration size free extentSize devices missing volumes uuid " + system.KeepConditions + "}",
 				Annotations: []string{annotationCascade},
 				Node:        [][]string{{"spec", "nodeName"}},

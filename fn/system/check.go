@@ -41,6 +41,9 @@ func (k *Kinds) checkDescriptions() error {
 		if kind.Role >= RoleLock && kind.Group != "" && !kind.Health && !kind.Static {
 			errs = append(errs, fmt.Errorf("engines are told nothing of the health of %v", kind.GroupKind))
 		}
+		if (kind.Role == RoleRendered || kind.Applied) && kind.Health && kind.Awaits == nil {
+			errs = append(errs, fmt.Errorf("nothing says when an applied %v is ready", kind.GroupKind))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -202,6 +202,9 @@ type Kind struct {
 	Health bool
 	// Static says that there is nothing to tell the engines: it has no status, or they know it.
 	Static bool
+	// Awaits says what an applied object still waits for, "" once it is ready: the same as the checks of
+	// the engines do. nil for what health.Awaits knows.
+	Awaits func(live *krm.Object) string
 }
 
 // APIVersion is group and version as a document writes them.

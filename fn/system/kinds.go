@@ -104,6 +104,9 @@ func (k *Kinds) add(kind Kind) {
 	joined.Converts = joined.Converts || other.Converts
 	joined.Applied = joined.Applied || other.Applied
 	joined.Counted = joined.Counted || other.Counted
+	if joined.Awaits == nil {
+		joined.Awaits = other.Awaits
+	}
 	k.all[i] = joined
 }
 

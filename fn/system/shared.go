@@ -62,7 +62,7 @@ func (Shared) Declare() Declaration {
 			},
 			{
 				GroupKind: krm.GroupKind{Group: storageGroup, Kind: "VolumeAttachment"}, Version: "v1",
-				Plural: "volumeattachments", Cluster: true, Health: true,
+				Plural: "volumeattachments", Cluster: true, Health: true, Awaits: awaitsAttached,
 				// An attacher notes the time of each attempt, and may hand over passwords.
 				Keep: "spec{attacher nodeName source{persistentVolumeName}} status{attached attachmentMetadata{LUN} attachError{message} detachError{message}}",
 			},
@@ -114,7 +114,7 @@ func (Shared) Declare() Declaration {
 			{
 				// Of Argo CD, which tells no wave how one of its own in it is.
 				GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1",
-				Plural: "applications", Names: []string{"app"}, Health: true,
+				Plural: "applications", Names: []string{"app"}, Health: true, Awaits: awaitsSynced,
 			},
 			{
 				GroupKind: inventory.NodeInventoryKind(), Version: "v1alpha1", Role: RoleFact,

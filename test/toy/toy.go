@@ -53,10 +53,10 @@ func (System) Declare() system.Declaration {
 			},
 			{
 				GroupKind: kind("Basin"), Version: version, Role: system.RoleRendered, Stateful: true, Holds: true,
-				Plural: "basins", Names: []string{"bs"}, Cluster: true, Health: true, Keep: "spec status{phase}",
+				Plural: "basins", Names: []string{"bs"}, Cluster: true, Health: true, Keep: "spec status{phase}", Awaits: health.Awaits,
 			},
 			{GroupKind: kind("Level"), Version: version, Role: system.RoleLock, Plural: "levels", Cluster: true, Health: true},
-			{GroupKind: kind("Sign"), Version: version, Role: system.RoleRendered, Plural: "signs", Cluster: true, Health: true},
+			{GroupKind: kind("Sign"), Version: version, Role: system.RoleRendered, Plural: "signs", Cluster: true, Health: true, Awaits: health.Awaits},
 			{GroupKind: kind("Gauge"), Version: version, Role: system.RoleFact, Plural: "gauges", Cluster: true, Keep: "status{reading}"},
 		},
 		Facts:   []krm.GroupKind{kind("Basin"), kind("Gauge")},
