@@ -50,7 +50,7 @@ func (r *reconciler) reconcile(spec *system.Spec, out *system.Output, declared *
 			r.report(spec.Object, "names-meet", "%s would be rendered for both %s and %s; rename one of them", o.Ref, twin.spec.Ref, spec.Object.Ref)
 			continue
 		}
-		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object}, spec: spec.Object, copied: o.Copy}
+		w := wanted{Rendered: Rendered{Path: folder(spec.Object) + "/" + o.File, Object: o.Object, Stage: o.Stage, Needs: o.Needs}, spec: spec.Object, copied: o.Copy}
 		old := before[id]
 		if other := r.pkg.others[id]; other != nil && !o.Copy {
 			r.report(other, "collision", "is in the way: %s renders an object of this name, and this one is not Poolwright's; rename or remove it", spec.Object.Ref)

@@ -36,6 +36,7 @@ type Package struct {
 	Config  *krm.Object   // the functionConfig, or nil
 	Live    []*krm.Object // what a cluster has now, in the place of the facts among Objects; nil for those
 	Partial bool          // there may be more manifests than these: items of kustomize, or one file of a folder
+	Applied bool          // all of the output goes to a cluster: intermediates of the RenderConfig count as apply
 }
 
 // Rendered is one object of the output and its file, relative to the output
@@ -43,6 +44,8 @@ type Package struct {
 type Rendered struct {
 	Path   string
 	Object *krm.Object
+	Stage  int      // those of a spec with a lower one are applied, and ready, before
+	Needs  []krm.ID // what has to be there, and ready, before
 }
 
 // Result is what a render gives. Where a finding is an error, Objects is nil
@@ -54,6 +57,8 @@ type Result struct {
 	Facts    *inventory.Facts // what the inventory tells, for Assess
 	// Transitions are those that take more than one render, or are under way.
 	Transitions []transition.Transition
+	// Hard says that no engine is to delete what holds data, not even with consent (RenderConfig).
+	Hard bool
 }
 
 // Output lists the objects.
@@ -126,6 +131,9 @@ func (f *Function) prepare(p Package) *prepared {
 	}
 	pkg.reportRefused()
 	pkg.policy = pkg.completePolicy()
+	if p.Applied {
+		pkg.policy.Intermediates = "apply"
+	}
 	pkg.checkLock()
 	return pkg
 }
@@ -149,7 +157,7 @@ func sizeOf(o *krm.Object) int {
 
 // render places, renders, protects and reconciles.
 func (pkg *prepared) render() Result {
-	result := Result{Findings: pkg.findings}
+	result := Result{Findings: pkg.findings, Hard: pkg.policy.Protection == "hard"}
 	if pkg.unread {
 		result.Findings = finding.Sort(result.Findings)
 		return result

@@ -50,12 +50,14 @@ func (s *Schemas) crd(d *definition) document.Node {
 	if d.Short != "" {
 		names.Set("shortNames", texts([]string{d.Short}))
 	}
+	meta := document.Object(document.F("name", document.Text(d.Plural+"."+d.Group)))
+	if d.label != "" {
+		meta.Set("labels", document.Object(document.F(d.label, document.Text("true"))))
+	}
 	return document.Object(
 		document.F("apiVersion", document.Text("apiextensions.k8s.io/v1")),
 		document.F("kind", document.Text("CustomResourceDefinition")),
-		document.F("metadata", document.Object(
-			document.F("name", document.Text(d.Plural+"."+d.Group)),
-		)),
+		document.F("metadata", meta),
 		document.F("spec", document.Object(
 			document.F("group", document.Text(d.Group)),
 			document.F("names", names),

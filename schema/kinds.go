@@ -23,6 +23,7 @@ type definition struct {
 	name  definitionName
 	value cue.Value
 	shape *shape // nil until the definition is asked for
+	label string // of the CustomResourceDefinition, with the value true; "" for none
 	// For objects that are rendered for specs of a kind, where more is asked of them.
 	narrowed map[finding.GroupKind]*definition
 }
@@ -95,6 +96,7 @@ func readKind(name definitionName, f *ast.Field) *definition {
 	}
 	d.Role = Role(cmp.Or(says["role"], string(Fact)))
 	d.Scope, d.Plural, d.Short = says["scope"], says["plural"], says["short"]
+	d.label = says["label"]
 	_, d.Foreign = says["foreign"]
 	_, d.File = says["file"]
 	for _, group := range ast.Comments(f) {

@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -20,6 +21,7 @@ import (
 type Inputs struct {
 	Package string // Package.Digest
 	Facts   string // Facts.Digest
+	Applied string // digest of what a cluster has of the output, where it is applied
 }
 
 // InputsOf are the inputs of a judgement.
@@ -34,6 +36,11 @@ type Judgement struct {
 
 	inventory map[string][]byte // the files of the package that change, nil for one that is removed
 	rendered  map[string][]byte
+
+	// The rest is for output that is applied (JudgeApplied).
+	Objects []fn.Rendered // all of it
+	Removed []*krm.Object // those of the lock that are in it no more
+	Hard    bool          // fn.Result.Hard
 }
 
 // Failed reports whether there are errors: the old output stays.
@@ -68,8 +75,17 @@ func (r InProcess) Render(_ context.Context, p folder.Package, findings []findin
 // renderer.
 func Judge(ctx context.Context, function *fn.Function, by Renderer, p Package, f Facts) (*Judgement, error) {
 	j := &Judgement{Facts: f.Digest}
-	if err := sameCluster(p, f); err != nil {
+	next, err := j.take(p, f)
+	if err != nil {
 		return nil, err
+	}
+	return j, j.render(ctx, function, by, next)
+}
+
+// take puts new facts in the place of those of a package.
+func (j *Judgement) take(p Package, f Facts) (next Package, err error) {
+	if err := sameCluster(p, f); err != nil {
+		return next, err
 	}
 	var files []folder.InventoryFile
 	for name, data := range f.Files {
@@ -83,13 +99,9 @@ func Judge(ctx context.Context, function *fn.Function, by Renderer, p Package, f
 		j.inventory, err = contents(inventory.Folder, facts)
 	}
 	if err != nil {
-		return nil, refuse(ReasonInvalid, "%s: %v", p.Dir, err)
+		return next, refuse(ReasonInvalid, "%s: %v", p.Dir, err)
 	}
-	if err := notOlder(p, j.inventory); err != nil {
-		return nil, err
-	}
-	next := p.With(j.inventory)
-	return j, j.render(ctx, function, by, next)
+	return p.With(j.inventory), notOlder(p, j.inventory)
 }
 
 // render does what poolwright render and poolwright plan do.

@@ -49,16 +49,17 @@ type attempt struct {
 	*worker
 	status hydrations.Status // what the status is to be
 
-	remote *remote.Remote
-	to     publisher
-	source *remote.Source
-	commit *object.Commit
-	pkg    hydration.Package
-	held   int64        // of the keeper's room
-	last   publish.Lock // where inventory and output are not committed
-	first  bool         // nothing was published yet there
-	facts  facts
-	given  hydration.Facts
+	remote  *remote.Remote
+	to      publisher
+	applied *application // nil where the output is not applied
+	source  *remote.Source
+	commit  *object.Commit
+	pkg     hydration.Package
+	held    int64        // of the keeper's room
+	last    publish.Lock // where inventory and output are not committed
+	first   bool         // nothing was published yet there
+	facts   facts
+	given   hydration.Facts
 }
 
 // dir is the path of the package as package tree takes it.
@@ -88,6 +89,12 @@ func (a *attempt) run(ctx context.Context) (v verdict, moved bool) {
 		return v, false
 	}
 	inputs := hydration.InputsOf(a.pkg, a.given)
+	if a.object.Spec.Publish.Mode == "Apply" {
+		if v, failed := a.readApplied(ctx); failed {
+			return v, false
+		}
+		inputs.Applied = a.memory.members
+	}
 	known := a.memory.verdict
 	same := a.memory.inputs == inputs && known.reason != "" && !known.again
 	a.memory.inputs, a.memory.version = inputs, a.facts.version
@@ -99,7 +106,11 @@ func (a *attempt) run(ctx context.Context) (v verdict, moved bool) {
 	if a.status.Facts.Digest != a.given.Digest || a.status.Facts.Cluster != a.given.Cluster {
 		a.status.Facts = hydrations.Facts{Digest: a.given.Digest, Time: moment(), Cluster: a.given.Cluster}
 	}
-	v, moved = a.decide(ctx)
+	if a.applied != nil {
+		v = a.apply(ctx)
+	} else {
+		v, moved = a.decide(ctx)
+	}
 	a.memory.verdict, a.memory.later = v, a.agenda.later
 	return v, moved
 }
@@ -190,12 +201,8 @@ func (a *attempt) read(ctx context.Context) (v verdict, failed bool) {
 // decide judges, and publishes what is to be published.
 func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 	j, err := a.render(ctx, a.pkg, a.given)
-	if err != nil {
-		return ofRender(err), false
-	}
-	a.status = judged(a.status, j)
-	if j.Failed() {
-		return say(invalid, "the package has errors (%d), so nothing is published; the first is: %s", a.status.Findings.Errors, a.status.Findings.First[0]), false
+	if v, failed := a.accept(j, err); failed {
+		return v, false
 	}
 	maxAge := time.Duration(a.object.Spec.Facts.MaxAge)
 	now := time.Now()
@@ -224,6 +231,18 @@ func (a *attempt) decide(ctx context.Context) (v verdict, moved bool) {
 		}
 	}
 	return a.publish(ctx, j, files, now)
+}
+
+// accept takes a judgement into the status, or says why there is none.
+func (a *attempt) accept(j *hydration.Judgement, err error) (v verdict, failed bool) {
+	if err != nil {
+		return ofRender(err), true
+	}
+	a.status = judged(a.status, j)
+	if j.Failed() {
+		return say(invalid, "the package has errors (%d), so nothing is published; the first is: %s", a.status.Findings.Errors, a.status.Findings.First[0]), true
+	}
+	return verdict{}, false
 }
 
 // trailerHydration is the trailer with the name of the Hydration.

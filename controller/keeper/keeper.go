@@ -40,6 +40,8 @@ type Keeper struct {
 	slots chan struct{}  // renders at the same time
 	room  *budget.Budget // bytes of all sources that are judged
 
+	applying sync.Mutex // one Hydration at a time looks whether an object is taken, and takes it
+
 	mu      sync.Mutex
 	workers map[hydrations.Key]*worker
 	running sync.WaitGroup
@@ -119,7 +121,7 @@ func (k *Keeper) Once(ctx context.Context) ([]Result, error) {
 		w := k.newWorker(h)
 		w.rival = rivals[h.Key()]
 		k.running.Go(func() {
-			defer func() { k.feeds.drop(w.feed) }()
+			defer w.drop()
 			w.agenda.atOnce = true
 			w.turn(ctx)
 			unwritten[i] = w.insist(ctx)

@@ -84,7 +84,7 @@ func (w *worker) write(ctx context.Context, status hydrations.Status, v verdict)
 	}
 	w.keeper.Metrics.verdict(h.Key(), v.reason)
 	if wrote && (before.Reason != string(v.reason) || v.reason == published && before.Message != v.message) {
-		w.keeper.Store.Event(h, v.reason.class() != ready, string(v.reason), v.message)
+		w.keeper.Store.Event(h, v.reason.class() != ready && v.reason != applying, string(v.reason), v.message)
 		w.keeper.Log.Info(v.message, "hydration", h.Key().String(), "reason", string(v.reason))
 	}
 	return nil

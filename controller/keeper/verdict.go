@@ -16,6 +16,8 @@ const (
 	published reason = "Published"
 	upToDate  reason = "UpToDate"
 
+	applying reason = "Applying"
+
 	awaitingMerge  reason = "AwaitingMerge"
 	foreignCommits reason = "ForeignCommits"
 	declined       reason = "Declined"

@@ -35,7 +35,8 @@ type worker struct {
 	feed    *feed // nil until the specs were read
 	resting bool  // nothing is to be done until the object changes
 	size    size
-	lift    bool // a person waits for a judgement that no failure ended: what flaps is published
+	rolling rolling // of mode Apply
+	lift    bool    // a person waits for a judgement that no failure ended: what flaps is published
 
 	flapping  rests      // nil where nothing was judged yet
 	unwritten *unwritten // nil where the object has the last report
@@ -48,6 +49,7 @@ type memory struct {
 	inputs     hydration.Inputs
 	generation int64
 	version    int             // of the facts
+	members    string          // digest of what was applied
 	facts      hydration.Facts // the last, without their files
 	inventory  plumbing.Hash   // the folder in the branch of which it is known when it was changed
 	changed    time.Time       // that time
@@ -97,7 +99,7 @@ func (w *worker) poke() {
 
 // run looks whenever something changed or is due, until ctx ends.
 func (w *worker) run(ctx context.Context) {
-	defer func() { w.keeper.feeds.drop(w.feed) }()
+	defer w.drop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -110,6 +112,12 @@ func (w *worker) run(ctx context.Context) {
 		w.turn(ctx)
 		timer.Reset(w.pause())
 	}
+}
+
+// drop ends what is followed for the Hydration alone.
+func (w *worker) drop() {
+	w.keeper.feeds.drop(w.feed)
+	w.rolling.members.End()
 }
 
 // pause is how long there is nothing to do, if nothing changes.
@@ -154,6 +162,7 @@ func (w *worker) turn(ctx context.Context) {
 	if version := w.feed.seen(); w.feed != nil && version != w.memory.version {
 		w.agenda.note(now)
 	}
+	w.noteApplied(now)
 	if w.agenda.retry.IsZero() && !now.Before(w.agenda.poll) {
 		w.look(ctx, now)
 	}

@@ -39,6 +39,7 @@ type Hydration struct {
 		Generation        int64             `json:"generation"`
 		CreationTimestamp time.Time         `json:"creationTimestamp"`
 		DeletionTimestamp *time.Time        `json:"deletionTimestamp"`
+		Labels            map[string]string `json:"labels"`
 		Annotations       map[string]string `json:"annotations"`
 	} `json:"metadata"`
 	Spec   Spec   `json:"spec"`

@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write what is derived from the declarat
 func TestRoles(t *testing.T) {
 	kinds := system.NewKinds(systems.All()...)
 	read := []string{"get", "list", "watch"}
+	apply := append(slices.Clone(read), "create", "patch", "delete")
 	try := []string{"get", "list", "patch", "create"} // what a dry run needs
 	for _, role := range []struct {
 		file, name string
@@ -27,6 +28,7 @@ func TestRoles(t *testing.T) {
 		{"rbac/role.yaml", "poolwright-inventory", rules(append(kinds.Read(), kinds.Own()...), "", read)},
 		{"rbac/plan-role.yaml", "poolwright-plan", tried(kinds, true, try) + tried(kinds, false, []string{"get", "list"})},
 		{"status/rbac.yaml", "poolwright-status", rules(append(kinds.Status(), kinds.Own()...), "", read) + rules(kinds.Own(), "/status", []string{"patch"})},
+		{"controller/apply/rbac.yaml", "poolwright-controller-apply", rules(kinds.Applied(), "", apply) + rule("poolwright.io", "resources: [hydrations]", []string{"patch"})},
 	} {
 		file := "../../deploy/" + role.file
 		text, err := os.ReadFile(file)
