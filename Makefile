@@ -161,6 +161,10 @@ bench-large: build ## The same for 5,000 nodes, which needs 12 GiB of memory
 bench-live: build control-plane ## Measure the inventory of a real API server with 24,000 block devices
 	go run ./cmd/internal/bench/live
 
+.PHONY: bench-controller
+bench-controller: build build-controller control-plane ## Measure the controller of Hydrations at 1,000 nodes, and with 100 Hydrations
+	go run ./cmd/internal/bench/controller $(BENCH)
+
 .PHONY: lint
 lint: bin/staticcheck bin/errcheck bin/revive ## Check formatting, vet, and run staticcheck, errcheck and revive
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

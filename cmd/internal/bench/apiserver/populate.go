@@ -1,4 +1,5 @@
-package main
+// Package apiserver fills a real API server for the benchmarks.
+package apiserver
 
 import (
 	"bytes"
@@ -37,8 +38,8 @@ type api struct {
 	client *http.Client
 }
 
-// populate creates the objects of an inventory in an API server.
-func populate(kubeconfig, inventory string) error {
+// Populate creates the objects of an inventory in an API server.
+func Populate(kubeconfig, inventory string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err

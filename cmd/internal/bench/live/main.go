@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/cmd/internal/bench"
+	"github.com/poolwright/poolwright/cmd/internal/bench/apiserver"
 	"github.com/poolwright/poolwright/test/controlplane"
 )
 
 func main() {
 	if len(os.Args) == 4 && os.Args[1] == "populate" {
-		bench.Exit(populate(os.Args[2], os.Args[3]))
+		bench.Exit(apiserver.Populate(os.Args[2], os.Args[3]))
 	}
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is printed")
 	nodes := flag.Int("nodes", 1000, "nodes of the cluster, with 24 disks each")
