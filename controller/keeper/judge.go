@@ -25,6 +25,8 @@ func (w *worker) judge(ctx context.Context) {
 	w.agenda.begun()
 	begun := time.Now()
 	defer func() { w.keeper.Metrics.judged(time.Since(begun)) }()
+	w.keeper.idle.begin()
+	defer w.keeper.idle.end()
 	for range tries {
 		a, v, moved := w.try(ctx)
 		switch {

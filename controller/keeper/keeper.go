@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type Keeper struct {
 	feeds feeds
 	slots chan struct{}  // renders at the same time
 	room  *budget.Budget // bytes of all sources that are judged
+	idle  *idle
 
 	applying sync.Mutex // one Hydration at a time looks whether an object is taken, and takes it
 
@@ -54,6 +56,7 @@ func (k *Keeper) begin(ctx context.Context) context.Context {
 	k.workers = map[hydrations.Key]*worker{}
 	k.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 	k.room = budget.New(k.Rules.MaxSource)
+	k.idle = &idle{release: debug.FreeOSMemory}
 	k.feeds = feeds{
 		cluster: k.Cluster, kinds: k.Function.Kinds().Read(), changed: k.everybody,
 		notice: func(text string) { k.Log.Warn(text) },
