@@ -123,7 +123,7 @@ func checkParameters(query string, parameters []Parameter) (url.Values, *problem
 				known = "known are " + strings.Join(names, ", ")
 			}
 			return nil, refuse(http.StatusBadRequest, "unknown parameter %q%s; %s", name, schema.DidYouMean(name, names), known)
-		case len(values[name]) > 1:
+		case len(values[name]) > 1 && !parameters[at].Repeats:
 			return nil, refuse(http.StatusBadRequest, "parameter %q is given %d times; give it once", name, len(values[name]))
 		}
 		if parameters[at].Bool && values.Get(name) == "" {

@@ -96,6 +96,9 @@ func (p *Parameter) describe() object {
 			schema["default"] = p.Default == "true"
 		}
 	}
+	if p.Repeats {
+		schema = object{"type": "array", "items": schema}
+	}
 	return object{"name": p.Name, "in": "query", "description": p.Usage, "schema": schema}
 }
 

@@ -84,6 +84,9 @@ func (s *schemas) add(t reflect.Type, properties object, required *[]string) {
 			name = f.Name
 		}
 		properties[name] = s.schema(f.Type)
+		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omitempty") {
+			properties[name] = object{"anyOf": []object{s.schema(f.Type), {"type": "null"}}}
+		}
 		if !strings.Contains(options, "omitempty") {
 			*required = append(*required, name)
 		}

@@ -58,6 +58,7 @@ type Parameter struct {
 	Name, Usage, Default string
 	Values               []string // the only ones, nil for any
 	Bool                 bool
+	Repeats              bool // it may be given several times, in order
 }
 
 // Form is one way to print a result.
