@@ -26,7 +26,7 @@ state, and it uses no cluster and no disk: a request contains the whole package.
   POST /v1/VERB    the same as poolwright VERB, for %s:
                    the body is a ResourceList, and the annotation internal.config.kubernetes.io/path
                    of each item is its file in the package. Flags are query parameters, and
-                   KIND/NAME is ?object=
+                   KIND/NAME is ?object=, and a change of what-if is ?change=
   GET              /healthz, /readyz, /metrics, /openapi.json, /version
 
 A ResourceList is application/yaml or application/json, and may be compressed with gzip.

@@ -360,7 +360,7 @@ func TestServedFlags(t *testing.T) {
 	want := map[string]string{
 		"vet": "output verbose", "explain": "output chosen summary verbose object", "preview": "output verbose object",
 		"plan": "output summary fail-on verbose", "status": "output namespace verbose", "verify": "output verbose object",
-		"tree": "output namespace planned unhealthy verbose object",
+		"tree": "output namespace planned unhealthy verbose object", "what-if": "output every require verbose change",
 	}
 	for _, v := range verbs() {
 		if v.route == nil {
@@ -379,7 +379,7 @@ func TestServedFlags(t *testing.T) {
 		}
 		// Only these words stand for arguments in a Use (program.call).
 		for _, word := range strings.Fields(v.make(program{streams: streams{verbose: new(bool)}, function: poolwright()}).Use)[1:] {
-			if word != "[DIR]" && word != "[KIND/NAME]" {
+			if word != "[DIR]" && word != "[KIND/NAME]" && word != "[CHANGE]..." {
 				t.Errorf("%s takes %s, which no parameter gives", s.Name, word)
 			}
 		}

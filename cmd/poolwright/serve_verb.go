@@ -13,8 +13,11 @@ import (
 	"github.com/poolwright/poolwright/service"
 )
 
-// objectParameter is the argument KIND/NAME of a command.
-const objectParameter = "object"
+// Parameters that are arguments of a command: KIND/NAME, and changes.
+const (
+	objectParameter = "object"
+	changeParameter = "change"
+)
 
 // servedNames lists the commands that serve offers, beside fn.
 func servedNames(s program) string {
@@ -35,7 +38,10 @@ func (p program) served(v verb) service.Verb {
 	served := service.Verb{Name: cmd.Name(), Short: cmd.Short, Result: v.route.result, Listed: v.route.listed}
 	for _, name := range v.route.parameters() {
 		flag := cmd.Flag(name)
-		parameter := service.Parameter{Name: name, Usage: flag.Usage, Default: flag.DefValue, Bool: flag.Value.Type() == "bool", Values: wordsOf(flag)}
+		parameter := service.Parameter{Name: name, Usage: flag.Usage, Default: flag.DefValue, Bool: flag.Value.Type() == "bool", Values: wordsOf(flag), Repeats: flag.Value.Type() == "stringArray"}
+		if parameter.Repeats {
+			parameter.Default = ""
+		}
 		if name == "output" {
 			parameter.Default = "" // the header Accept decides
 			served.Forms = forms(flag)
@@ -44,6 +50,9 @@ func (p program) served(v verb) service.Verb {
 	}
 	if takesObject(cmd) {
 		served.Parameters = append(served.Parameters, service.Parameter{Name: objectParameter, Usage: "KIND/NAME or KIND/NAMESPACE/NAME"})
+	}
+	if takesChanges(cmd) {
+		served.Parameters = append(served.Parameters, service.Parameter{Name: changeParameter, Usage: "a change, such as lose node/NAME; several apply in order", Repeats: true})
 	}
 	served.Run = func(call service.Call) service.Outcome { return p.answer(v, call) }
 	return served
@@ -58,6 +67,8 @@ func (p program) command(v verb) *cobra.Command {
 	addVerbose(cmd.Flags(), p.verbose)
 	return cmd
 }
+
+func takesChanges(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "[CHANGE]") }
 
 func takesObject(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "[KIND/NAME]") }
 
@@ -142,6 +153,7 @@ func (p program) call(cmd *cobra.Command, call service.Call) error {
 	if strings.Contains(cmd.Use, "[DIR]") {
 		args = append(args, ".")
 	}
+	var changes []string
 	for name, values := range call.Values {
 		switch name {
 		case "output":
@@ -149,10 +161,15 @@ func (p program) call(cmd *cobra.Command, call service.Call) error {
 		case objectParameter:
 			args = append(args, values[0])
 			continue
+		case changeParameter:
+			changes = append(changes, values...)
+			continue
 		}
-		if err := set(name, values[0]); err != nil {
-			return err
+		for _, value := range values {
+			if err := set(name, value); err != nil {
+				return err
+			}
 		}
 	}
-	return cmd.RunE(cmd, args)
+	return cmd.RunE(cmd, append(args, changes...))
 }
