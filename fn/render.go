@@ -156,13 +156,16 @@ func sizeOf(o *krm.Object) int {
 }
 
 // render places, renders, protects and reconciles.
-func (pkg *prepared) render() Result {
+func (pkg *prepared) render() Result { return pkg.renderFrom(pkg.index) }
+
+// renderFrom is render with facts that may be indexed already.
+func (pkg *prepared) renderFrom(index func() *inventory.Facts) Result {
 	result := Result{Findings: pkg.findings, Hard: pkg.policy.Protection == "hard"}
 	if pkg.unread {
 		result.Findings = finding.Sort(result.Findings)
 		return result
 	}
-	facts := pkg.index()
+	facts := index()
 	selected, left := pkg.selected()
 	chosen := pkg.outputs(facts, selected, left)
 	if finding.Failed(result.Findings) {

@@ -57,6 +57,7 @@ func (f *Function) WhatIf(q Question) (WhatIf, error) {
 	if err != nil {
 		return w, err
 	}
+	before := *pkg.objects()
 	added, err := w.carryOut(f, q, pkg, edits)
 	if err != nil {
 		return w, err
@@ -75,9 +76,16 @@ func (f *Function) WhatIf(q Question) (WhatIf, error) {
 		}
 		w.Answer.Requirements = append(w.Answer.Requirements, checked)
 	}
-	if next := f.prepareFor(w.Package, q); len(next.classified.specs) > 0 || len(next.owners) > 0 {
+	next, index := pkg, func() *inventory.Facts { return facts }
+	if w.Answer.Drain != nil { // with consent in the specs, and what was rendered on the way
+		next = f.prepareFor(w.Package, q)
 		next.setObjects(*pkg.objects())
-		w.Next = next.render()
+	}
+	if w.Answer.Drain != nil || !sameObjects(before, *next.objects()) {
+		index = next.index
+	}
+	if len(next.classified.specs) > 0 || len(next.owners) > 0 {
+		w.Next = next.renderFrom(index)
 	}
 	return w, nil
 }
@@ -114,6 +122,11 @@ func (pkg *prepared) objects() *[]*krm.Object {
 
 // setObjects puts other facts in their place.
 func (pkg *prepared) setObjects(facts []*krm.Object) { *pkg.objects() = facts }
+
+// sameObjects reports whether two lists are the same list.
+func sameObjects(a, b []*krm.Object) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
 
 // carryOut applies edits to the facts in order. added are the nodes that are new.
 func (w *WhatIf) carryOut(f *Function, q Question, pkg *prepared, edits []resilience.Edit) (added []string, err error) {

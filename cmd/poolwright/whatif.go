@@ -188,7 +188,9 @@ func runWhatIf(ctx context.Context, s program, dir string, words []string, f *wh
 		function: s.function, pkg: w.Package, facts: w.Next.Facts,
 	}
 	if w.Next.Facts != nil && !finding.Failed(w.Next.Findings) {
-		next.Changes = s.function.Assess(next.pkg, next.facts, plan.Between(s.function, folder.Ours(w.Package.Output), w.Next.Output()))
+		if changes := plan.Between(s.function, folder.Ours(w.Package.Output), w.Next.Output()); len(changes) > 0 {
+			next.Changes = s.function.Assess(next.pkg, next.facts, changes)
+		}
 	}
 	if err := printWhatIf(s.out, f, q, &w, &next); err != nil {
 		return err

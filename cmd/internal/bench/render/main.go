@@ -102,6 +102,7 @@ func jobs(self, poolwright, kustomize, dir, list string, s bench.Size) []bench.J
 		{Name: "kyaml function that does nothing", Argv: []string{self, "in-process", "kyaml", list}},
 		{Name: "`poolwright render`", Argv: []string{poolwright, "render", dir, "-o", "-"}, Twin: []string{self, "in-process", "render", dir}},
 		{Name: "`poolwright render`, with a lock", Argv: []string{poolwright, "render", dir + ".lock"}, Twin: []string{self, "in-process", "render", dir + ".lock"}},
+		{Name: "`poolwright what-if --every node`, with a lock", Argv: []string{poolwright, "what-if", dir + ".lock", "--every", "node"}},
 		{Name: "`poolwright render`, inventory in JSON", Argv: []string{poolwright, "render", asJSON, "-o", "-"}, Twin: []string{self, "in-process", "render", asJSON}},
 		{Name: "`poolwright render`, DiskPoolSet", Argv: []string{poolwright, "render", dir + ".pools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".pools"}},
 		{Name: "`poolwright render`, DiskPoolSet of all disks", Argv: []string{poolwright, "render", dir + ".allpools", "-o", "-"}, Twin: []string{self, "in-process", "render", dir + ".allpools"}},

@@ -31,6 +31,7 @@ func measureVolumes(runs int, poolwright, work string) error {
 	for _, j := range []bench.Job{
 		{Name: fmt.Sprintf("`poolwright preview` of %d claims", volumeCount), Argv: []string{poolwright, "preview", dir}},
 		{Name: fmt.Sprintf("`poolwright verify` of %d volumes", volumeCount), Argv: []string{poolwright, "verify", dir, "--from", dir + ".made"}},
+		{Name: fmt.Sprintf("`poolwright what-if --every node` of %d volumes", volumeCount), Argv: []string{poolwright, "what-if", dir, "--from", dir + ".made", "--every", "node"}},
 	} {
 		m, err := j.Measure(runs)
 		if err != nil {
