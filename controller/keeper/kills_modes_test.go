@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/controller/proposal"
+	"github.com/poolwright/poolwright/live/hydrations"
 	"github.com/poolwright/poolwright/test/gitea"
 	"github.com/poolwright/poolwright/test/gitserver"
 )
@@ -99,8 +100,11 @@ func (m *killedBranch) clone(t *testing.T, commit string) string {
 }
 
 func (m *killedBranch) settle(t *testing.T, k kube, team string) {
-	k.reconcile(t, team, "prod")
-	h := k.becomes(t, team, "prod", "UpToDate")
+	var h *hydrations.Hydration
+	await(t, "nothing is left to publish", func() bool {
+		h = k.reconcile(t, team, "prod")
+		return h.Status.Condition("Ready").Reason == "UpToDate"
+	})
 	if last := m.server.Git(t, "log", "-1", "--format=%H", "--grep=^Poolwright-Output: ", "main"); h.Status.Published.Revision != "main@sha1:"+last {
 		t.Errorf("published is %+v, and the last commit is %s", h.Status.Published, last)
 	}
