@@ -36,6 +36,7 @@ func TestPictures(t *testing.T) {
 		{"drain-gone", drained[2], []string{"tree", "--from", "inventory", "-o", "svg"}, exitFine},
 		{"preview", before, []string{"preview", "-o", "svg"}, exitFailed}, // one volume fails
 		{"tree", made, []string{"tree", "--from", "inventory", "-o", "svg"}, exitFine},
+		{"what-if", made, []string{"what-if", "stop", "node/n2", "--every", "node", "-o", "svg"}, exitFine},
 		{"planned", planned, []string{"tree", "--planned", "-o", "svg"}, exitFine},
 	} {
 		t.Run(c.name, func(t *testing.T) {

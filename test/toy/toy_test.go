@@ -13,6 +13,7 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
+	"github.com/poolwright/poolwright/fn/resilience"
 	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/snapshot"
 	"github.com/poolwright/poolwright/schema"
@@ -237,6 +238,34 @@ status:
 	trees := function().Tree(facts, id)
 	if len(trees) != 1 || trees[0].State != "Full" || trees[0].Children[0].Object.Name != "sda" {
 		t.Errorf("trees %v", trees)
+	}
+}
+
+// What-if judges a sixth system by its own rules.
+func TestWhatIf(t *testing.T) {
+	lock, _ := render(t, fn.Package{Objects: parse(t, specs, disks("sda", "sdb", "sdc"))})
+	live := disks("sda", "sdb", "sdc")
+	for _, o := range lock {
+		if o.Kind == "Basin" {
+			live += "---\n" + string(o.Raw)
+		}
+	}
+	ask := func(words ...string) resilience.Answer {
+		changes, err := resilience.ParseChanges(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := function().WhatIf(fn.Question{Package: fn.Package{Objects: parse(t, specs), Output: lock}, Facts: parse(t, live), Changes: changes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Answer
+	}
+	if a := ask("lose disk/sda"); a.Summary != (resilience.Summary{Total: 3, Lost: 1, Safe: 2}) || a.Volumes[0].Cause != "disk/sda" {
+		t.Errorf("without sda: %+v", a)
+	}
+	if a := ask("stop node/n1"); a.Summary != (resilience.Summary{Total: 3, Stops: 3}) || a.PoolsSummary != a.Summary {
+		t.Errorf("n1 stops: %+v", a)
 	}
 }
 
