@@ -305,6 +305,10 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 		}
 		return nil
 	}
+	key, err := a.signingKey(ctx)
+	if err != nil {
+		return ofError(err), false
+	}
 	done, err := a.to.Publish(ctx, publish.Change{
 		Source: a.source, URL: spec.Source.URL, Branch: spec.Source.Branch, Dir: a.dir(),
 		Package: a.pkg.Digest, Before: a.pkg.Output(), Output: j.Output, Facts: j.Facts, Files: files,
@@ -318,6 +322,7 @@ func (a *attempt) publish(ctx context.Context, j *hydration.Judgement, files map
 			hydration.Trailer{Key: "Poolwright-Source", Value: a.status.Source.Revision},
 		),
 		Author: tree.Author(spec.Publish.Author),
+		Key:    key,
 		Time:   entry.Time,
 		Step:   step,
 	})

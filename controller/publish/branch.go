@@ -38,7 +38,7 @@ func write(c Change) (plumbing.Hash, error) {
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return tree.Commit{Tree: root, Parent: c.Source.Head, Author: c.Author, Time: c.Time, Message: c.Message}.Write(c.Source)
+	return tree.Commit{Tree: root, Parent: c.Source.Head, Author: c.Author, Time: c.Time, Message: c.Message, Key: c.Key}.Write(c.Source)
 }
 
 // Revision names a commit of a branch as Flux does: main@sha1:<40 hex>.

@@ -29,6 +29,7 @@ type Change struct {
 	Body    func(most int) string // the plan as a comment of at most so many bytes
 	Message string
 	Author  tree.Author
+	Key     tree.Key // that signs commits; nil for none
 	Time    time.Time
 
 	// Step is asked before each thing that others see; output says that it publishes the files, and head

@@ -2,6 +2,8 @@ package tree
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -145,11 +147,39 @@ type Commit struct {
 	Author       Author
 	Time         time.Time
 	Message      string
+	Key          Key // that signs it; nil for none
+}
+
+// Key signs what git hashes of a commit, and gives the header gpgsig.
+type Key interface {
+	Sign(commit []byte) (string, error)
 }
 
 // Write stores the commit.
 func (c Commit) Write(s storer.EncodedObjectStorer) (plumbing.Hash, error) {
 	who := object.Signature{Name: c.Author.Name, Email: c.Author.Email, When: c.Time}
 	made := &object.Commit{Author: who, Committer: who, Message: c.Message, TreeHash: c.Tree, ParentHashes: []plumbing.Hash{c.Parent}}
+	if c.Key != nil {
+		if err := sign(made, c.Key); err != nil {
+			return plumbing.ZeroHash, fmt.Errorf("the commit cannot be signed: %w", err)
+		}
+	}
 	return store(s, made)
+}
+
+func sign(c *object.Commit, key Key) error {
+	o := &plumbing.MemoryObject{}
+	if err := c.EncodeWithoutSignature(o); err != nil {
+		return err
+	}
+	in, err := o.Reader()
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	c.PGPSignature, err = key.Sign(text)
+	return err
 }

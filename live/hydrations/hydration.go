@@ -71,6 +71,7 @@ type Spec struct {
 			Name  string `json:"name"`
 			Email string `json:"email"`
 		} `json:"author"`
+		SigningKey *SecretRef `json:"signingKey"`
 	} `json:"publish"`
 	AutoMerge string `json:"autoMerge"`
 	Facts     struct {
