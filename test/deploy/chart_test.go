@@ -90,16 +90,18 @@ func overlay(t *testing.T, values, set map[string]any) {
 	}
 }
 
-// role is the ClusterRole of deploy/rbac, as the chart has it.
-func role(t *testing.T) string {
-	return "{{- if .Values.inventoryRole.create }}\n" + read(t, "../../deploy/rbac/role.yaml") + "{{- end }}\n"
+// roleOf is a file with roles of deploy/, as the chart has it behind a value.
+func roleOf(t *testing.T, value, file string) string {
+	text := strings.ReplaceAll(read(t, "../../deploy/"+file), "namespace: poolwright-controller", "namespace: {{ .Release.Namespace }}")
+	return "{{- if .Values." + value + ".create }}\n" + text + "{{- end }}\n"
 }
 
 // TestChart holds that the chart with its own values has the objects of deploy/controller, but for the namespace,
 // which is that of the release, and besides the role of deploy/rbac and the definition of deploy/crds.
 func TestChart(t *testing.T) {
 	for name, want := range map[string]string{
-		"templates/inventory-role.yaml":      role(t),
+		"templates/inventory-role.yaml":      roleOf(t, "inventoryRole", "rbac/role.yaml"),
+		"templates/apply-role.yaml":          roleOf(t, "applyRole", "controller/apply/rbac.yaml"),
 		"crds/hydrations.poolwright.io.yaml": read(t, "../../deploy/crds/hydrations.poolwright.io.yaml"),
 	} {
 		if *update {
@@ -143,15 +145,24 @@ func same(t *testing.T, got, want map[krm.ID]*krm.Object) {
 	}
 }
 
-// TestChartMonitoring holds that with the service monitor the chart has the objects of the component.
-func TestChartMonitoring(t *testing.T) {
-	got, want := helm(t, map[string]any{"serviceMonitor": map[string]any{"enabled": true}}), helm(t, nil)
-	for _, file := range []string{"service.yaml", "servicemonitor.yaml", "networkpolicy.yaml"} {
-		for _, o := range objects(t, "../../deploy/controller/monitoring/"+file) {
-			want[o.ID()] = o
+// TestChartParts holds that with the service monitor the chart has the objects of the component, and with the role
+// for mode Apply those of deploy/controller/apply.
+func TestChartParts(t *testing.T) {
+	for _, c := range []struct {
+		set   map[string]any
+		files []string
+	}{
+		{map[string]any{"serviceMonitor": map[string]any{"enabled": true}}, []string{"monitoring/service.yaml", "monitoring/servicemonitor.yaml", "monitoring/networkpolicy.yaml"}},
+		{map[string]any{"applyRole": map[string]any{"create": true}}, []string{"apply/rbac.yaml"}},
+	} {
+		want := helm(t, nil)
+		for _, file := range c.files {
+			for _, o := range objects(t, "../../deploy/controller/"+file) {
+				want[o.ID()] = o
+			}
 		}
+		same(t, helm(t, c.set), want)
 	}
-	same(t, got, want)
 }
 
 // TestChartValues holds what the values do.
