@@ -71,7 +71,7 @@ func (c *classified) add(o *krm.Object, fact bool) {
 		for i := range items {
 			item := o.Item(&items[i])
 			if item.APIVersion == "" || item.Kind == "" {
-				c.report(item, "no-kind", "", "is item %d of the %s, and has no apiVersion or no kind, so that nobody knows what it is; take it anew, or mend it", i, o.Kind)
+				c.report(item, "no-kind", "", "is item %d of the %s, and has no apiVersion or no kind, so its kind is unknown; create the list again, or correct it", i, o.Kind)
 				continue
 			}
 			c.add(item, fact)

@@ -70,7 +70,7 @@ func operated(h *history, e event) string {
 
 func refreshed(h *history, _ event) string {
 	h.refresh()
-	return "the snapshot is taken anew"
+	return "the snapshot is refreshed"
 }
 
 func allAtOnce(h *history, e event) string {
@@ -176,7 +176,7 @@ func nodeRecreated(h *history, e event) string {
 		return ""
 	}
 	n.UID += "-new"
-	return "node " + n.Name + " is made anew"
+	return "node " + n.Name + " is recreated"
 }
 
 func nodeAdded(h *history, e event) string {
@@ -297,7 +297,7 @@ func poolMoved(h *history, e event) string {
 		how = "which was lost before"
 	case e.C%3 == 0:
 		old.UID += "-new"
-		how = "which is made anew"
+		how = "which is recreated"
 	case e.C%3 == 1:
 		gone := *old
 		h.lost = append(h.lost, gone)
@@ -481,7 +481,7 @@ func repaired(h *history, e event) string {
 		h.refresh()
 	}
 	h.rendered = h.commits[len(h.commits)-1]
-	return "since it fails, rendered/ is that of the last commit, and the snapshot is " + []string{"taken anew", "as it was"}[e.A%2]
+	return "since it fails, rendered/ is that of the last commit, and the snapshot is " + []string{"refreshed", "as it was"}[e.A%2]
 }
 
 // merged takes the files of one spec from an earlier commit.

@@ -94,11 +94,11 @@ func (a assessor) takeOver(c *change.Change, live *krm.Object) {
 	switch owner := live.Owner(); {
 	case a.function.kinds.Partial(c.New.GroupKind()): // others made it, and go on with it
 	case owner == "":
-		edit.Judge(change.Safe, "", "takes over the live "+c.Ref.String()+", which nobody owns")
+		edit.Judge(change.Safe, "", "adopts the live "+c.Ref.String()+", which has no owner")
 	case owner == c.New.Owner():
-		edit.Judge(change.Safe, "", "is live already, as output of "+owner)
+		edit.Judge(change.Safe, "", "exists already, as output of "+owner)
 	default:
-		edit.Judge(change.Disruptive, "", "takes over the live "+c.Ref.String()+" from "+owner+", which may apply it again, or delete it")
+		edit.Judge(change.Disruptive, "", "adopts the live "+c.Ref.String()+" from "+owner+", which may apply it again, or delete it")
 	}
 	c.Fields, c.Risk, c.Reasons = edit.Fields, edit.Risk, edit.Reasons
 }
@@ -136,13 +136,13 @@ func (f *Function) assessRest(c *change.Change) {
 		switch {
 		case judged[field.Path], gitops.Assess(c, field), f.assessRefused(c, field):
 		case key == krm.AnnotationOwner && field.Action == change.Modify:
-			c.Judge(change.Disruptive, field.Path, "takes it over from "+field.Old.Str()+", which may apply it again, or delete it")
+			c.Judge(change.Disruptive, field.Path, "adopts it from "+field.Old.Str()+", which may apply it again, or delete it")
 		case key == krm.AnnotationOwner, key == krm.LabelManagedBy, key == krm.AnnotationRetained:
 			c.Judge(change.Safe, field.Path, "says only whose output it is")
 		case krm.ToolAnnotation(key):
 			c.Judge(change.Safe, field.Path, "says only where a tool found it")
 		case key != "" && !f.acted(key):
-			c.Judge(change.Safe, field.Path, "labels and annotations of others do nothing to the data")
+			c.Judge(change.Safe, field.Path, "labels and annotations of other tools do not affect the data")
 		default:
 			c.Judge(change.Disruptive, field.Path, "no rule knows the field "+field.Shape)
 		}

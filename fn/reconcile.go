@@ -110,10 +110,10 @@ func (r *reconciler) checkCollision(spec, o *krm.Object) {
 	switch owner := live.Owner(); owner {
 	case spec.OwnerKey():
 	case "":
-		f := finding.Finding{Severity: finding.Info, Rule: "adopted", Object: spec.Ref, Pos: spec.At(), Message: fmt.Sprintf("takes over the live %s, which nobody owns", o.Ref)}
+		f := finding.Finding{Severity: finding.Info, Rule: "adopted", Object: spec.Ref, Pos: spec.At(), Message: fmt.Sprintf("adopts the live %s, which has no owner", o.Ref)}
 		r.findings = append(r.findings, f)
 	default:
-		r.report(spec, "collision", "cannot take over the live %s: its owner is %s; rename the config", o.Ref, owner)
+		r.report(spec, "collision", "cannot adopt the live %s: its owner is %s; rename the config", o.Ref, owner)
 	}
 }
 

@@ -64,7 +64,7 @@ func (r *reader) leftovers(dir, name string) {
 			continue
 		}
 		old := filepath.Join(filepath.Dir(name), l.name)
-		r.fail(at(name), "the folder is not there, but an interrupted render left its content in %s: move it back with \"mv %s %s\", or delete it to choose nodes and disks anew",
+		r.fail(at(name), "the folder is missing, but an interrupted render left its content in %s: move it back with \"mv %s %s\", or delete it to choose nodes and disks again",
 			old, old, name)
 	}
 }

@@ -30,7 +30,7 @@ func (p *Plan) Markdown() string {
 	against := "`" + strings.ReplaceAll(terminal.Printable(p.Against), "`", "'") + "`"
 	fmt.Fprintf(&b, "### Poolwright plan: %s\n\n", p.verdict())
 	if p.verdict() == refused && len(p.Changes) == 0 {
-		fmt.Fprintf(&b, "What would change, against %s, cannot be told before the errors are mended.\n", against)
+		fmt.Fprintf(&b, "Fix the errors first: until then, the changes against %s are unknown.\n", against)
 	} else {
 		fmt.Fprintf(&b, "%s, against %s.\n", capital(p.Summary()), against)
 	}

@@ -45,7 +45,7 @@ func (s *Schemas) Export(kind string, f Format) ([]byte, error) {
 			return nil, fmt.Errorf("%s is of another project (%s); take its CustomResourceDefinition from there", kind, d.APIVersion())
 		}
 		if d.File {
-			return nil, fmt.Errorf("%s lives in files only and has no CustomResourceDefinition; export it as %s", kind, JSONSchema)
+			return nil, fmt.Errorf("%s exists only in files and has no CustomResourceDefinition; export it as %s", kind, JSONSchema)
 		}
 		crd := s.crd(d)
 		return document.Append(nil, &crd, 0), nil

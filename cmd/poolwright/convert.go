@@ -108,7 +108,7 @@ func runConvert(ctx context.Context, s program, from string, f convertFlags) err
 	if f.output != folder.Stdout && facts.there == nil && !finding.Failed(findings) {
 		findings = append(findings, finding.Finding{
 			Severity: finding.Error, Rule: "no-inventory",
-			Message: "a package needs an inventory, to say of each disk which it is; take it first: poolwright inventory -o " + quote(filepath.Join(f.output, inventory.Folder)),
+			Message: "a package needs an inventory, to identify each disk; create it first: poolwright inventory -o " + quote(filepath.Join(f.output, inventory.Folder)),
 		})
 	}
 	failed := report(s.streams, finding.Sort(findings))
@@ -192,6 +192,6 @@ func (f convertFlags) write(ctx context.Context, s program, facts convertFacts, 
 	if err := folder.Create(ctx, f.output, files); err != nil {
 		return err
 	}
-	terminal.Printf(s.err, "%s: made of what is there: %s; next: poolwright plan%s --against live\n", f.output, finding.Names(names), argument(f.output))
+	terminal.Printf(s.err, "%s: generated from existing objects: %s; next: poolwright plan%s --against live\n", f.output, finding.Names(names), argument(f.output))
 	return nil
 }

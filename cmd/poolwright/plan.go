@@ -242,7 +242,7 @@ func againstFolder(dir, against string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist) && filepath.Base(against) == fn.RenderedFolder:
 		return against, nil
 	case err != nil || !info.IsDir():
-		return "", usage("--against %s: no such folder; write rendered, live, or a folder with rendered manifests: one that is called rendered need not be there", against)
+		return "", usage("--against %s: no such folder; write rendered, live, or a folder with rendered manifests; only a folder called rendered may be missing", against)
 	}
 	if inner := filepath.Join(against, fn.RenderedFolder); isDir(inner) {
 		return inner, nil

@@ -91,7 +91,7 @@ func (p *planning) judge(l loaded, facts, wanted []*krm.Object) {
 	if n := len(change.Between(wanted, now.Output())); n > 0 && !finding.Failed(now.Findings) {
 		p.Findings = append(p.Findings, finding.Finding{
 			Severity: finding.Info, Rule: "inventory-old",
-			Message: fmt.Sprintf("the inventory of the package is not what the cluster has now, with which %s would be rendered otherwise; take it anew with poolwright inventory", finding.Count(n, "object")),
+			Message: fmt.Sprintf("the inventory of the package is out of date: with the current state of the cluster, the output would differ in %s; refresh it with poolwright inventory", finding.Count(n, "object")),
 		})
 	}
 }
@@ -118,7 +118,7 @@ func (p *planning) others(objects []*krm.Object, limit change.Risk) []finding.Fi
 		risk := removals[0].Risk
 		f := finding.Finding{
 			Severity: finding.Warning, Rule: plan.RuleOtherPackage, Object: p.specRef(owner),
-			Message: fmt.Sprintf("is not in this package, but what was rendered for it lives: %s; if the spec was deleted, %s (%s): say --prune to count them as removed, or --prune=false if another package renders them", finding.Names(names), fate, risk),
+			Message: fmt.Sprintf("is not in this package, but objects rendered for it exist: %s; if the spec was deleted, %s (%s): use --prune to count them as removed, or --prune=false if another package renders them", finding.Names(names), fate, risk),
 		}
 		if limit != "" && risk.AtLeast(limit) {
 			f.Severity = finding.Error

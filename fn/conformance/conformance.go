@@ -59,7 +59,7 @@ func (c *Check) Warn(rule string, object finding.Ref, format string, args ...any
 // Untold says that a kind is not verified, since the facts do not tell of it. object is what
 // needs it, zero for all of them.
 func (c *Check) Untold(object finding.Ref, kind string) {
-	c.Warn("untold", object, "the facts do not tell of any %s, so that these are not verified; take the inventory anew", kind)
+	c.Warn("untold", object, "objects of kind %s are not verified: the inventory does not contain this kind; refresh the inventory", kind)
 }
 
 func (c *Check) report(severity finding.Severity, rule string, object finding.Ref, format string, args ...any) {

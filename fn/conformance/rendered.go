@@ -16,10 +16,10 @@ func (c *Check) Rendered(facts *inventory.Facts, rendered *krm.Object) {
 		return
 	}
 	if owner := live.Owner(); owner != "" && owner != rendered.RenderedFor() {
-		c.Error(Owner, live.Ref, "is rendered for %s, and lives as the output of %s", rendered.RenderedFor(), owner)
+		c.Error(Owner, live.Ref, "is rendered for %s, but exists as the output of %s", rendered.RenderedFor(), owner)
 	}
 	if paths := differences("spec", rendered.Node.Get("spec"), live.Node.Get("spec")); len(paths) > 0 {
-		c.Error(Differs, live.Ref, "is not as it is rendered: %s; apply it, or render what lives", finding.Names(paths))
+		c.Error(Differs, live.Ref, "differs from the rendered one: %s; apply the rendered one, or change the spec to match", finding.Names(paths))
 	}
 }
 

@@ -105,7 +105,7 @@ func TestAdmit(t *testing.T) {
 		{"not to be used", "", "", "n1 stripe parted1", "error disk-unfit block device parted1 cannot be in the pool on n1: it has partitions; the cStor webhook does not look at that"},
 		{"one goes, one comes", two + noReplicas, "n1 stripe a1; n2 stripe a2", "n1 stripe a1; h3 stripe a3", "warning two-changes the cStor webhook lets it pass, and the operator never carries it out: the pool on n2 goes and the pool on h3 comes in one edit"},
 		{"a cache comes", "", "n1 stripe a1", "n1 stripe a1 | stripe b1", "warning write-cache the cStor webhook lets it pass, and the operator never carries it out: pool on n1: its write cache stays as it is"},
-		{"replicas unknown", two, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning replicas-unknown pool on n2: it goes, and the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory"},
+		{"replicas unknown", two, "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning replicas-unknown pool on n2: it is removed, and the inventory does not show whether it holds volume replicas; refresh it with poolwright inventory"},
 		{"replicas unknown, a snapshot of another namespace", two + strings.Replace(noReplicas, "replicas}", "replicas, annotations: {poolwright.io/namespace: elsewhere}}", 1), "n1 stripe a1; n2 stripe a2", "n1 stripe a1", "warning replicas-unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

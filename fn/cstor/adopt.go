@@ -27,7 +27,7 @@ func hintAdoption(in *input, specs []*system.Spec, held []*krm.Object) {
 	}
 	if len(names) > 0 {
 		in.report(finding.Info, "not-adopted", "metadata.name",
-			"no spec is for what lives already: %s %s in this namespace; a %s of the same name takes it over as it is", poolClusterKind, finding.Names(names), clusterConfigKind)
+			"%s %s exists in this namespace but is unmanaged; a %s of the same name adopts it unchanged", poolClusterKind, finding.Names(names), clusterConfigKind)
 	}
 }
 
@@ -44,7 +44,7 @@ func takenBy(spec *system.Spec, name string, specs []*system.Spec, live *pool.Li
 	case live.Cluster(namespace, name) != nil:
 		return "a live " + poolClusterKind + " that is not of this config"
 	case len(live.Instances(namespace, name))+len(live.ClaimedBy(namespace, name)) > 0:
-		return "live pools or claims of block devices that are not of this config"
+		return "live pools or claims of block devices that do not belong to this config"
 	}
 	return ""
 }

@@ -103,9 +103,9 @@ func (a assessment) storage(f *change.Field) {
 	case known != nil && !known.Bound:
 		a.judge(change.Disruptive, f, "the API server refuses it: only the claim of a bound volume can grow, and the sync stops here")
 	case name == "":
-		a.judge(change.Disruptive, f, "it is not known whether the volume can grow: the claim names no StorageClass")
+		a.judge(change.Disruptive, f, "it is unknown whether the volume can grow: the claim names no StorageClass")
 	case class == nil:
-		a.judge(change.Disruptive, f, "it is not known whether the volume can grow: StorageClass %s is not in the inventory; take it anew with poolwright inventory", name)
+		a.judge(change.Disruptive, f, "it is unknown whether the volume can grow: StorageClass %s is not in the inventory; refresh it with poolwright inventory", name)
 	case class.Node.Str("allowVolumeExpansion") != "true":
 		a.judge(change.Disruptive, f, "the API server refuses it: StorageClass %s does not allow volumes to grow, and the sync stops here", name)
 	default:
@@ -152,13 +152,13 @@ func (a assessment) poolCluster() {
 		}
 		a.fates()
 		if lost := a.claimedOutside(devices); len(lost) > 0 {
-			a.Judge(change.Destructive, "", finding.Names(lost)+" is claimed by it and is in none of these pools: if pools of it live, what is on them is lost; look at poolwright status first, and see that the inventory has the kind CStorPoolCluster")
+			a.Judge(change.Destructive, "", finding.Names(lost)+" is claimed by it and is in none of these pools: if it has running pools, their data is lost; check poolwright status first, and check that the inventory has the kind CStorPoolCluster")
 		}
 		if len(a.Reasons) > 0 {
 			return
 		}
 		if left := len(a.instances()); left > 0 {
-			a.Judge(change.Disruptive, "", finding.Count(left, "pool")+" of it "+finding.Agree(left, "lives", "live")+" without it, and what the operator makes of them was not seen yet; look at poolwright status first")
+			a.Judge(change.Disruptive, "", finding.Count(left, "pool")+" of it "+finding.Agree(left, "exists", "exist")+" without it, and the inventory does not show yet how the operator handles them; check poolwright status first")
 			return
 		}
 		a.Judge(change.Safe, "", fmt.Sprintf("makes %s of %s", finding.Count(len(pools), "new pool"), a.counted(devices)))
@@ -204,7 +204,7 @@ func (a assessment) replicasOn(hostname string) string {
 	case replicas > 0:
 		return fmt.Sprintf("%s on it", finding.Count(replicas, "volume replica"))
 	case instances == 0, !a.facts.Tells(cstorGroup, cstorVolumeReplicaKind, a.Ref.Namespace):
-		return "the inventory does not tell whether volume replicas are on it"
+		return "the inventory does not show whether volume replicas are on it"
 	}
 	return "the inventory knows of no volume replica on it"
 }

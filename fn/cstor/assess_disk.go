@@ -25,7 +25,7 @@ func (a assessment) replacement(p *pool.Pool, out string) (change.Risk, string) 
 	case upper == "ONLINE":
 		return change.Disruptive, rebuilt
 	case phase == "":
-		return change.Disruptive, rebuilt + "; the inventory does not tell whether the pool is ONLINE"
+		return change.Disruptive, rebuilt + "; the inventory does not show whether the pool is ONLINE"
 	case upper == "DEGRADED" && explained(a.facts, a.Ref.Namespace, p, out):
 		return change.Disruptive, rebuilt
 	}

@@ -281,7 +281,7 @@ func (a assessment) poolsAddedAndRemoved() {
 	}
 	for _, p := range added {
 		if len(p.Disks()) > 0 && !slices.ContainsFunc(p.Disks(), func(name string) bool { return !a.lives(name) }) {
-			a.judge(change.Safe, p.field, "the pool on %s lives already; nothing changes for it", p.Hostname)
+			a.judge(change.Safe, p.field, "the pool on %s exists already; nothing changes for it", p.Hostname)
 			continue
 		}
 		if risk, problem := a.problem(p.Disks()); problem != "" {

@@ -157,7 +157,7 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	}
 	if claimed := len(pool.LiveOf(facts).ClaimedBy(n.namespace, n.name)); claimed > 0 {
 		in.report(finding.Warning, "pools-unknown", "",
-			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if it lives, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", finding.Count(claimed, "block device"))
+			"it has claimed %s, and neither the output folder nor the inventory has its CStorPoolCluster; if that exists, restore rendered/ from Git or add cstorpoolclusters to the snapshot before this is applied", finding.Count(claimed, "block device"))
 	}
 	return c
 }
@@ -218,7 +218,7 @@ func (c *cluster) checkPools() {
 			continue
 		case c.lock.pool(p.node) != p:
 			c.report(finding.Error, "pool-twice", "",
-				"its CStorPoolCluster has two pools on node %s, on hosts %s and %s; mend it, a node has one", p.node, p.Hostname, c.lock.pool(p.node).Hostname)
+				"its CStorPoolCluster has two pools on node %s, on hosts %s and %s; correct it, a node has one pool", p.node, p.Hostname, c.lock.pool(p.node).Hostname)
 			continue
 		}
 		if len(p.Labels) > 0 {
@@ -228,7 +228,7 @@ func (c *cluster) checkPools() {
 		}
 		for _, name := range p.Disks() {
 			if seen[name] {
-				c.report(finding.Error, "device-twice", "", "block device %s is twice in its pools; mend the CStorPoolCluster", name)
+				c.report(finding.Error, "device-twice", "", "block device %s is twice in its pools; correct the CStorPoolCluster", name)
 			}
 			if other := c.alias(name, seen); other != "" {
 				c.report(finding.Error, "device-twice", "",

@@ -30,7 +30,7 @@ func (c *conversion) source(n *d.Node, field string, disks []string) d.Field {
 		}
 		switch volumes++; {
 		case of.StorageClassName == "":
-			why = "the inventory does not tell of the StorageClass of block device " + name
+			why = "the inventory does not show the StorageClass of block device " + name
 		case volumes > 1 && *of != from:
 			why = fmt.Sprintf("they are of StorageClasses %s and %s", from.StorageClassName, of.StorageClassName)
 		}

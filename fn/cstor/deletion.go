@@ -56,17 +56,17 @@ func (x *deletion) checkVolumes() {
 	slices.Sort(volumes)
 	if len(volumes) > 0 {
 		x.report(finding.Error, "volumes-live", "",
-			"its removal is allowed, and %s on it: %s; move the data to another cluster, or delete them, and take the inventory anew", liveVolumes(len(volumes)), finding.Names(volumes))
+			"its removal is allowed, but %s on it: %s; move the data to another cluster, or delete them, and refresh the inventory", liveVolumes(len(volumes)), finding.Names(volumes))
 		return
 	}
 	if !x.facts.Tells(cstorGroup, cstorVolumeConfigKind, x.namespace) || !x.live.knowsReplicas {
 		x.report(finding.Warning, "volumes-unknown", "",
-			"the inventory does not tell whether volumes live on it, with which the cStor webhook refuses to delete the CStorPoolCluster; take it anew with poolwright inventory, with the kinds CStorPoolInstance, CStorVolumeConfig and CStorVolumeReplica")
+			"the inventory does not show whether volumes exist on it, in which case the cStor webhook refuses to delete the CStorPoolCluster; refresh it with poolwright inventory, with the kinds CStorPoolInstance, CStorVolumeConfig and CStorVolumeReplica")
 	}
 }
 
 func liveVolumes(count int) string {
-	return finding.Count(count, "volume") + finding.Agree(count, " lives", " live")
+	return finding.Count(count, "volume") + finding.Agree(count, " exists", " exist")
 }
 
 // run decides what stays for now.
@@ -83,7 +83,7 @@ func (x *deletion) run() {
 	case !slices.ContainsFunc(disks, (*krm.Object).Retained) && x.mayLive():
 		x.objects.all = remade(before, false)
 		x.report(finding.Warning, "volumes-wait", "",
-			"its CStorPoolCluster is no longer rendered; the claims and attachments of its disks are let go once it and its CStorPoolInstances are gone from the live cluster: where the engine has kept it, delete it (kubectl delete cspc -n %s %s); refresh the inventory then, and render again", x.namespace, x.clusterNames())
+			"its CStorPoolCluster is no longer rendered; the claims and attachments of its disks are released once it and its CStorPoolInstances are gone from the live cluster: if the engine has kept it, delete it (kubectl delete cspc -n %s %s); then refresh the inventory, and render again", x.namespace, x.clusterNames())
 	case deletes && len(unseen) > 0:
 		x.objects.all = remade(before, false)
 		x.tellUnseen(unseen)

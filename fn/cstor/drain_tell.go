@@ -52,7 +52,7 @@ func (f *draining) tell() {
 		if h.Turn {
 			severity = finding.Info
 		}
-		f.report(severity, "drain-short", "", "volume %s has %s less than it is to have, and gets none yet: %s; if it is to stay like this, take the annotation %s from the live %s",
+		f.report(severity, "drain-short", "", "volume %s has %s less than it should have, and gets no new one yet: %s; to keep it so, remove the annotation %s from the live %s",
 			h.Volume, finding.Count(f.plan.Missing(h.Volume), "replica"), h.Why, krm.AnnotationOwner, cstorVolumeConfigKind)
 		f.choose(f.volumeRef(h.Volume), "", roleReplica, place.Awaited, h.Why)
 	}
@@ -76,7 +76,7 @@ func (f *draining) tellPool(s *drain.Standing, node string) {
 		text += fmt.Sprintf("; %d cannot leave it now", held)
 	}
 	if s.Moving > 0 {
-		text += "; apply what is rendered, and take the inventory anew"
+		text += "; apply what is rendered, and refresh the inventory"
 	}
 	f.standings = append(f.standings, text)
 	for _, h := range s.Held {
@@ -91,7 +91,7 @@ func (f *draining) tellHeld(s *drain.Standing, node string, h drain.Held) {
 	case h.Turn:
 		verdict = place.Awaited
 	case h.Dead && f.consent.given.Covers(cstorVolumeConfigKind, h.Volume.Name):
-		why = fmt.Sprintf("%s, and it is given up: delete it, with its claim, and let go of its replica (kubectl patch cvr -n %s %s %s)", h.Why, f.namespace, replicaOn(h.Volume, s.Pool), noFinalizers)
+		why = fmt.Sprintf("%s, and its data is lost: delete it, with its claim, and release its replica (kubectl patch cvr -n %s %s %s)", h.Why, f.namespace, replicaOn(h.Volume, s.Pool), noFinalizers)
 		f.report(finding.Warning, "drain-given-up", "", "volume %s keeps the pool on node %s until it is gone: %s", h.Volume, node, why)
 	case h.Dead:
 		why = fmt.Sprintf("%s, and it stays as it is; bring back the node of a replica, or restore the volume from a backup; if its data is given up, annotate the config with %s: %s/%s", h.Why, krm.AnnotationAllowRemoval, cstorVolumeConfigKind, h.Volume.Name)
@@ -113,7 +113,7 @@ func (f *draining) tellFinalizers() {
 		if i.Cluster().Name != f.of.name || len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !f.isLost(m) || m == nil && !f.isLeft(i) {
 			continue
 		}
-		text := fmt.Sprintf("nothing runs on host %s any more that would take the finalizers from what is deleted there, and the cStor operators change nothing of the cluster meanwhile: let go of it yourself, once it is being deleted: kubectl patch cspi -n %s %s %s",
+		text := fmt.Sprintf("nothing on host %s can remove the finalizers of deleted objects any more, and the cStor operators change nothing in the cluster until then: once the object is being deleted, remove its finalizers yourself: kubectl patch cspi -n %s %s %s",
 			i.RunsOn, f.namespace, i.Name, noFinalizers)
 		var replicas []string
 		for _, v := range f.volumes().Volumes {
@@ -148,13 +148,13 @@ func (f *draining) tellNotLost(m *member, i *pool.Instance) {
 // tellArmed says what a request to remove a replica does that waits below quorum.
 func (f *draining) tellArmed(r drain.Removal) {
 	f.report(finding.Warning, "removal-armed", "",
-		"volume %s: its live %s asks to remove the replica on %s; %s, so cStor keeps it until a replica is back, and then deletes it, healthy or not; the cStor webhook does not let the request be reverted: see that those on %s are healthy before its node is back",
+		"volume %s: its live %s asks to remove the replica on %s; %s, so cStor keeps it until a replica is back, and then deletes it, healthy or not; the cStor webhook does not allow the request to be reverted: make sure that those on %s are healthy before its node is back",
 		r.Volume, cstorVolumeConfigKind, r.Pool, r.Why, finding.Names(r.Volume.Pools))
 }
 
 // tellStray says how to correct a list with a pool that is not there.
 func (f *draining) tellStray(s drain.Stray) {
-	way := "no other pool can take its place; add one, and take the inventory again"
+	way := "no other pool can take its place; add one, and refresh the inventory"
 	if s.Pools != nil {
 		var pools []d.Node
 		for _, name := range s.Pools {
@@ -174,7 +174,7 @@ func (f *draining) tellUnknown(rendered int) {
 	if rendered > 0 {
 		text = fmt.Sprintf("what is rendered for %s that %s stays as it is", finding.Count(rendered, "volume"), finding.Agree(rendered, "moves", "move"))
 	}
-	f.report(finding.Warning, "drain-unknown", "", "%s: the inventory does not tell of %s; take it anew with poolwright inventory", text, finding.Names(f.lacks()))
+	f.report(finding.Warning, "drain-unknown", "", "%s: the inventory does not contain %s; refresh it with poolwright inventory", text, finding.Names(f.lacks()))
 }
 
 // sayMove says what is done with a volume, and what it waits for.

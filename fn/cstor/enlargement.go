@@ -70,7 +70,7 @@ func (e *enlargement) refusal(name string) string {
 	class := e.facts.Object(krm.ID{Group: storageGroup, Kind: storageClassKind, Name: name})
 	switch {
 	case class == nil:
-		return "the inventory does not have StorageClass " + name + ", which says whether they can grow; take it anew with poolwright inventory"
+		return "the inventory does not have StorageClass " + name + ", which shows whether they can grow; refresh it with poolwright inventory"
 	case class.Node.Str("allowVolumeExpansion") != "true":
 		return "StorageClass " + name + " does not allow volumes to grow; set allowVolumeExpansion: true there, if the driver can do it"
 	}

@@ -97,7 +97,7 @@ func (in *input) listedNode(s *settings) (string, *unmatched) {
 			for _, n := range in.facts.Nodes {
 				names = append(names, n.Name)
 			}
-			return "", &unmatched{s, "no-such-node", fmt.Sprintf("%q is no node of the inventory%s; correct it, take the inventory anew, or remove the entry", s.node, schema.DidYouMean(s.node, names))}
+			return "", &unmatched{s, "no-such-node", fmt.Sprintf("%q is not a node of the inventory%s; correct it, refresh the inventory, or remove the entry", s.node, schema.DidYouMean(s.node, names))}
 		}
 		return in.plannedAs(n), nil
 	}

@@ -198,7 +198,7 @@ func (r *roster) keepNode(name string, dropped map[string]bool) {
 	default:
 		why := "it is in the plan"
 		if r.lock.adopted && m.before != nil {
-			why = "its pool lives"
+			why = "its pool exists"
 		}
 		why += m.inFurther()
 		if from := r.lock.cameFrom[m.name]; from != "" {
@@ -245,7 +245,7 @@ func (r *roster) warnOfName(m *member, now *inventory.Node) {
 		return
 	}
 	r.report(finding.Warning, "node-renamed", "",
-		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, there is nothing to let go; while they differ the cStor webhook checks no change of the pool, so never edit the CStorPoolCluster by hand", m.name, now.Name, m.hostname)
+		"node %s is missing from the inventory, and node %s has its hostname label %q: its pool runs there and is kept under the old name, and nothing needs to be released; while the names differ, the cStor webhook does not validate changes to the pool, so never edit the CStorPoolCluster by hand", m.name, now.Name, m.hostname)
 }
 
 func (r *roster) newMember(name string) *member {
@@ -265,7 +265,7 @@ func (r *roster) refresh(m *member) {
 		r.warnOfName(m, m.node)
 	} else if m.uid != "" && m.node.UID != "" && m.uid != m.node.UID {
 		r.report(finding.Warning, "node-recreated", "",
-			"node %s was made anew (uid %s, was %s); its pool is kept, check that its disks are the same", m.name, m.node.UID, m.uid)
+			"node %s was recreated (uid %s, was %s); its pool is kept, check that its disks are the same", m.name, m.node.UID, m.uid)
 	}
 	if m.node.UID != "" {
 		m.uid = m.node.UID
@@ -281,11 +281,11 @@ func (r *roster) hold(m *member, field, why string) {
 	m.held = true
 	if lost := r.back[m.name]; lost != "" {
 		r.report(finding.Error, "pool-lost", field,
-			"%s, and the spec does not want it: the node %s; want it again, or, to have it removed, annotate the config with %s", lost, why, r.consent.annotation(m.name))
+			"%s, and the spec does not want it: the node %s; select it again, or, to remove it, annotate the config with %s", lost, why, r.consent.annotation(m.name))
 		return
 	}
 	r.choose(system.NodeRef(m.name), m.name, "", place.Held, "it "+why)
-	r.report(finding.Warning, "held", field, "node %s %s; to let it go, annotate the config with %s", m.name, why, r.consent.annotation(m.name))
+	r.report(finding.Warning, "held", field, "node %s %s; to release it, annotate the config with %s", m.name, why, r.consent.annotation(m.name))
 }
 
 func (r *roster) drop(m *member, dropped map[string]bool, why string) {

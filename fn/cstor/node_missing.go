@@ -27,7 +27,7 @@ func (r *roster) everyMissing(missing []string) bool {
 	switch {
 	case len(held) == 0:
 		r.report(finding.Warning, "all-nodes-missing", "",
-			"every node of the plan (%s) is missing from the inventory; nothing is rendered or lives on them, so that others are chosen", names)
+			"every node of the plan (%s) is missing from the inventory; nothing is rendered or running on them, so other nodes are chosen", names)
 	case allowed:
 		r.report(finding.Warning, "all-nodes-missing", "",
 			"every node of the cluster (%s) is missing from the inventory, and the removal of their pools is allowed", names)
@@ -40,7 +40,7 @@ func (r *roster) everyMissing(missing []string) bool {
 // refuseMissing refuses a cluster of which no node is in the snapshot.
 func (r *roster) refuseMissing(missing []string) {
 	r.report(finding.Error, "all-nodes-missing", "",
-		"every node of the cluster (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the config with %s",
+		"every node of the cluster (%s) is missing from the inventory; the snapshot is from another cluster or incomplete, refresh it; if the nodes and their data are permanently gone, annotate the config with %s",
 		finding.Names(missing), r.consent.wholeAnnotation(r.lock.clusters...))
 }
 

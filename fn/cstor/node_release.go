@@ -101,7 +101,7 @@ func (d *departures) lastWaits(m *member, goes func(*member) bool) string {
 		return ""
 	}
 	ailing := d.findAiling(m.of, func(*nodePool) bool { return false }) // else another comes first, see minPoolCount
-	return fmt.Sprintf("it is the last of CStorPoolCluster %s, which cannot be empty, and no other can come while %s; to have the whole cluster removed, and made anew where it is wanted, annotate the config with %s",
+	return fmt.Sprintf("it is the last of CStorPoolCluster %s, which cannot be empty, and no other can be added while %s; to remove the whole cluster, and recreate it if it is still wanted, annotate the config with %s",
 		m.of.name, ailing, d.consent.wholeAnnotation(m.of))
 }
 

@@ -62,16 +62,16 @@ func (c *cluster) olderThan(of *poolCluster) string {
 	was, since := c.lock.observed[at], ""
 	switch now, known := of.observe(); {
 	case known && now.uid == was.uid && was.gone && !now.gone:
-		since = "lives in it, and was deleted"
+		since = "is in it, and was deleted"
 	case known && now.uid == was.uid && now.generation < was.generation:
 		since = fmt.Sprintf("has metadata.generation %d in it, and had %d", now.generation, was.generation)
 	case of.current == nil && !was.gone && of.before != nil && c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
-		return fmt.Sprintf("the inventory does not have CStorPoolCluster %s, which lived when the output was made, and is taken to be older: all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the CStorPoolCluster was deleted, apply what is rendered first, which makes it anew, or take spec.observed out of CStorClusterPlan %s",
+		return fmt.Sprintf("the inventory is treated as older than the output: it does not have CStorPoolCluster %s, which existed when the output was rendered; the output stays unchanged; refresh the inventory with poolwright inventory, and render again; if the CStorPoolCluster was deleted, first apply what is rendered, which recreates it, or remove spec.observed from CStorClusterPlan %s",
 			of.name, c.name)
 	default:
 		return ""
 	}
-	return fmt.Sprintf("the inventory is older than the one that the output was made from (CStorPoolCluster %s %s): all that is rendered stays as it is; take it anew with poolwright inventory, and render again; where the API server itself was set back, to a backup of etcd, take spec.observed out of CStorClusterPlan %s first",
+	return fmt.Sprintf("the inventory is older than the one that the output was rendered from (CStorPoolCluster %s %s): the output stays unchanged; refresh it with poolwright inventory, and render again; if the API server itself was restored from a backup of etcd, first remove spec.observed from CStorClusterPlan %s",
 		of.name, since, c.name)
 }
 

@@ -44,22 +44,22 @@ func TestAssess(t *testing.T) {
 		{"kpt may delete", "deletion: detach", "deletion: other", change.Destructive, "makes kpt delete it"},
 		{"the order", `"1"`, `"2"`, change.Safe, "in which order"},
 		{"Argo CD has an option that is new", "Prune=confirm,Delete=confirm", "Prune=confirm,Delete=confirm,Unheard=true", change.Disruptive, "no rule knows the sync option Unheard"},
-		{"Argo CD replaces", "Prune=confirm,Delete=confirm", "Prune=confirm,Delete=confirm,Replace=true", change.Destructive, "Replace=true: Argo CD may delete it and make it anew"},
-		{"Argo CD forces", "Prune=confirm,Delete=confirm", "Force=true, Prune=confirm,Delete=confirm", change.Destructive, "Force=true: Argo CD may delete it and make it anew"},
-		{"Argo CD has it as a hook", "annotations:\n", "annotations:\n    argocd.argoproj.io/hook: Sync\n", change.Destructive, "a hook is deleted and made anew"},
-		{"Argo CD has it as Helm's hook", "annotations:\n", "annotations:\n    helm.sh/hook: post-install\n", change.Destructive, "a hook is deleted and made anew"},
-		{"Flux forces", "annotations:\n", "annotations:\n    kustomize.toolkit.fluxcd.io/force: Enabled\n", change.Destructive, "Flux deletes it and makes it anew"},
+		{"Argo CD replaces", "Prune=confirm,Delete=confirm", "Prune=confirm,Delete=confirm,Replace=true", change.Destructive, "Replace=true: Argo CD may delete and recreate it"},
+		{"Argo CD forces", "Prune=confirm,Delete=confirm", "Force=true, Prune=confirm,Delete=confirm", change.Destructive, "Force=true: Argo CD may delete and recreate it"},
+		{"Argo CD has it as a hook", "annotations:\n", "annotations:\n    argocd.argoproj.io/hook: Sync\n", change.Destructive, "Argo CD deletes and recreates a hook"},
+		{"Argo CD has it as Helm's hook", "annotations:\n", "annotations:\n    helm.sh/hook: post-install\n", change.Destructive, "Argo CD deletes and recreates a hook"},
+		{"Flux forces", "annotations:\n", "annotations:\n    kustomize.toolkit.fluxcd.io/force: Enabled\n", change.Destructive, "Flux deletes and recreates it"},
 		{"Flux does not force", "annotations:\n", "annotations:\n    kustomize.toolkit.fluxcd.io/force: disabled\n", change.Safe, "Flux does not delete it"},
 		{"Flux leaves it alone", "annotations:\n", "annotations:\n    kustomize.toolkit.fluxcd.io/reconcile: disabled\n", change.Disruptive, "no rule knows the field metadata.annotations[kustomize.toolkit.fluxcd.io/reconcile]"},
 		{"kpt owns it for another", "annotations:\n", "annotations:\n    config.k8s.io/owning-inventory: x\n", change.Disruptive, "no rule knows"},
 		{"the operator leaves it alone", "annotations:\n", "annotations:\n    reconcile.openebs.io/disable: \"true\"\n", change.Disruptive, "no rule knows"},
 		{"a label of the operator", "labels: {", "labels: {openebs.io/version: \"4\", ", change.Disruptive, "no rule knows the field metadata.labels[openebs.io/version]"},
 		{"an annotation of our own", "annotations:\n", "annotations:\n    poolwright.io/other: x\n", change.Disruptive, "no rule knows"},
-		{"of a name that only looks so", "annotations:\n", "annotations:\n    notopenebs.io/disable: x\n    openebs.io: x\n", change.Safe, "labels and annotations of others"},
+		{"of a name that only looks so", "annotations:\n", "annotations:\n    notopenebs.io/disable: x\n    openebs.io: x\n", change.Safe, "labels and annotations of other tools"},
 		{"where a tool found it", "annotations:\n", "annotations:\n    config.kubernetes.io/path: x\n    internal.config.kubernetes.io/index: \"0\"\n", change.Safe, "where a tool found it"},
 		{"not applied any more", "annotations:\n", "annotations:\n    config.kubernetes.io/local-config: \"true\"\n", change.Destructive, "the same as deleted from Git"},
-		{"a label", "labels: {", "labels: {a: b, ", change.Safe, "labels and annotations of others"},
-		{"the owner", "openebs/prod\n", "openebs/prod2\n", change.Disruptive, "takes it over from dao.mayadata.io/CStorClusterConfig/openebs/prod, which may apply it again, or delete it"},
+		{"a label", "labels: {", "labels: {a: b, ", change.Safe, "labels and annotations of other tools"},
+		{"the owner", "openebs/prod\n", "openebs/prod2\n", change.Disruptive, "adopts it from dao.mayadata.io/CStorClusterConfig/openebs/prod, which may apply it again, or delete it"},
 		{"what the system knows", "spec: {", "spec: {priorityClassName: a, ", change.Disruptive, "the pod of each pool"},
 		{"an unknown field", "spec: {", "spec: {a: {b: 1}, ", change.Disruptive, "unknown field \"a\"; known here: pools,"},
 		{"another version", "cstor.openebs.io/v1\n", "cstor.openebs.io/v2\n", change.Disruptive, "no rule knows the field apiVersion"},
@@ -176,7 +176,7 @@ func TestAssessDying(t *testing.T) {
 	dying := strings.Replace(plannedPools, "metadata:\n", "metadata:\n  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", 1)
 	grown := strings.Replace(plannedPools, "labels: {", "labels: {a: b, ", 1)
 	changes := poolwright().Assess(fn.Package{}, inventory.New(manifests(t, dying)), change.Between(manifests(t, plannedPools), manifests(t, grown)))
-	if got := changes[0]; got.Risk != change.Destructive || !strings.Contains(texts(got), "the live CStorPoolCluster openebs/prod is being deleted") || !strings.Contains(texts(got), "labels and annotations of others") {
+	if got := changes[0]; got.Risk != change.Destructive || !strings.Contains(texts(got), "the live CStorPoolCluster openebs/prod is being deleted") || !strings.Contains(texts(got), "labels and annotations of other tools") {
 		t.Errorf("%s: %s", got.Risk, texts(got))
 	}
 }
@@ -204,20 +204,20 @@ spec: {attacher: csi.example.com, nodeName: n1}
 		risk               change.Risk
 		want, field        string
 	}{
-		{"as it is", rendered, live, change.Safe, "takes over the live CStorPoolCluster openebs/prod, which nobody owns", ""},
+		{"as it is", rendered, live, change.Safe, "adopts the live CStorPoolCluster openebs/prod, which has no owner", ""},
 		{"a setting", strings.Replace(rendered, "poolConfig:\n", "poolConfig:\n      roThresholdLimit: 20\n", 1), live, change.Disruptive, "fuller than 20 % becomes read-only", "spec.pools[kubernetes.io/hostname=stor-a1].poolConfig.roThresholdLimit"},
 		{"a disk", strings.Replace(rendered, "blockdevice-2", "blockdevice-9", 1), live, change.Destructive, "blockdevice-2", "spec.pools[kubernetes.io/hostname=stor-a1].dataRaidGroups[0].blockDevices[blockDeviceName=blockdevice-2]"},
-		{"what we leave to others", rendered, strings.Replace(live, "tolerations: null", "tolerations: [{key: a}]", 1), change.Safe, "takes over", ""},
+		{"what we leave to others", rendered, strings.Replace(live, "tolerations: null", "tolerations: [{key: a}]", 1), change.Safe, "adopts", ""},
 		{"an unknown field", strings.Replace(rendered, "spec:\n", "spec:\n  brandNew: 1\n", 1), live, change.Disruptive, "the strict decoding of the cStor webhook refuses an object that has it", "spec.brandNew"},
-		{"our own", strings.Replace(rendered, "mirror", "raidz", 1), rendered, change.Destructive, "is live already", "spec.pools[kubernetes.io/hostname=stor-a1].poolConfig.dataRaidGroupType"},
-		{"another's", rendered, strings.Replace(rendered, "/openebs/prod", "/other/prod", 1), change.Disruptive, "takes over the live CStorPoolCluster openebs/prod from dao.mayadata.io/CStorClusterConfig/other/prod, which may apply it again", ""},
-		{"a claim", claim, strange(claim, "resources", "volumeName: pv-1, resources"), change.Safe, "takes over the live PersistentVolumeClaim openebs/a", ""},
+		{"our own", strings.Replace(rendered, "mirror", "raidz", 1), rendered, change.Destructive, "exists already", "spec.pools[kubernetes.io/hostname=stor-a1].poolConfig.dataRaidGroupType"},
+		{"another's", rendered, strings.Replace(rendered, "/openebs/prod", "/other/prod", 1), change.Disruptive, "adopts the live CStorPoolCluster openebs/prod from dao.mayadata.io/CStorClusterConfig/other/prod, which may apply it again", ""},
+		{"a claim", claim, strange(claim, "resources", "volumeName: pv-1, resources"), change.Safe, "adopts the live PersistentVolumeClaim openebs/a", ""},
 		{"a claim of another class", claim, strange(claim, "fast", "slow"), change.Disruptive, "a claim cannot change spec.storageClassName", "spec.storageClassName"},
 		{"a claim of less", claim, strange(claim, "10Gi", "20Gi"), change.Disruptive, "a volume cannot shrink", "spec.resources.requests.storage"},
 		{"a claim that goes", claim, strange(strings.Replace(claim, "resources", "volumeName: pv-1, resources", 1), "name: a", "deletionTimestamp: \"2026-01-01T00:00:00Z\", name: a"), change.Destructive, "the live PersistentVolumeClaim openebs/a is being deleted, which applying does not stop: the volume and what is on it goes with its claim", ""},
 		{"our own that goes", rendered, strings.Replace(rendered, "  name:", "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n  name:", 1), change.Destructive, "is being deleted, which applying does not stop: every pool goes", ""},
 		{"an attachment that goes", attachment, strange(attachment, "name: a", "deletionTimestamp: \"2026-01-01T00:00:00Z\", name: a"), change.Disruptive, "is being deleted, which applying does not stop: detaches a live disk", ""},
-		{"an attachment", attachment, strange(attachment, "x", "x"), change.Safe, "takes over the live VolumeAttachment a", ""},
+		{"an attachment", attachment, strange(attachment, "x", "x"), change.Safe, "adopts the live VolumeAttachment a", ""},
 		{"an attachment to another node", attachment, strange(attachment, "n1", "n2"), change.Disruptive, "an attachment cannot change spec.nodeName", "spec.nodeName"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -130,13 +130,13 @@ func (s *steps) postponeMissing() {
 			continue
 		}
 		s.lock.removePool(p)
-		s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node", p.node)
+		s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered but not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node", p.node)
 	}
 }
 
 // refusedWhile is what an edit waits for that would leave a member as it is that is not well.
 func refusedWhile(why string) string {
-	return "while " + why + ": the cStor webhook refuses every other edit until that is mended"
+	return "while " + why + ": the cStor webhook refuses every other edit until that is fixed"
 }
 
 // brokenLive says which disk or node of the live pools is not there, or "".

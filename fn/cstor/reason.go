@@ -35,7 +35,7 @@ func sayReason(word string) string {
 	case reasonReplaced:
 		return "it took the place of another disk"
 	case reasonAdopted:
-		return "it was taken over with a pool that lived already"
+		return "it was adopted with an existing pool"
 	case reasonMoved:
 		return "its pool followed its disks from another node"
 	case reasonRoom:

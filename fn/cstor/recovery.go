@@ -38,7 +38,7 @@ func (r *recovery) restorePools() {
 		switch {
 		case known != nil && r.livesIn(host) != known.of:
 			r.report(finding.Error, "cluster-changed", "",
-				"the pool on node %s lives in CStorPoolCluster %s and is rendered in %s, and a pool cannot go from one to another; restore it in rendered/ from Git", known.node, r.live.clusterOn(host), known.of.name)
+				"the pool on node %s is running in CStorPoolCluster %s but rendered in %s, and a pool cannot move from one to another; restore it in rendered/ from Git", known.node, r.live.clusterOn(host), known.of.name)
 		case known == nil:
 			r.restorePool(host, &nodePool{of: r.livesIn(host), Pool: p}, why)
 		case r.live.pool(host) == nil && !r.live.claimsAll(known.Pool):
@@ -70,12 +70,12 @@ func (r *recovery) restoreInstance(i *pool.Instance) {
 	r.remember(node, p)
 	if why := r.keptOut(p); why != "" {
 		r.report(finding.Warning, "instance-lost", "",
-			"CStorPoolInstance %s lives on node %s, and both the rendered and the live CStorPoolCluster have lost its pool, which cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", i.Name, node, why, r.consent.annotation(node))
+			"CStorPoolInstance %s is running on node %s, but its pool is missing from both the rendered and the live CStorPoolCluster, and cannot be restored: %s; restore it in rendered/ from Git, or, to remove it, annotate the config with %s", i.Name, node, why, r.consent.annotation(node))
 		return
 	}
 	r.takeBack(p)
 	r.report(finding.Warning, "pool-taken-back", "",
-		"the pool that lives on node %s (CStorPoolInstance %s) is taken back: both the rendered and the live CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, i.Name, r.consent.annotation(node))
+		"the running pool on node %s (CStorPoolInstance %s) is restored: it was missing from both the rendered and the live CStorPoolCluster; to remove it, annotate the config with %s", node, i.Name, r.consent.annotation(node))
 }
 
 // dropUnapplied gives up pools that are rendered, are known not to live, and have disks
@@ -101,7 +101,7 @@ func (r *recovery) dropUnapplied() {
 		r.lock.removePool(p)
 		r.giveUp(p.node, unusable)
 		r.report(finding.Warning, "pool-rechosen", "",
-			"the pool on node %s is rendered and does not live yet, and not all of its disks can be used any more, so that they are chosen anew: %s", p.node, finding.Names(bad))
+			"the pool on node %s is rendered but does not exist yet, and some of its disks can no longer be used, so its disks are chosen again: %s", p.node, finding.Names(bad))
 	}
 }
 
@@ -162,10 +162,10 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	switch {
 	case why != "" && allowed:
 		r.report(finding.Warning, "pool-going", "",
-			"the pool that lives on node %s is not rendered, as its removal is allowed, which should wait: %s; it cannot be taken back: %s", node, waits, why)
+			"the running pool on node %s is not rendered, because its removal is allowed; the removal should wait: %s; but the pool cannot be restored: %s", node, waits, why)
 	case why != "":
 		r.report(finding.Error, "pool-lost", "",
-			"a pool lives on node %s that the rendered CStorPoolCluster has lost, and cannot be taken back: %s; restore it in rendered/ from Git, or, to have it removed, annotate the config with %s", node, why, r.consent.annotation(node))
+			"the running pool on node %s is missing from the rendered CStorPoolCluster, and cannot be restored: %s; restore it in rendered/ from Git, or, to remove it, annotate the config with %s", node, why, r.consent.annotation(node))
 	case refused != "":
 		r.takeBack(p)
 		delete(r.back, node) // it is not lost
@@ -174,11 +174,11 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	case allowed:
 		r.takeBack(p)
 		r.report(finding.Warning, "pool-taken-back", "",
-			"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it, and its removal, which is allowed, waits: %s", node, waits)
+			"the running pool on node %s is restored: it was missing from the rendered CStorPoolCluster, and its removal, which is allowed, waits: %s", node, waits)
 	default:
 		r.takeBack(p)
 		r.report(finding.Warning, "pool-taken-back", "",
-			"the pool that lives on node %s is taken back: the rendered CStorPoolCluster had lost it; to have it removed, annotate the config with %s", node, r.consent.annotation(node))
+			"the running pool on node %s is restored: it was missing from the rendered CStorPoolCluster; to remove it, annotate the config with %s", node, r.consent.annotation(node))
 	}
 }
 
@@ -190,7 +190,7 @@ func (r *recovery) allowed(node, host string) bool {
 
 // takeBack makes a live pool that of a node again.
 func (r *recovery) takeBack(p *nodePool) {
-	r.back[p.node] = "a pool lives on node " + p.node + " that the rendered CStorPoolCluster has lost"
+	r.back[p.node] = "the running pool on node " + p.node + " is missing from the rendered CStorPoolCluster"
 	r.lock.addNode(p.node)
 	r.lock.reasons[p.node] = reasonAdopted
 	r.lock.addPool(p)
@@ -324,11 +324,11 @@ func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
 	r.lock.rememberGrowth(known, r.settings(known.node))
 	if len(back) == 1 {
 		r.report(finding.Warning, "group-taken-back", "",
-			"block device %s lives in the pool on node %s and is taken back: the rendered CStorPoolCluster had lost it, and disks cannot be taken out of a pool", back[0], known.node)
+			"block device %s is in the running pool on node %s and is restored: it was missing from the rendered CStorPoolCluster, and disks cannot be removed from a pool", back[0], known.node)
 		return
 	}
 	r.report(finding.Warning, "group-taken-back", "",
-		"block devices %s live in the pool on node %s and are taken back: the rendered CStorPoolCluster had lost them, and disks cannot be taken out of a pool", finding.Names(back), known.node)
+		"block devices %s are in the running pool on node %s and are restored: they were missing from the rendered CStorPoolCluster, and disks cannot be removed from a pool", finding.Names(back), known.node)
 }
 
 // isPart reports whether a RAID group is another that has lost disks.

@@ -62,7 +62,7 @@ func (r *recovery) checkInstance(known *nodePool, p *pool.Pool) {
 		return
 	}
 	r.report(finding.Error, "pool-differs", "",
-		"the pool on node %s lives with block devices %s, as its CStorPoolInstance shows, and is rendered with %s, which it cannot become (%s); restore it in rendered/ from Git, or take the inventory anew",
+		"the pool on node %s is running with block devices %s, as its CStorPoolInstance shows, but is rendered with %s, and cannot change to these (%s); restore it in rendered/ from Git, or refresh the inventory",
 		known.node, finding.Names(p.Disks()), finding.Names(known.Disks()), step.Reshaped[at].Text)
 }
 
@@ -76,7 +76,7 @@ func (r *recovery) checkStripe(known *nodePool, p *pool.Pool) {
 	})
 	if known.RAIDType == pool.Stripe && lost >= 0 && put >= 0 {
 		r.report(finding.Error, "device-replaced", "",
-			"block device %s is in the rendered pool on node %s in the place of block device %s, which lives in it; a stripe cannot replace a disk, put %s back in its place",
+			"block device %s is in the rendered pool on node %s in the place of block device %s, which the running pool has; a stripe cannot replace a disk, put %s back in its place",
 			known.Disks()[put], known.node, live[lost], live[lost])
 	}
 }
@@ -110,14 +110,14 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 			case why == "", slices.Contains(chosen, name) && (!current || r.unseen(name)):
 			case whole && i == len(known.Data)-1 && i > 0:
 				r.report(finding.Warning, "group-rechosen", "",
-					"block device %s is rendered as part of the pool on node %s, is not in the live one, and cannot be used any more: %s; its RAID group is chosen anew", name, known.node, why)
+					"block device %s is rendered as part of the pool on node %s, is not in the live one, and can no longer be used: %s; its RAID group is chosen again", name, known.node, why)
 				known.Data = known.Data[:i]
 				r.lock.unpool(group)
 				r.giveUp(known.node, group)
 			case current && slices.Contains(chosen, name) && r.takeBackReplacement(known, i, p, name, why):
 			default:
 				r.report(finding.Error, "device-not-usable", "",
-					"block device %s is in the rendered pool on node %s and not in the live one, and cannot come into it: %s; put another in its place in rendered/, or restore what was there", name, known.node, why)
+					"block device %s is in the rendered pool on node %s but not in the live one, and cannot be added to it: %s; put another in its place in rendered/, or restore what was there", name, known.node, why)
 			}
 			if len(known.Data) == i {
 				break

@@ -70,7 +70,7 @@ func (r *recovery) restoreClaims() {
 		r.lock.reasons[node] = reasonAdopted
 		r.back[node] = "PersistentVolumeClaim " + finding.Names(lost[node]) + " is bound for node " + node + ", and the output has lost it"
 		r.report(finding.Warning, "claims-taken-back", "",
-			"node %s is taken back, since PersistentVolumeClaim %s is bound for it, and the output had lost it; if a pool lives there that is not rendered, restore rendered/ from Git before this is applied; to have them removed, annotate the config with %s",
+			"node %s is restored: PersistentVolumeClaim %s is bound for it, but it was missing from the output; if a pool is running there that is not rendered, restore rendered/ from Git before this is applied; to remove them, annotate the config with %s",
 			node, finding.Names(lost[node]), r.consent.annotation(node))
 	}
 }

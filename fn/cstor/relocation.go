@@ -65,7 +65,7 @@ func (r *relocation) catchUp() {
 			continue
 		}
 		r.report(finding.Warning, "pool-elsewhere", "",
-			"the pool on node %s is rendered on host %s; it lives on host %s, and so are all of its disks: it is taken to be there; if rendered/ is newer than the inventory, take that anew", d.node, d.Hostname, d.to)
+			"the pool on node %s is rendered on host %s, but it and all of its disks are on host %s: the pool is treated as on that host; if rendered/ is newer than the inventory, refresh the inventory", d.node, d.Hostname, d.to)
 		r.place(d.nodePool, r.host(d.to))
 	}
 }
@@ -162,7 +162,7 @@ func (r *relocation) obstacle(d *displaced) string {
 	}
 	to := r.host(d.to)
 	if to == nil {
-		return fmt.Sprintf("%s of the inventory have its %s label %q, wanted 1; mend the labels, or take the inventory anew", finding.Count(len(r.facts.Host(d.to)), "node"), inventory.LabelHostname, d.to)
+		return fmt.Sprintf("%s of the inventory have its %s label %q, wanted 1; correct the labels, or refresh the inventory", finding.Count(len(r.facts.Host(d.to)), "node"), inventory.LabelHostname, d.to)
 	}
 	if r.consent.allowsSet(d.node) {
 		return "its removal is allowed; to have it follow them, take out " + r.consent.annotation(d.node)
@@ -182,9 +182,9 @@ func (r *relocation) contradicted(d *displaced) string {
 	live := r.live.pools[from]
 	switch {
 	case !r.live.knows:
-		return "the inventory does not tell of everything that shows where it lives; take it anew with poolwright inventory, with the kinds CStorPoolCluster, CStorPoolInstance and BlockDeviceClaim"
+		return "the inventory does not contain everything that shows where it is running; refresh it with poolwright inventory, with the kinds CStorPoolCluster, CStorPoolInstance and BlockDeviceClaim"
 	case d.of.current == nil:
-		return "the live CStorPoolCluster is gone; apply the rendered one again, and take the inventory anew"
+		return "the live CStorPoolCluster is gone; apply the rendered one again, and refresh the inventory"
 	case live == nil || !live.Same(d.Pool):
 		return "the live CStorPoolCluster does not have it on host " + d.Hostname + " with the same disks; apply what is rendered, or restore rendered/ from Git, so that both are the same"
 	}
@@ -219,9 +219,9 @@ func (r *relocation) occupied(d *displaced) string {
 	case other != nil:
 		return fmt.Sprintf("the pool on node %s has that host, and a node has one pool of a cluster; put the disks of the pool on node %s elsewhere", other.node, d.node)
 	case r.live.pools[d.to] != nil && !r.live.pools[d.to].Shares(d.Pool):
-		return "another pool of the live CStorPoolCluster has that host; wait until it is gone, and take the inventory anew"
+		return "another pool of the live CStorPoolCluster has that host; wait until it is gone, and refresh the inventory"
 	case instance != nil && !instance.Pool.Shares(d.Pool):
-		return "CStorPoolInstance " + instance.Name + " has that host; wait until it is gone, and take the inventory anew"
+		return "CStorPoolInstance " + instance.Name + " has that host; wait until it is gone, and refresh the inventory"
 	case to.Name != d.node && slices.ContainsFunc(r.lock.volumes[to.Name], r.holdsData):
 		return "node " + to.Name + " has bound claims for a pool of its own; put the disks elsewhere"
 	}

@@ -62,7 +62,7 @@ func (r *removal) linger(objects *manifests) {
 			continue
 		}
 		r.report(finding.Warning, "volumes-wait", "",
-			"the claims and attachments of node %s are let go once its pool and CStorPoolInstance are gone from the live cluster; refresh the inventory then, and render again", node)
+			"the claims and attachments of node %s are released once its pool and CStorPoolInstance are gone from the live cluster; then refresh the inventory, and render again", node)
 	}
 	if len(unseen) > 0 {
 		r.tellUnseen(unseen)
@@ -123,15 +123,15 @@ func (r *removal) surplus(objects *manifests) {
 	held = slices.DeleteFunc(held, func(o *krm.Object) bool { return o == nil || rendered[o.ID()] })
 	objects.all = append(objects.all, remade(held, false)...)
 	if len(used) > 0 {
-		r.report(finding.Warning, "claims-held", "", "no longer wanted, and held, since their disks are in pools: PersistentVolumeClaim %s; they stay until their pools go", finding.Names(used))
+		r.report(finding.Warning, "claims-held", "", "no longer wanted, but held, because their disks are in pools: PersistentVolumeClaim %s; they stay until their pools are removed", finding.Names(used))
 	}
 	if len(bound) > 0 {
 		r.report(finding.Warning, "claims-held", "",
-			"no longer wanted, and held, since something may be on them: PersistentVolumeClaim %s; to let them go, annotate the config with %s: %s", finding.Names(bound), krm.AnnotationAllowRemoval, claimEntries(bound))
+			"no longer wanted, but held, because they may contain data: PersistentVolumeClaim %s; to release them, annotate the config with %s: %s", finding.Names(bound), krm.AnnotationAllowRemoval, claimEntries(bound))
 	}
 	if len(standing) > 0 {
 		r.report(finding.Warning, "consent-idle", "",
-			"PersistentVolumeClaim %s is wanted, and its removal is allowed: it would go as soon as nothing asks for it; until that is meant, take out %s: %s", finding.Names(standing), krm.AnnotationAllowRemoval, claimEntries(standing))
+			"PersistentVolumeClaim %s is wanted, but its removal is allowed: it would be removed as soon as nothing needs it; unless you intend that, remove %s: %s", finding.Names(standing), krm.AnnotationAllowRemoval, claimEntries(standing))
 	}
 }
 
@@ -226,7 +226,7 @@ func (r *removal) warnOfIdleConsent() {
 			what = "CStorPoolCluster " + of.name
 		}
 		r.report(finding.Warning, "consent-standing", "",
-			"the removal of %s is allowed: any pool whose node is no longer wanted would go; until that is wanted, take out %s", what, r.consent.wholeAnnotation(of))
+			"the removal of %s is allowed: any pool whose node is no longer wanted would be removed; unless you intend that, remove %s", what, r.consent.wholeAnnotation(of))
 	}
 	for _, m := range r.members {
 		released := func(o *krm.Object) bool { return r.released[o.ID()] }
@@ -234,7 +234,7 @@ func (r *removal) warnOfIdleConsent() {
 			continue
 		}
 		r.report(finding.Warning, "consent-idle", "",
-			"node %s keeps its pool, whose removal is allowed: it would go as soon as the node is missing or no longer selected; until that is wanted, take out %s", m.name, r.consent.annotation(m.name))
+			"node %s keeps its pool, but the removal of the pool is allowed: it would be removed as soon as the node is missing or no longer selected; unless you intend that, remove %s", m.name, r.consent.annotation(m.name))
 	}
 }
 
@@ -319,15 +319,15 @@ func (in *input) cannotGo(p *nodePool) string {
 	instance := in.live.instances[p.Hostname]
 	switch from := in.live.elsewhere(p.Pool); {
 	case from != "":
-		return "it is on its way from host " + from + "; apply what is rendered, and take the inventory anew once it is there"
+		return "it is on its way from host " + from + "; apply what is rendered, and refresh the inventory once it exists"
 	case in.mayFollow(p):
-		return "the inventory does not tell whether it follows its disks to another node; take it anew with poolwright inventory, with the kinds BlockDevice, BlockDeviceClaim, CStorPoolCluster and CStorPoolInstance"
+		return "the inventory does not show whether it follows its disks to another node; refresh it with poolwright inventory, with the kinds BlockDevice, BlockDeviceClaim, CStorPoolCluster and CStorPoolInstance"
 	case !in.live.knowsReplicas:
-		return "the inventory does not tell whether it holds volume replicas; take it anew with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
+		return "the inventory does not show whether it holds volume replicas; refresh it with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
 	case instance != nil && in.state.Live.Replicas(in.namespace, instance.Name) > 0:
 		return fmt.Sprintf("CStorPoolInstance %s holds %s, to be moved to other pools first", instance.Name, finding.Count(in.state.Live.Replicas(in.namespace, instance.Name), "volume replica"))
 	case instance == nil && p.of.current == nil && !in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
-		return "the inventory does not tell whether it is applied; take it anew with poolwright inventory, with the kind CStorPoolCluster"
+		return "the inventory does not show whether it is applied; refresh it with poolwright inventory, with the kind CStorPoolCluster"
 	case instance == nil && in.live.pools[p.Hostname] != nil:
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
 	}

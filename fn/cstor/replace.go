@@ -111,10 +111,10 @@ func (in *input) isReplaced(name string) bool {
 // obstacle says why a disk of a pool cannot be replaced, and what to do, or "".
 func (in *input) obstacle(p *pool.Pool, name string) string {
 	if slices.Contains(p.Cache.Disks(), name) {
-		return "it is of the write cache, which the cStor operator does not change; put the disk back, or make the pool anew: drain its node"
+		return "it belongs to the write cache, which the cStor operator does not change; put the disk back, or recreate the pool: drain its node"
 	}
 	if p.RAIDType == pool.Stripe {
-		return "the pool is a stripe, whose data is gone with it; make the pool anew: drain its node, with consent, and allow it again"
+		return "the pool is a stripe, and its data is lost with the disk; recreate the pool: drain its node, with consent, and allow it again"
 	}
 	if !in.state.Checks(p.Hostname) {
 		return fmt.Sprintf("the hostname label of the node (%s) is not its name, so that the webhook claims no disk and the operator waits for one for ever; give the node its name as label, or make the claim of the new disk yourself, with the annotation %s: %s", p.Hostname, inventory.AnnotationPredecessor, name)
@@ -126,12 +126,12 @@ func (in *input) obstacle(p *pool.Pool, name string) string {
 		for _, other := range group {
 			switch d := in.facts.Device(in.namespace, other); {
 			case d == nil:
-				return "block device " + other + " of its RAID group is gone, so that the webhook cannot compare sizes; bring it back, or make the pool anew"
+				return "block device " + other + " of its RAID group is gone, so the webhook cannot compare sizes; bring it back, or recreate the pool"
 			case other != name && d.State != "Active":
 				return "block device " + other + " of its RAID group is " + d.State + ", too, and one disk of a group is replaced at a time; bring one of them back"
 			}
 			if claim := in.claimOf(other); claim != nil && claim.Predecessor != "" && other != name {
-				return "a replacement in its RAID group is under way, which the claim of " + other + " tells (" + inventory.AnnotationPredecessor + "); it waits for that"
+				return "a replacement in its RAID group is under way, which the claim of " + other + " shows (" + inventory.AnnotationPredecessor + "); it waits for that"
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (c *collector) tellRetained(left []gitops.Object) {
 		what += volumeAttachmentKind + " " + finding.Names(attachments)
 	}
 	c.report(finding.Warning, "disks-retained", "",
-		"left to a person, since poolConfig.deletionPolicy is %s: %s; they are rendered once more, as nobody's and protected in every engine: apply that, take the inventory anew, and render again; from then on they are yours, to use or to delete", retainDisks, what)
+		"left to you, because poolConfig.deletionPolicy is %s: %s; they are rendered once more, without an owner and protected in every engine: apply that, refresh the inventory, and render again; from then on they are unmanaged, and you may use or delete them", retainDisks, what)
 }
 
 // remade renders objects of nodes anew, as they were, without what they say to engines, which
@@ -176,7 +176,7 @@ func unseenClaims(facts *inventory.Facts, objects []*krm.Object) []string {
 // tellUnseen tells of claims that are not deleted before the facts show them.
 func (c *collector) tellUnseen(claims []string) {
 	c.report(finding.Warning, "claims-unseen", "",
-		"not in the inventory, which is taken to be older than the output, since they were bound when that was made: PersistentVolumeClaim %s; they are to be deleted, and stay until they are seen: apply what is rendered, take the inventory anew with poolwright inventory, and render again", finding.Names(claims))
+		"not in the inventory, which is treated as older than the output, because they were bound when the output was rendered: PersistentVolumeClaim %s; they will be deleted, but stay until the inventory shows them: apply what is rendered, refresh the inventory with poolwright inventory, and render again", finding.Names(claims))
 }
 
 // copyOf is an object with its spec and what the next render reads.

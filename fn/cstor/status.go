@@ -143,7 +143,7 @@ func (s *standing) checkRendered() {
 	if rendered > 0 && applied == 0 {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
-			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", finding.Count(rendered, "object")),
+			Message: fmt.Sprintf("rendered (%s), but not in the cluster yet; commit and apply it", finding.Count(rendered, "object")),
 		})
 	}
 }

@@ -27,7 +27,7 @@ func (s *standing) checkPoolCluster(of *poolCluster) {
 	live, instances, claimed := of.live(), s.instancesOf(of), s.claimed(of)
 	switch {
 	case live == nil && (instances > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace):
-		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not tell of CStorPoolCluster %s, and %s and %s are its own; add cstorpoolclusters to it",
+		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not contain CStorPoolCluster %s, which owns %s and %s; add cstorpoolclusters to it",
 			of.name, finding.Count(instances, "pool"), finding.Count(claimed, "block device"))
 	case live == nil && (instances > 0 || claimed > 0):
 		remedy := "apply the rendered one again"
@@ -102,7 +102,7 @@ func (s *standing) isStale(of *poolCluster) bool {
 func (c *poolCluster) behind(wanted *pool.Cluster) string {
 	for _, p := range wanted.Pools {
 		if c.before.Host(p.Hostname) == nil && c.current.Host(p.Hostname) != nil {
-			return "the pool on " + p.Hostname + " lives and is not rendered"
+			return "the pool on " + p.Hostname + " exists but is not rendered"
 		}
 	}
 	return differs(wanted, c.before)
@@ -173,7 +173,7 @@ func (s *standing) checkPools() {
 		if instance == nil {
 			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(p.of.live())}
 			if name, gone := vanished(s.facts, p.of.current, p.Hostname); gone && !told {
-				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not told of by the inventory (add cstorpoolinstances to it)", Node: p.node}
+				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not in the inventory (add cstorpoolinstances to it)", Node: p.node}
 			} else if gone {
 				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.node}
 			}

@@ -330,7 +330,7 @@ func (s *steps) tell() {
 		case len(s.taken) > 0 && (s.last.wait == "" || s.last.open):
 			s.report(finding.Info, ruleStep, "", "step %d of about %d%s: %s; it is done when %s%s", i+1, s.transition.Of(), s.ofWhich(), step.What, s.taken[0].kind.doneWhen(), rest)
 		default:
-			s.report(finding.Info, ruleStep, "", "step %d of about %d%s is under way %s; apply what is rendered, and take the inventory anew%s", i+1, s.transition.Of(), s.ofWhich(), step.Wait, rest)
+			s.report(finding.Info, ruleStep, "", "step %d of about %d%s is in progress %s; apply what is rendered, and refresh the inventory%s", i+1, s.transition.Of(), s.ofWhich(), step.Wait, rest)
 		}
 	}
 	if first := s.transition.Steps[0]; first.State == transition.Next && len(waiting) > 0 && waiting[0].comes {

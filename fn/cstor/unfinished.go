@@ -122,7 +122,7 @@ func (e *existing) unbuilt(p *pool.Pool) unfinished {
 		}
 		return unfinished{wait: "the pool on " + p.Hostname + " has a CStorPoolInstance", kind: stepAdd, what: poolComes(node)}
 	case i != nil && i.Object.Deleting():
-		return unfinished{wait: "CStorPoolInstance " + i.Name + " on " + i.Hostname + ", which is being deleted, is made anew", kind: stepAdd, what: poolComes(node)}
+		return unfinished{wait: "CStorPoolInstance " + i.Name + " on " + i.Hostname + ", which is being deleted, is recreated", kind: stepAdd, what: poolComes(node)}
 	case i != nil && i.Rebuilds():
 		return unfinished{wait: "the resilver of CStorPoolInstance " + i.Name + " on " + i.Hostname + " is over", kind: stepReplace, what: "the pool on node " + node + " copies its data to a disk"}
 	}

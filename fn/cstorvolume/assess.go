@@ -49,7 +49,7 @@ func assessSnapshots(c *change.Change) {
 		c.Judge(change.Safe, "", "adds a class of snapshots")
 		return
 	case change.Remove:
-		c.Judge(change.Disruptive, "", "no more snapshots are made from the class; those that are there stay")
+		c.Judge(change.Disruptive, "", "no more snapshots are created from the class; existing ones stay")
 		return
 	}
 	for i := range c.Fields {

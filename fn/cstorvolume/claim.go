@@ -164,7 +164,7 @@ func (v *volumeClass) checkRemoved() {
 		case v.class == nil && (v.Failed() || v.cluster.broken):
 			// The reason is told already.
 		default:
-			v.Report(finding.Error, "claim-removed", "spec.claims", "%s is no longer wanted, and its data would be lost with it; keep it in the spec, or annotate the class with %s: %s/%s", o.Ref, krm.AnnotationAllowRemoval, claimKind, name)
+			v.Report(finding.Error, "claim-removed", "spec.claims", "%s is no longer wanted, but removing it would lose its data; keep it in the spec, or annotate the class with %s: %s/%s", o.Ref, krm.AnnotationAllowRemoval, claimKind, name)
 		}
 	}
 }

@@ -103,6 +103,6 @@ func (r *rendering) findCluster(v *volumeClass) {
 		return
 	}
 	v.Report(finding.Error, "no-cluster", "spec.cluster",
-		"there is no %s %s in namespace %s of the package, and no %s of that name among the facts; correct it%s, or take the inventory anew",
+		"no %s %s exists in namespace %s of the package, and the inventory contains no %s of that name; correct it%s, or refresh the inventory",
 		pool.ConfigKind, c.Name, c.Namespace, pool.ClusterKind, schema.DidYouMean(c.Name, names))
 }

@@ -26,7 +26,7 @@ func (v *volumeClass) pin(before *class.Class, replicas int) bool {
 	if len(usable) < replicas {
 		lacks := fmt.Sprintf("%s of cluster %s that are ONLINE and take writes, of which the facts have %d", finding.Count(replicas, pool.InstanceKind), v.cluster.Name, len(usable))
 		if before != nil { // withheld, the class would go
-			v.Report(finding.Error, "instances-missing", "spec.placement", "needs %s, to choose the pools of a class that is there; take the inventory anew, or leave placement as it was", lacks)
+			v.Report(finding.Error, "instances-missing", "spec.placement", "needs %s, to choose the pools of an existing class; refresh the inventory, or leave placement as it was", lacks)
 		} else {
 			v.Report(finding.Info, "awaiting-instances", "spec.placement", "awaits %s, to choose the pools from; the class, its policy and its claims are withheld until then, since volumes would be placed at random", lacks)
 		}

@@ -62,7 +62,7 @@ func partOf(facts *inventory.Facts, lacks []volume.Lack, kind, name string) prer
 	check := prerequisite.Check{Result: prerequisite.OK, Check: "operator/" + name, Message: "ready, with every container"}
 	if !facts.Has(krm.GroupKind{Group: "apps", Kind: kind}) {
 		check.Result, check.Message = prerequisite.Unknown, "no "+kind+" is known, so the CSI driver of cStor is not"
-		check.Remedy = "take the inventory again with poolwright inventory"
+		check.Remedy = "refresh the inventory with poolwright inventory"
 	}
 	var said []string
 	for i := range lacks {

@@ -56,7 +56,7 @@ func (r *rendering) checkSource(c *claim) {
 }
 
 func (c *claim) missing(source finding.Ref) {
-	c.report(finding.Warning, "source-missing", "source", "the facts have no %s, so that the clone waits until there is one; correct it, or take the inventory anew", source)
+	c.report(finding.Warning, "source-missing", "source", "the inventory contains no %s, so the clone waits until one exists; correct it, or refresh the inventory", source)
 }
 
 // claimOrigin is what is known of a claim that a clone is made from: by the specs of the

@@ -67,7 +67,7 @@ func (s *state) checkObjects(step *health.Step, findings []finding.Finding) {
 	case !slices.ContainsFunc(s.spec.Before, there):
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
-			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", finding.Count(len(s.spec.Before), "object")),
+			Message: fmt.Sprintf("rendered (%s), but not in the cluster yet; commit and apply it", finding.Count(len(s.spec.Before), "object")),
 		})
 	default:
 		for _, o := range s.spec.Before {

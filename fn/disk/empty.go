@@ -22,7 +22,7 @@ func (d *Disk) NotEmpty() string {
 		known = true
 	}
 	if !known {
-		return "it is not known to be empty: the inventory does not tell of its filesystem and partitions"
+		return "it is not known to be empty: the inventory does not show its filesystem and partitions"
 	}
 	return ""
 }

@@ -107,12 +107,12 @@ func TestSuspects(t *testing.T) {
 	}{
 		{
 			"a link that the node does not report", inventoryOf("a", "path: /dev/sdb, serial: S1"), path("a", "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4"),
-			"it may be the same disk as /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 on node a (nothing tells them apart), which cannot be used: it is taken by the live DiskPool mayastor/p",
+			"it may be the same disk as /dev/disk/by-id/wwn-0x5000c500a1b2c3d4 on node a (no identifier distinguishes them), which cannot be used: it is taken by the live DiskPool mayastor/p",
 		},
 		{"a link of another WWN", inventoryOf("a", "path: /dev/sdb, wwn: 0x5000c500a1b2c3d5"), path("a", "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4"), ""},
 		{"a link of another serial number", inventoryOf("a", "path: /dev/sdb, serial: TT22-9999"), path("a", "/dev/disk/by-id/ata-M_SS11-9999"), ""},
 		{"another slot", inventoryOf("a", "path: /dev/sdb, links: [/dev/disk/by-path/pci-0000:00:17.0-ata-2]"), path("a", slot), ""},
-		{"a slot that the node does not report", inventoryOf("a", "path: /dev/sdb, serial: S1"), path("a", slot), "it may be the same disk as " + slot + " on node a (nothing tells them apart), which cannot be used: it is taken by the live DiskPool mayastor/p"},
+		{"a slot that the node does not report", inventoryOf("a", "path: /dev/sdb, serial: S1"), path("a", slot), "it may be the same disk as " + slot + " on node a (no identifier distinguishes them), which cannot be used: it is taken by the live DiskPool mayastor/p"},
 		{
 			"a node that is back under another name", inventoryOf("w9", "path: /dev/sdb, links: ["+slot+"]"), path("w1", slot),
 			"it may be the same disk as " + slot + " on node w1 (same path, and its node is missing from the inventory), which cannot be used: it is taken by the live DiskPool mayastor/p",
@@ -125,7 +125,7 @@ func TestSuspects(t *testing.T) {
 		{"another node that is there", inventoryOf("w9", "path: /dev/sdb, links: ["+slot+"]"), path("a", slot), ""},
 		{
 			"a report without a path beside another", device("d", "serial: 5000c500a1b2c3d4", "") + "---" + inventoryOf("a", "serial: S1"), path("b", "/dev/sdz"),
-			"it may be the same disk as d (nothing tells them apart)",
+			"it may be the same disk as d (no identifier distinguishes them)",
 		},
 	}
 	for _, test := range tests {

@@ -62,9 +62,9 @@ func (l *Ledger) suspects(d *Disk) []suspect {
 	for _, s := range d.sites {
 		vague = true
 		if !d.hasKernelName() {
-			add(s.disks, "nothing tells them apart")
+			add(s.disks, "no identifier distinguishes them")
 		}
-		add(s.vague, "nothing tells them apart")
+		add(s.vague, "no identifier distinguishes them")
 		vague = false
 		if len(s.double) > 0 {
 			for kernel := range d.kernelNames() {

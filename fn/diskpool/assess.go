@@ -53,7 +53,7 @@ func assessPool(facts *inventory.Facts, ledger *disk.Ledger, c *change.Change) {
 		case f.Under("spec.topology"), f.Under("spec.encryptionConfig"), f.Under("spec.maxExpansion"), f.Under("spec.clusterSize"), f.Under("spec.cluster_size"):
 			c.Judge(change.Disruptive, f.Path, "Mayastor reads it only when it makes the pool: the pool stays as it is, and the object no longer says what is there")
 		case f.Under("spec"):
-			c.Judge(change.Destructive, f.Path, "Mayastor reads it only when it makes the pool: if the object is made anew, the pool is on another disk, without what was on it")
+			c.Judge(change.Destructive, f.Path, "Mayastor reads it only when it creates the pool: if the object is recreated, the pool is on another disk, without its data")
 		}
 	}
 }

@@ -85,7 +85,7 @@ func readAlike(facts *inventory.Facts, o *krm.Object) (made *alike, node string,
 	switch {
 	case finding.Failed(r.Findings):
 	case p.node == "" || len(disks.Items()) != 1:
-		r.Report(finding.Error, "not-sayable", disks, "spec.disks", "names no node or not exactly one disk, and the pools of a %s have one each; mend it first", setKind)
+		r.Report(finding.Error, "not-sayable", disks, "spec.disks", "must name a node and exactly one disk, since the pools of a %s have one of each; correct it first", setKind)
 	case !isStable(path):
 		r.Report(finding.Warning, "left-out", &disks.Items()[0], "spec.disks[0]",
 			"%s is no link below /dev/disk/by-id or /dev/disk/by-path, and may be another disk tomorrow, so that no %s names it; the pool is left out and stays as it is: keep its manifest, or have a new pool take its place", p.uri(), setKind)

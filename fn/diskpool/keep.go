@@ -81,7 +81,7 @@ func (k *retention) everyNodeMissing(pools []*pool) bool {
 		return false
 	}
 	k.Report(finding.Error, "all-nodes-missing", "",
-		"every node of the pools (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the set with %s: %s/%s",
+		"every node of the pools (%s) is missing from the inventory; the snapshot is from another cluster or incomplete, refresh it; if the nodes and their data are permanently gone, annotate the set with %s: %s/%s",
 		finding.Names(names), krm.AnnotationAllowRemoval, setKind, k.Object.Name)
 	return true
 }
@@ -98,7 +98,7 @@ func (k *retention) checkLive(p *pool) {
 		k.Report(finding.Error, "other-disk", "", "DiskPool %s is on %s of node %s, and the live one of that name on %s of node %s; one of them is of another cluster or was edited by hand: put the rendered one right, from the history of Git",
 			p.name, p.uri(), p.node, lives.uri(), lives.node)
 	case p.live.Owner() == "":
-		k.Report(finding.Info, "adopted", "", "takes over the live DiskPool %s, which nobody owns", p.name)
+		k.Report(finding.Info, "adopted", "", "adopts the live DiskPool %s, which has no owner", p.name)
 	}
 }
 
@@ -121,8 +121,8 @@ func (k *retention) stays(p *pool) bool {
 		if why == "" {
 			break
 		}
-		k.roster.drop(p, "nothing of it lives, and of its disk is said: "+why)
-		k.Report(finding.Warning, "replanned", "", "DiskPool %s, of which nothing lives, is given up: of its disk %s is said that %s", p.name, p.uri(), why)
+		k.roster.drop(p, "nothing of it exists, and its disk was refused: "+why)
+		k.Report(finding.Warning, "replanned", "", "DiskPool %s is not created yet, and is given up: its disk %s was refused: %s", p.name, p.uri(), why)
 		return false
 	}
 	switch {
@@ -137,15 +137,15 @@ func (k *retention) stays(p *pool) bool {
 		}
 		return true
 	case p.gone:
-		k.roster.drop(p, "nothing of it lives, and "+why)
-		k.Report(finding.Info, "pool-removed", field, "DiskPool %s, of which nothing lives, is given up: %s", p.name, why)
+		k.roster.drop(p, "nothing of it exists, and "+why)
+		k.Report(finding.Info, "pool-removed", field, "DiskPool %s is not created yet, and is given up: %s", p.name, why)
 		return false
 	case p.consent:
 		k.roster.drop(p, why+", and its removal is allowed")
 		return false
 	}
 	k.roster.keepDisk(p, place.Held, why)
-	k.Report(finding.Warning, "held", field, "DiskPool %s is held: %s; to let it go, %s", p.name, why, consentFor(p.name))
+	k.Report(finding.Warning, "held", field, "DiskPool %s is held: %s; to release it, %s", p.name, why, consentFor(p.name))
 	return true
 }
 
@@ -173,13 +173,13 @@ func (k *retention) takeBack(lost []*pool) {
 		node := k.Facts.Node(p.node)
 		switch {
 		case node != nil && !k.noNode && !k.selects(node):
-			k.Report(finding.Error, "pool-lost", "spec.allowedNodes", "DiskPool %s lives on node %s, what is rendered has lost it, and the node is no longer selected; want it again, or, to have the pool removed, %s", p.name, p.node, consentFor(p.name))
+			k.Report(finding.Error, "pool-lost", "spec.allowedNodes", "DiskPool %s exists on node %s but is missing from the output, and the node is no longer selected; select it again, or, to remove the pool, %s", p.name, p.node, consentFor(p.name))
 			continue
 		case p.mark == "" && p.disk != nil:
 			p.mark = markOf(p.disk).String()
 		}
-		k.Report(finding.Warning, "taken-back", "", "DiskPool %s lives, and what is rendered has lost it; it is taken back", p.name)
-		k.roster.keepDisk(p, place.Kept, "its pool lives")
+		k.Report(finding.Warning, "taken-back", "", "DiskPool %s is restored: it exists but was missing from the output", p.name)
+		k.roster.keepDisk(p, place.Kept, "its pool exists")
 		k.roster.checkOthers(p)
 		k.roster.pools = append(k.roster.pools, p)
 	}

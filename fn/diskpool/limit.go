@@ -77,6 +77,6 @@ func (l *limits) tooMany(p *pool, field, why string) bool {
 		return true
 	}
 	l.roster.keepDisk(p, place.Held, why)
-	l.Report(finding.Warning, "held", field, "DiskPool %s is held: %s; to let it go, %s", p.name, why, consentFor(p.name))
+	l.Report(finding.Warning, "held", field, "DiskPool %s is held: %s; to release it, %s", p.name, why, consentFor(p.name))
 	return false
 }

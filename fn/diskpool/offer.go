@@ -35,7 +35,7 @@ func (o *offers) refuse(n *inventory.Node, there *disk.Disk) (c candidate, reaso
 	case why != "":
 		return c, why
 	case o.roster.givenUp[there], slices.Contains(o.replace, c.name), o.Consent.Covers(poolKind, c.name):
-		return c, "its pool " + c.name + " was given up; take the name out of the annotations of the set to have it anew"
+		return c, "its pool " + c.name + " was given up; remove its name from the annotations of the set to get it again"
 	}
 	if live := o.Facts.Object(o.poolID(c.name)); live != nil {
 		lives := readPool(live)

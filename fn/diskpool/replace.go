@@ -32,7 +32,7 @@ func (r *replacement) replacePools(allowed map[string]string) {
 		fresh := r.roster.pools[i]
 		switch state := stateOf(fresh.live); {
 		case !state.online:
-			r.waits(old, fresh, "DiskPool "+fresh.name+" is not Created and Online yet: apply what is rendered, and take the inventory anew")
+			r.waits(old, fresh, "DiskPool "+fresh.name+" is not Created and Online yet: apply what is rendered, and refresh the inventory")
 		case !old.consent:
 			r.waits(old, fresh, "its removal is not allowed yet: when it is empty, "+consentFor(name))
 		default:

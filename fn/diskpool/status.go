@@ -38,7 +38,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	case len(before) > 0 && !slices.ContainsFunc(before, func(o *krm.Object) bool { return live(o) != nil }):
 		rendered.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
-			Message: fmt.Sprintf("nothing of what is rendered (%s) is in the cluster yet; commit and apply it", finding.Count(len(before), "pool")),
+			Message: fmt.Sprintf("rendered (%s), but not in the cluster yet; commit and apply it", finding.Count(len(before), "pool")),
 		})
 	}
 	down := checkNodes(facts, r.Step("node"), before)

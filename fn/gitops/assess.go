@@ -24,13 +24,13 @@ func Assess(c *change.Change, f *change.Field) bool {
 		assessArgo(c, f)
 	case argoHook, helmHook:
 		if f.New != nil {
-			c.Judge(change.Destructive, f.Path, "a hook is deleted and made anew at every sync of Argo CD, with the data that it holds")
+			c.Judge(change.Destructive, f.Path, "Argo CD deletes and recreates a hook at every sync, and its data is lost")
 			return true
 		}
-		c.Judge(change.Safe, f.Path, "is no hook any more")
+		c.Judge(change.Safe, f.Path, "is no longer a hook")
 	case fluxForce:
 		if kept(f.New, "enabled") {
-			c.Judge(change.Destructive, f.Path, "Flux deletes it and makes it anew where a change of it is refused, without the data that it held")
+			c.Judge(change.Destructive, f.Path, "Flux deletes and recreates it when a change of it is refused, and its data is lost")
 			return true
 		}
 		c.Judge(change.Safe, f.Path, "Flux does not delete it where a change of it is refused")
@@ -86,7 +86,7 @@ func assessArgo(c *change.Change, f *change.Field) {
 		switch name, value, _ := strings.Cut(option, "="); name {
 		case "Replace", "Force":
 			if value == "true" {
-				judge(change.Destructive, option+": Argo CD may delete it and make it anew, without the data that it held")
+				judge(change.Destructive, option+": Argo CD may delete and recreate it, and its data is lost")
 			}
 		case "", "Prune", "Delete", "PruneLast", "PrunePropagationPolicy", "ApplyOutOfSyncOnly", "ServerSideApply",
 			"ClientSideApplyMigration", "SkipDryRunOnMissingResource", "Validate", "FailOnSharedResource", "CreateNamespace":

@@ -57,7 +57,7 @@ func assessCluster(ledger *disk.Ledger, c *change.Change) {
 	for i := range c.Fields {
 		switch f := &c.Fields[i]; {
 		case f.Under("spec.storage") && f.Action == change.Remove && len(before) > 0:
-			c.Judge(change.Destructive, f.Path, "the disks are no longer declared: when their OSDs are purged, what is on them is gone, and until then nobody mends them")
+			c.Judge(change.Destructive, f.Path, "the disks are no longer declared: when their OSDs are purged, their data is lost, and until then Rook does not repair them")
 		case f.Under("spec.storage") && f.Action == change.Add && len(added) > 0:
 			if !judged {
 				judged = true
@@ -170,7 +170,7 @@ func assessCDI(c *change.Change) {
 		case f.Under("spec.uninstallStrategy") && f.New.Str() != "BlockUninstallIfWorkloadsExist":
 			c.Judge(change.Destructive, f.Path, "deleting CDI then deletes the volumes that it made")
 		case f.Under("spec"):
-			c.Judge(change.Disruptive, f.Path, "imports that run begin anew")
+			c.Judge(change.Disruptive, f.Path, "running imports start again")
 		}
 	}
 }

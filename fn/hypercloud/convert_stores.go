@@ -88,7 +88,7 @@ func (c *conversion) copies(r *system.Reading, why string, pools ...*d.Node) ([]
 		case said && safe != (size > 1):
 			why = fmt.Sprintf("its requireSafeReplicaSize is %t with %s", safe, finding.Count(int(size), "copy"))
 		case at != domain:
-			why = "its failure domain is " + at + ", and that of others is " + domain
+			why = "its failure domain is " + at + ", and that of the others is " + domain
 		}
 	}
 	if why != "" {

@@ -133,7 +133,7 @@ func (e *earlier) adoptedName(h *host, name string) string {
 		return name // it may go, whatever it is
 	}
 	if why != "" {
-		e.Report(finding.Error, "device-unknown", "spec.storage", "the CephCluster has %s of host %s, which %s; %s; write the link of the one that is meant into the live CephCluster, and take the inventory anew", name, h.name, why, e.disks.disksOf(h))
+		e.Report(finding.Error, "device-unknown", "spec.storage", "the CephCluster has %s of host %s, which %s; %s; write the link of the intended disk into the live CephCluster, and refresh the inventory", name, h.name, why, e.disks.disksOf(h))
 		return name
 	}
 	e.Report(finding.Info, "kernel-name-replaced", "spec.storage", "%s of host %s, a disk of the CephCluster by its kernel name, is %s, which is rendered", name, h.name, link)
@@ -165,6 +165,6 @@ func (e *earlier) checkAdopted() {
 		look(&nodes[i], " of host "+nodes[i].Str("name"))
 	}
 	if len(fields) > 0 {
-		e.Report(finding.Warning, "disks-unnamed", "spec.storage", "the live %s has disks by %s, which is not rendered: a disk that the spec does not name is no longer declared then; its OSD runs on, and nobody mends it: compare ceph osd tree with the spec before this is applied", e.live.Ref, finding.Names(fields))
+		e.Report(finding.Warning, "disks-unnamed", "spec.storage", "the live %s selects disks by %s, which is not rendered: disks that the spec does not name are then no longer declared; their OSDs keep running, but Rook does not repair them: compare ceph osd tree with the spec before this is applied", e.live.Ref, finding.Names(fields))
 	}
 }

@@ -50,7 +50,7 @@ func (d *departure) leave(all []leaving) {
 		case d.unused:
 			d.drop(held)
 			d.drop(allowed)
-			d.Report(finding.Info, "device-removed", "spec.storage", "%s of host %s, of which nothing lives: given up, since %s", links(here), name, here[0].why)
+			d.Report(finding.Info, "device-removed", "spec.storage", "%s of host %s: has no OSD yet, and is given up, since %s", links(here), name, here[0].why)
 		case len(allowed) == 0:
 		case !slices.ContainsFunc(allowed, func(l leaving) bool { return l.locked && l.running }):
 			d.drop(allowed) // it left before; the live cluster, or what is rendered, has yet to follow
@@ -97,7 +97,7 @@ func (d *departure) hold(h *host, held []leaving) {
 	if len(held) < len(h.devices) && len(held) == 1 {
 		entry += "/" + held[0].last()
 	}
-	d.Report(finding.Warning, "held", "spec.storage", "%s of host %s: held, since %s and removing it loses what is on it; to let it go, annotate the spec with %s: %s; %s says how",
+	d.Report(finding.Warning, "held", "spec.storage", "%s of host %s: held, since %s and removing it loses its data; to release it, annotate the spec with %s: %s; %s explains how",
 		links(held), h.name, held[0].why, krm.AnnotationAllowRemoval, entry, guide)
 }
 
@@ -128,7 +128,7 @@ func (d *departure) drop(all []leaving) {
 	for _, l := range all {
 		d.Disks.Release(l.disk, d.owner)
 		if !d.unused {
-			d.members.givenUp[l.disk] = "it left the cluster; take the consent for it out of the spec to have it anew"
+			d.members.givenUp[l.disk] = "it left the cluster; remove the consent for it from the spec to get it again"
 			d.choosing(diskRef(l.device, l.host), l.host.nodeName(), place.Refused, "it left the cluster, as the spec allows")
 		}
 	}
@@ -162,16 +162,16 @@ func links(all []leaving) string {
 // mayLeave says why disks of a host cannot leave now, or "".
 func (d *departure) mayLeave(name string, left []string) string {
 	if i := slices.IndexFunc(left, func(other string) bool { return other != name }); i >= 0 {
-		return fmt.Sprintf("one host leaves at a time, and host %s has to be gone from the live cluster first; apply what is rendered, purge its OSDs, and take the inventory anew", left[i])
+		return fmt.Sprintf("one host leaves at a time, and host %s must be gone from the live cluster first; apply what is rendered, purge its OSDs, and refresh the inventory", left[i])
 	}
 	if d.live == nil {
-		return "the inventory does not tell of the live CephCluster, and it leaves only while ceph health is HEALTH_OK"
+		return "the inventory does not contain the live CephCluster, and it leaves only while ceph health is HEALTH_OK"
 	}
 	if health := d.live.Node.Str("status", "ceph", "health"); health != "HEALTH_OK" {
 		return "ceph health is " + cmp.Or(health, "not known") + ", and it leaves only while that is HEALTH_OK"
 	}
 	if c := readCluster(d.live); c.running > c.declared {
-		return fmt.Sprintf("%s %s, and the live CephCluster has disks for %d; purge those of the disks that left before, and take the inventory anew", finding.Count(c.running, "OSD"), finding.Agree(c.running, "runs", "run"), c.declared)
+		return fmt.Sprintf("%s %s, and the live CephCluster has disks for %d; purge the OSDs of the disks that left before, and refresh the inventory", finding.Count(c.running, "OSD"), finding.Agree(c.running, "runs", "run"), c.declared)
 	}
 	return ""
 }

@@ -47,7 +47,7 @@ func (r *retention) leavePools() {
 		kept := krm.Make(before.APIVersion, before.Kind, before.Namespace, before.Name, document.F("spec", plain(*before.Node.Get("spec"))))
 		r.add(l, file, kept, r.needs(l)...)
 		if before.Kind == kind {
-			r.Report(finding.Warning, "held", field, "%s is no longer in the spec, and is held: removing it loses what is in it; to let it go, annotate the spec with %s: %s/%s; %s says how",
+			r.Report(finding.Warning, "held", field, "%s is no longer in the spec, but is held: removing it loses its data; to release it, annotate the spec with %s: %s/%s; %s explains how",
 				before.Ref, krm.AnnotationAllowRemoval, kind, name, guide)
 		}
 	}
@@ -65,7 +65,7 @@ func (r *retention) reportUnlisted(wanted map[krm.ID]bool) {
 			if live.Owner() != r.owner || live.Deleting() || wanted[live.ID()] || r.before(live.ID()) != nil || r.whole || r.Consent.Covers(of.kind, live.Name) {
 				continue
 			}
-			r.Report(finding.Warning, "unlisted", of.field, "%s lives, and neither the spec nor what is rendered has it; it is not deleted, and nobody looks after it: write it into the spec, restore rendered/ from Git, or, to let it go, annotate the spec with %s: %s/%s; %s says how",
+			r.Report(finding.Warning, "unlisted", of.field, "%s exists but is in neither the spec nor the output; it is not deleted, but it is unmanaged: write it into the spec, restore rendered/ from Git, or, to release it, annotate the spec with %s: %s/%s; %s explains how",
 				live.Ref, krm.AnnotationAllowRemoval, of.kind, live.Name, guide)
 		}
 	}

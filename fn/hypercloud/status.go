@@ -88,7 +88,7 @@ func (s *survey) begun(out system.Output) bool {
 	case s.spec.IsRendered() && !told:
 		s.report.Step("spec").Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotApplied,
-			Message: "nothing of what is rendered is in the cluster yet, as far as the inventory tells; commit and apply it",
+			Message: "rendered, but the inventory shows none of it in the cluster yet; commit and apply it",
 		})
 		return false
 	case s.spec.IsRendered() || len(definitions) > 0:
@@ -136,7 +136,7 @@ func (s *survey) told(step *health.Step, at level, kind krm.GroupKind) bool {
 	}
 	step.Add(health.Problem{
 		Phase: health.Progressing, Reason: "NotTold",
-		Message: fmt.Sprintf("the inventory does not tell of any %s; take it anew with poolwright inventory", kind.Kind),
+		Message: fmt.Sprintf("the inventory does not contain the kind %s; refresh it with poolwright inventory", kind.Kind),
 	})
 	return false
 }
@@ -238,7 +238,7 @@ func (s *survey) each(at level, noun string, kinds ...krm.GroupKind) {
 		}
 		if differs := differences(o, live); live != nil && len(differs) > 0 {
 			st = state{
-				phase: health.Error, reason: "ClassDiffers", what: "not as rendered", note: strings.Join(differs, ", ") + "; a class cannot be changed: delete it, and apply it anew",
+				phase: health.Error, reason: "ClassDiffers", what: "not as rendered", note: strings.Join(differs, ", ") + "; a class is immutable: delete it, and apply it again",
 			}
 		}
 		if at == levelCluster || at == levelCDI {

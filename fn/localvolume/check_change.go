@@ -95,7 +95,7 @@ func (e edit) sameDisk(is, was device) {
 	if e.isSame(is, was) {
 		return
 	}
-	e.disk(is).report(finding.Error, "immutable", "is another disk than %s, as far as the lock and the facts tell: the data would be left behind; set it back, or write another %s, move the data, and take this one out then",
+	e.disk(is).report(finding.Error, "immutable", "is another disk than %s, by what the lock and the inventory show: the data would be left behind; revert it, or write another %s, move the data, and then remove this one",
 		e.calledBefore(was), e.Object.Kind)
 }
 

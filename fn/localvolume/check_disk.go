@@ -224,7 +224,7 @@ func (n *namedDisk) adopt(foreign, own disk.Verdict) disk.Verdict {
 	switch {
 	case len(foreign) > len(own):
 		i := slices.IndexFunc(foreign, func(o disk.Objection) bool { return !slices.Contains(own, o) })
-		n.report(finding.Warning, "adopts", "is used only if it carries %s, which %s names, and the facts do not tell that it does: %s; the node agent looks, and leaves anything else alone",
+		n.report(finding.Warning, "adopts", "is used only if it carries %s, which %s names, but the inventory does not show that: %s; the node agent checks the disk, and leaves anything else alone",
 			n.volume.adopt, annotationAdopt, foreign[i].Reason)
 	case n.there.NotEmpty() == "":
 		n.Collect(n.AnnotationFinding(finding.Warning, "adopt-unmatched", annotationAdopt, n.volume.adopt, "and disk "+n.there.Path+" of node "+n.node()+" is empty; remove it"))
@@ -299,6 +299,6 @@ func (n *namedDisk) checkPartitionPath() {
 		return
 	}
 	if len(n.there.Entry.Mounts) > 0 && !n.owns() {
-		n.report(finding.Warning, string(disk.Mounted), "is on a disk of which something is mounted (%s), and the facts do not tell of which partition; the node agent refuses it if it is this one", strings.Join(n.there.Entry.Mounts, ", "))
+		n.report(finding.Warning, string(disk.Mounted), "is on a disk with a mount (%s), and the inventory does not show which partition is mounted; the node agent refuses it if it is this one", strings.Join(n.there.Entry.Mounts, ", "))
 	}
 }

@@ -72,7 +72,7 @@ func (e *entry) checkVolumeRef() {
 		if e.Facts.Tells(group, volumeKind, "") || len(e.all.entries) > 1 {
 			e.Report(finding.Error, "no-volume", field, "there is no Volume %s in the package, nor among the facts; write one of mode Block", name)
 		} else {
-			e.Report(finding.Warning, "no-volume", field, "Volume %s is not in the package, and the facts do not tell of Volumes; it has to be there, and of mode Block", name)
+			e.Report(finding.Warning, "no-volume", field, "Volume %s is not in the package, and the inventory does not contain Volumes; the Volume must exist and have mode Block", name)
 		}
 		return
 	}

@@ -316,7 +316,7 @@ func (e *entry) checkForeignPartitions(there *disk.Disk) {
 		made = len(sharing) // a cluster that was built anew: the mark is on the disk, and nothing lives yet
 	}
 	if made > 0 && len(there.Entry.Partitions) > made {
-		e.Report(finding.Error, "foreign-partitions", e.volume.source.disk.field, "has %s on node %s (%s), and the Volumes on it have %d; a disk with partitions of others is not shared",
+		e.Report(finding.Error, "foreign-partitions", e.volume.source.disk.field, "has %s on node %s (%s), and the Volumes on it have %d; a disk with unmanaged partitions is not shared",
 			finding.Count(len(there.Entry.Partitions), "partition"), e.node(), strings.Join(there.Entry.Partitions, ", "), made)
 	}
 }

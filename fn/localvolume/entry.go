@@ -65,7 +65,7 @@ func (e *entry) checkNode() {
 		e.Report(finding.Warning, "node-missing", "spec.nodeName", "node %s is missing from the inventory; what is on it is held", e.node())
 		return
 	}
-	e.Report(finding.Error, "node-unknown", "spec.nodeName", "%q is not among the nodes of the inventory, which are %s%s; write one of them, or take the snapshot anew",
+	e.Report(finding.Error, "node-unknown", "spec.nodeName", "%q is not a node of the inventory, which has %s%s; write one of them, or refresh the snapshot",
 		e.node(), finding.Names(names), schema.DidYouMean(e.node(), names))
 }
 

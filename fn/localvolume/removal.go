@@ -137,7 +137,7 @@ func (l *leaving) releases(name string) bool {
 		return false
 	}
 	if !l.Facts.Tells("", pvKind, "") && !l.consent {
-		l.report(finding.Error, "bound-unknown", "was taken out, and the facts do not tell whether %s is bound; put it back, take a snapshot with poolwright inventory, or annotate its lock with %s: %s/%s",
+		l.report(finding.Error, "bound-unknown", "was removed, but the inventory does not show whether %s is bound; put it back, take a snapshot with poolwright inventory, or annotate its lock with %s: %s/%s",
 			subject, krm.AnnotationAllowRemoval, l.gone.Kind, l.gone.Name)
 		return false
 	}
@@ -166,7 +166,7 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		return
 	}
 	if !l.Facts.Tells(group, volumeKind, "") && reportsOf(l.Facts)[g.node] == nil {
-		l.report(finding.Warning, "contents-unknown", "%s, and the facts do not tell what is in it; its node deletes it once nothing is: take a snapshot with poolwright inventory to see", l.how)
+		l.report(finding.Warning, "contents-unknown", "%s, but the inventory does not show what is in it; its node deletes it once it is empty: take a snapshot with poolwright inventory to check", l.how)
 	}
 	live := l.volumesIn(g)
 	for _, name := range live {
@@ -180,7 +180,7 @@ func (l *leaving) leaveGroup(g *volumeGroup) {
 		return
 	}
 	if foreign := l.foreignIn(g, live); foreign != "" {
-		l.report(finding.Error, "foreign-volumes", "%s, and %s; a group goes only when nothing of others is in it: see to that first, or %s", l.how, foreign, l.undo)
+		l.report(finding.Error, "foreign-volumes", "%s, and %s; a group is removed only when it has no unmanaged volumes: delete those first, or %s", l.how, foreign, l.undo)
 		return
 	}
 	if len(live) == 0 {
@@ -243,7 +243,7 @@ func (l *leaving) foreignIn(g *volumeGroup, live []string) string {
 				}
 			}
 			if len(others) > 0 {
-				return finding.Count(len(others), "logical volume") + " of others " + finding.Agree(len(others), "is", "are") + " in it: " + finding.Names(others)
+				return finding.Count(len(others), "unmanaged logical volume") + " " + finding.Agree(len(others), "is", "are") + " in it: " + finding.Names(others)
 			}
 			continue
 		}

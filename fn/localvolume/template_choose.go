@@ -268,7 +268,7 @@ func (o *templateNode) refuse(there *disk.Disk, name string) string {
 	}
 	for _, h := range there.Holders() {
 		if h.Source == disk.Live && !h.Assumed && h.Owner == o.owner && !o.renders(h.Object.Name) {
-			return "its " + h.Object.Kind + " " + h.Object.Name + " was given up, and still lives"
+			return "its " + h.Object.Kind + " " + h.Object.Name + " was given up, and still exists"
 		}
 		if h.Assumed && !o.renders(h.Object.Name) {
 			return "it is taken by " + h.String()

@@ -59,7 +59,7 @@ func (t *template) locked() []*item {
 		if o.Owner() != t.owner || isLocked[o.Name] || o.Deleting() || t.allows(o.Kind, o.Name) {
 			continue
 		}
-		t.Report(finding.Warning, "taken-back", "", "%s %s lives, and what is rendered has lost it; it is taken back", o.Kind, o.Name)
+		t.Report(finding.Warning, "taken-back", "", "%s %s is restored: it exists but was missing from the output", o.Kind, o.Name)
 		items = append(items, t.itemOf(o, false))
 	}
 	slices.SortFunc(items, byNumber)
@@ -135,7 +135,7 @@ func (t *template) everyNodeMissing(locked []*item) bool {
 		return false
 	}
 	t.Report(finding.Error, "all-nodes-missing", "",
-		"every node of what is rendered (%s) is missing from the inventory; the snapshot is of another cluster or cut short, take it anew; if the nodes and what is on them are gone for good, annotate the template with %s: %s/%s",
+		"every node of the rendered objects (%s) is missing from the inventory; the snapshot is from another cluster or incomplete, refresh it; if the nodes and their data are permanently gone, annotate the template with %s: %s/%s",
 		finding.Names(names), krm.AnnotationAllowRemoval, templateKind, t.Object.Name)
 	return true
 }
@@ -186,7 +186,7 @@ func (t *template) stays(i *item) bool {
 	case i.gone:
 		return t.staysGone(i, cmp.Or(i.held, deselected))
 	case i.consent && i.held == "" && deselected == "":
-		t.Report(finding.Warning, "consent-idle", "", "%s names %s, which is still wanted, and stays; to let it go, take its node out of spec.nodeSelector, its disk out of spec.diskSelector, or lower spec.perNode", krm.AnnotationAllowRemoval, t.called(i))
+		t.Report(finding.Warning, "consent-idle", "", "%s names %s, which is still wanted and stays; to release it, remove its node from spec.nodeSelector, remove its disk from spec.diskSelector, or lower spec.perNode", krm.AnnotationAllowRemoval, t.called(i))
 	case i.consent && t.mayLeave(i.before):
 		t.drop(i, cmp.Or(i.held, deselected)+", and its removal is allowed")
 		return false
@@ -199,7 +199,7 @@ func (t *template) stays(i *item) bool {
 	}
 	t.keepDisks(i, place.Held, i.held)
 	if !i.consent {
-		t.Report(finding.Warning, "held", field, "%s is held: %s; to let it go, annotate the template with %s: %s/%s", t.called(i), i.held, krm.AnnotationAllowRemoval, t.cfg.kind(), i.name)
+		t.Report(finding.Warning, "held", field, "%s is held: %s; to release it, annotate the template with %s: %s/%s", t.called(i), i.held, krm.AnnotationAllowRemoval, t.cfg.kind(), i.name)
 	}
 	return true
 }
@@ -224,8 +224,8 @@ func (t *template) staysGone(i *item, why string) bool {
 		t.keepDisks(i, place.Kept, "its "+t.cfg.kind()+" is rendered already")
 		return true
 	}
-	t.drop(i, "nothing of it lives, and "+why)
-	t.Report(finding.Info, "replanned", "", "%s, of which nothing lives, is given up: %s", t.called(i), why)
+	t.drop(i, "nothing of it exists, and "+why)
+	t.Report(finding.Info, "replanned", "", "%s is not created yet, and is given up: %s", t.called(i), why)
 	return false
 }
 

@@ -28,7 +28,7 @@ func (f *forest) inGroup(o *krm.Object) []*health.Tree {
 			if slices.ContainsFunc(ours, lv.isOf) {
 				continue
 			}
-			note := "of others"
+			note := "unmanaged"
 			if lv.owner != "" {
 				note = "of " + lv.owner
 			}

@@ -333,7 +333,7 @@ func rest(parts []Part, kind Kind) string {
 	}
 	s := "and " + finding.Count(len(parts), noun) + " more"
 	if ill > 0 {
-		s += fmt.Sprintf(", %d ill", ill)
+		s += fmt.Sprintf(", %d unhealthy", ill)
 	}
 	return s
 }

@@ -36,7 +36,7 @@ func (k *Kind) String() string { return k.Plural + "." + k.Group }
 const (
 	definitionGroup = "apiextensions.k8s.io"
 	definitionKind  = "CustomResourceDefinition"
-	retake          = "take the inventory again with poolwright inventory"
+	retake          = "refresh the inventory with poolwright inventory"
 	askForRole      = "kubectl apply -k deploy/rbac, and use a token of its service account"
 )
 

@@ -39,7 +39,7 @@ func (k *Kinds) checkDescriptions() error {
 			errs = append(errs, fmt.Errorf("nobody describes %v: it has no plural", kind.GroupKind))
 		}
 		if kind.Role >= RoleLock && kind.Group != "" && !kind.Health && !kind.Static {
-			errs = append(errs, fmt.Errorf("engines are told nothing of the health of %v", kind.GroupKind))
+			errs = append(errs, fmt.Errorf("engines get no health check for %v", kind.GroupKind))
 		}
 		if (kind.Role == RoleRendered || kind.Applied) && kind.Health && kind.Awaits == nil {
 			errs = append(errs, fmt.Errorf("nothing says when an applied %v is ready", kind.GroupKind))

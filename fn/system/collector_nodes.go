@@ -35,11 +35,11 @@ func (c *Collector) Selects(terms []selector.Term, objects iter.Seq[*krm.Object]
 	case nothing == "":
 		return true
 	case c.IsRendered():
-		c.Report(finding.Warning, nothingRule, field, "%s; what is rendered is held; correct the selector, or take the inventory again", nothing)
+		c.Report(finding.Warning, nothingRule, field, "%s; what is rendered is held; correct the selector, or refresh the inventory", nothing)
 	case c.Consent.Given():
 		c.Report(finding.Warning, nothingRule, field, "%s; nothing is rendered; correct the selector, or take the spec out", nothing)
 	default:
-		c.Report(finding.Error, nothingRule, field, "%s; correct the selector, or take the inventory again", nothing)
+		c.Report(finding.Error, nothingRule, field, "%s; correct the selector, or refresh the inventory", nothing)
 	}
 	return false
 }

@@ -28,7 +28,7 @@ func (s *Served) Find(group, kind string) (Resource, bool, error) {
 		return r, true, nil
 	}
 	if err := s.failed[group]; err != nil {
-		return Resource{}, false, fmt.Errorf("the kinds of %s cannot be told: %w", cmp.Or(group, "the core group"), err)
+		return Resource{}, false, fmt.Errorf("the kinds of %s cannot be discovered: %w", cmp.Or(group, "the core group"), err)
 	}
 	return Resource{}, false, nil
 }

@@ -403,7 +403,7 @@ func TestTakeOver(t *testing.T) {
 	changes := fn.New(definitions.Load(), systems.All()...).Assess(fn.Package{}, inventory.New(nil), change.Between(result.Old, result.New))
 	got := told(changes, result.Findings)
 	if !strings.HasPrefix(got, "change CStorPoolCluster taken/prod\n  change metadata.annotations[poolwright.io/owner]\n") || len(result.Findings) != 1 ||
-		!expected.Text("warning: CStorPoolCluster taken/prod: lives as output of dao.mayadata.io/CStorClusterConfig/other/prod: is that another package's? Two that apply one object undo each other, and one that prunes deletes it\n").In(t, got) {
+		!expected.Text("warning: CStorPoolCluster taken/prod: exists as output of dao.mayadata.io/CStorClusterConfig/other/prod: is that another package's? Two that apply one object undo each other, and one that prunes deletes it\n").In(t, got) {
 		t.Errorf("got:\n%s", got)
 	}
 	if len(changes) == 1 && changes[0].Risk != change.Disruptive {

@@ -49,7 +49,7 @@ func (r *run) result(wanted []*krm.Object, answers []answer) *Result {
 			result.tell(w, finding.Warning, "not-tried", "is compared here and not tried with the API server: "+a.effect)
 		}
 		if a.live != nil && a.live.Owner() != "" && a.live.Owner() != w.RenderedFor() {
-			result.tell(w, finding.Warning, "taken-over", "lives as output of "+a.live.Owner()+
+			result.tell(w, finding.Warning, "taken-over", "exists as output of "+a.live.Owner()+
 				": is that another package's? Two that apply one object undo each other, and one that prunes deletes it")
 		}
 	}

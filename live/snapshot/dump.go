@@ -85,7 +85,7 @@ func (d *dump) add(o *krm.Object, scope string, outermost bool) {
 		return
 	}
 	if o.Node.Str("metadata", "continue") != "" {
-		d.report(finding.Error, "cut-list", o, "is the first part of a longer list (metadata.continue is set), and what is left out would look lost; take it anew, without a limit")
+		d.report(finding.Error, "cut-list", o, "is the first part of a longer list (metadata.continue is set), so the other objects would look lost; list again, without a limit")
 		return
 	}
 	of, apiVersion := krm.GroupKind{}, ""
@@ -118,7 +118,7 @@ func (d *dump) add(o *krm.Object, scope string, outermost bool) {
 		item := o.Item(n)
 		if item.APIVersion == "" || item.Kind == "" {
 			f := finding.Finding{Severity: finding.Error, Rule: "no-kind", Pos: item.At(), Message: fmt.Sprintf(
-				"item %d of the %s has no apiVersion or no kind, so that nobody knows what it is; take the dump anew, or mend it", i, o.Kind)}
+				"item %d of the %s has no apiVersion or no kind, so its kind is unknown; create the dump again, or correct it", i, o.Kind)}
 			d.findings = append(d.findings, f)
 			continue
 		}
@@ -155,7 +155,7 @@ func (d *dump) object(o *krm.Object, scope string, outermost bool) {
 		d.left++
 		return
 	case o.Name == "":
-		d.report(finding.Error, "no-name", o, "has no metadata.name, so it is of no cluster; take the dump anew, or leave it out")
+		d.report(finding.Error, "no-name", o, "has no metadata.name, so it is not from a cluster; create the dump again, or leave it out")
 		return
 	case outermost && o.Node.Str("metadata", "uid") == "" && !d.handmade[o.Source]:
 		d.handmade[o.Source] = true

@@ -56,7 +56,7 @@ func (c *Controller) applyPV(ctx context.Context, v *api.Volume, r source.Reques
 	case !ownedPV(pv, v):
 		return nil, refused{api.ReasonCreationError, fmt.Sprintf("there is a PersistentVolume %s that is not of this Volume", v.Name)}
 	case pv.DeletionTimestamp != nil:
-		return pv, refused{api.ReasonUnavailable, "its PersistentVolume is being deleted: somebody has deleted it; delete the Volume as well, or wait until the claim has let it go"}
+		return pv, refused{api.ReasonUnavailable, "its PersistentVolume is being deleted: somebody has deleted it; delete the Volume as well, or wait until the claim has released it"}
 	case pv.Spec.Local == nil || pv.Spec.Local.Path != result.Path:
 		return pv, refused{api.ReasonIdentity, fmt.Sprintf("its PersistentVolume has another path than %s", result.Path)}
 	}

@@ -43,7 +43,7 @@ func (f filesystem) plan() ([]step.Step, error) {
 		}
 		return f.grow(c.Filesystem), nil
 	case f.entry.Made:
-		return nil, guard.Refuse(guard.RuleContent, "the filesystem that was on %s is gone: it is not made anew; restore it, or delete the Volume", d.Path)
+		return nil, guard.Refuse(guard.RuleContent, "the filesystem that was on %s is gone: it is not recreated; restore it, or delete the Volume", d.Path)
 	case c.Empty():
 		return []step.Step{f.make()}, nil
 	case f.fresh || f.halfDone(d, c, f.uuids):

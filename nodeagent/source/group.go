@@ -85,7 +85,7 @@ func (v volumeGroup) plan(ctx context.Context) (GroupResult, error) {
 	}
 	if g == nil {
 		if v.entry.Made {
-			return GroupResult{}, guard.Refuse(guard.RuleNotFound, "the volume group %s is gone: it is not made anew; restore it, or delete the VolumeGroup", v.name())
+			return GroupResult{}, guard.Refuse(guard.RuleNotFound, "the volume group %s is gone: it is not recreated; restore it, or delete the VolumeGroup", v.name())
 		}
 		s, err := v.create(devices)
 		return GroupResult{Steps: []step.Step{s}}, err

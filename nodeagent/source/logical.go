@@ -144,7 +144,7 @@ func (l logical) unsettled() error {
 
 func (l logical) create(need int64) (Result, error) {
 	if l.entry.Made {
-		return Result{}, guard.Refuse(guard.RuleNotFound, "the logical volume of this Volume is gone from the group %s: it is not made anew; restore it, or delete the Volume", l.group.Name)
+		return Result{}, guard.Refuse(guard.RuleNotFound, "the logical volume of this Volume is gone from the group %s: it is not recreated; restore it, or delete the Volume", l.group.Name)
 	}
 	if l.group.Free < need {
 		return Result{}, guard.Refuse(guard.RuleSpace, "the group %s has %d bytes free, and %d are needed", l.group.Name, l.group.Free, need)

@@ -93,7 +93,7 @@ func (p partitioned) plan() (Result, error) {
 	have, found := want.Find(p.uuids[0])
 	switch {
 	case !found && p.entry.Made:
-		return Result{}, guard.Refuse(guard.RuleNotFound, "the partition of this Volume is gone from %s: it is not made anew; restore it, or delete the Volume", p.on.disk.Path)
+		return Result{}, guard.Refuse(guard.RuleNotFound, "the partition of this Volume is gone from %s: it is not recreated; restore it, or delete the Volume", p.on.disk.Path)
 	case !found:
 		if _, err = want.Add(p.uuids[0], p.object, size); err != nil {
 			return Result{}, guard.Refuse(guard.RuleSpace, "%s: %v", p.on.disk.Path, err)

@@ -107,7 +107,7 @@ func (r raidDrive) virtualDrive() (*device.Device, []step.Step, error) {
 	}
 	if over == nil {
 		if r.entry.Made {
-			return nil, nil, guard.Refuse(guard.RuleNotFound, "the virtual drive of this Volume is gone from the controller %d: it is not made anew; restore it, or delete the Volume", r.controller.Index)
+			return nil, nil, guard.Refuse(guard.RuleNotFound, "the virtual drive of this Volume is gone from the controller %d: it is not recreated; restore it, or delete the Volume", r.controller.Index)
 		}
 		if err := r.free(); err != nil {
 			return nil, nil, err

@@ -27,7 +27,7 @@ func TestRAIDSaid(t *testing.T) {
 		want    string
 	}{
 		{write: "wb", want: "rule raid: the controller 1 has no battery that is well: with the write cache wb a power failure would lose what was written; use wt"},
-		{made: true, want: "rule not-found: the virtual drive of this Volume is gone from the controller 1: it is not made anew" + lost},
+		{made: true, want: "rule not-found: the virtual drive of this Volume is gone from the controller 1: it is not recreated" + lost},
 		{made: true, jbod: true, want: "rule not-found: the drive :4 is UGood, and was JBOD: it is not turned again" + lost},
 		{virtual: over("other", raid.RAID0, "Optl"), want: `rule held: the drive :4 is in the virtual drive 7 (raid0, "other") of the controller 1, which is not of this Volume`},
 		{virtual: over("ours", "raid1", "Optl"), want: `rule held: the drive :4 is in the virtual drive 7 (raid1, "ours") of the controller 1, which is not of this Volume`},

@@ -90,7 +90,7 @@ func TestSaid(t *testing.T) {
 		{spec: slice, groups: []string{vgOf("G1", "", "")}, want: "rule group: the volume group fast on this node is not that of VolumeGroup/fast-n1"},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, "exported")}, want: "rule group: the group fast is exported"},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, "")}, want: "rule space: the group fast has 400 bytes free, and 500 are needed"},
-		{spec: slice, groups: []string{vgOf("G1", ofGroup, "")}, entry: made, want: "rule not-found: the logical volume of this Volume is gone from the group fast: it is not made anew; restore it, or delete the Volume"},
+		{spec: slice, groups: []string{vgOf("G1", ofGroup, "")}, entry: made, want: "rule not-found: the logical volume of this Volume is gone from the group fast: it is not recreated; restore it, or delete the Volume"},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, "", lvOf(""))}, want: "rule content: the logical volume fast/logs is there, and does not carry the mark of this Volume"},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, "", lvOf(tag+","+mark.Released))}, want: `rule adopt: fast/logs was given up: annotate poolwright.io/adopt: "` + ours + `" to take it over`},
 		{spec: slice, groups: []string{vgOf("G1", ofGroup, "", lvOf(mark.Tag(gone)))}, want: "rule content: the logical volume fast/logs is there, and does not carry the mark of this Volume"},
@@ -131,7 +131,7 @@ func TestGroupSaid(t *testing.T) {
 		{spec: on(disk), groups: []string{vgOf("G1", ours, ""), vgOf("G0", ours, "")}, want: "rule twin: two volume groups have our mark: G0 and G1"},
 		{spec: api.VolumeGroupSpec{Name: "slow", Devices: []api.GroupDevice{disk}}, groups: []string{vgOf("G1", ours, "")}, want: "rule group: the group of this VolumeGroup is named fast on the node"},
 		{spec: on(disk), groups: []string{vgOf("G1", ours, "exported")}, want: "rule group: the group fast is exported"},
-		{spec: on(disk), entry: made, want: "rule not-found: the volume group fast is gone: it is not made anew; restore it, or delete the VolumeGroup"},
+		{spec: on(disk), entry: made, want: "rule not-found: the volume group fast is gone: it is not recreated; restore it, or delete the VolumeGroup"},
 	} {
 		g := &api.VolumeGroup{ObjectMeta: metav1.ObjectMeta{Name: "fast-n1"}, Spec: c.spec}
 		if _, err := saidEngine(t, c.entry, c.groups...).PlanGroup(context.Background(), source.GroupRequest{Group: g}); err == nil || !strings.HasPrefix(err.Error(), c.want) {

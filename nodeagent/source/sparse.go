@@ -44,7 +44,7 @@ func (f sparseFile) plan(size int64) ([]step.Step, *device.Device, error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if f.entry.Made {
-			return nil, nil, guard.Refuse(guard.RuleNotFound, "the file %s is gone: it is not made anew; restore it, or delete the object", f.path)
+			return nil, nil, guard.Refuse(guard.RuleNotFound, "the file %s is gone: it is not recreated; restore it, or delete the object", f.path)
 		}
 		if err := f.room(size); err != nil {
 			return nil, nil, err

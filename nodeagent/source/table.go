@@ -58,7 +58,7 @@ func (t diskTable) whole() ([]step.Step, *device.Device, error) {
 	}
 	switch {
 	case t.entry.Made:
-		return nil, nil, guard.Refuse(guard.RuleContent, "the partition that was on %s is gone: it is not made anew; restore it, or delete the Volume", d.Path)
+		return nil, nil, guard.Refuse(guard.RuleContent, "the partition that was on %s is gone: it is not recreated; restore it, or delete the Volume", d.Path)
 	case c.Empty():
 		return []step.Step{t.write(want, false)}, nil, nil
 	case t.halfDone(d, c, []string{uuid}):

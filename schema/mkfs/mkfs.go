@@ -21,7 +21,7 @@ type program struct {
 const (
 	whyUUID  = "sets the UUID, by which the agent knows the filesystem again"
 	whyLabel = "sets the label, by which others may mount the filesystem"
-	whyForce = "forces, also over the data of others"
+	whyForce = "forces, also over unmanaged data"
 	whyDry   = "makes no filesystem"
 	whySize  = "makes the filesystem of another size than the device"
 	whyOther = "takes another device or file"

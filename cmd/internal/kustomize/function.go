@@ -174,6 +174,6 @@ func check(disk filesys.FileSystem, dir, name string, k *types.Kustomization) (o
 }
 
 func foreign(f *function) error {
-	return fmt.Errorf("%s: %s %s is a function of somebody else, which would be run as a program or container; it stays off unless --enable-exec is given",
+	return fmt.Errorf("%s: %s %s is an external function, which would run as a program or container; it stays off unless --enable-exec is given",
 		f.file, f.resource.GetKind(), f.resource.GetName())
 }

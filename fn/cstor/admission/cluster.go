@@ -68,7 +68,7 @@ func (r *review) node(wanted *pool.Pool) {
 	}
 	p := Problem{Outcome: Refused, Rule: "node-count", Host: wanted.Hostname, Text: fmt.Sprintf("its node selector finds %d nodes, and must find one", nodes)}
 	if nodes == 0 && r.old != nil && r.old.Host(wanted.Hostname) != nil {
-		p.Rule, p.Remedy = "node-gone", "until the node is back, or the pool is let go, every other change is refused"
+		p.Rule, p.Remedy = "node-gone", "until the node is back, or the pool is released, every other change is refused"
 	}
 	r.add(p)
 }

@@ -67,7 +67,7 @@ func (s State) missing(p Problem, added bool) Problem {
 	p.Rule, p.Text = "disk-missing", "is not among the block devices"
 	if !added {
 		p.Text = "is gone"
-		p.Remedy = "until it is back, or its pool is let go, every other change is refused"
+		p.Remedy = "until it is back, or its pool is released, every other change is refused"
 	}
 	i := slices.IndexFunc(s.Facts.Devices, func(d *inventory.BlockDevice) bool { return d.Name == p.Disk })
 	if added && p.Disk != "" && i >= 0 {

@@ -44,7 +44,7 @@ func (r *review) replacement(c Replacement) {
 	}
 	if under := r.underWay(c); under != "" {
 		p.Rule = "replacement-under-way"
-		p.Text = "cannot take the place of " + c.Out + ": a replacement in its RAID group is under way, which the claim of " + under + " tells (openebs.io/bd-predecessor)"
+		p.Text = "cannot take the place of " + c.Out + ": a replacement in its RAID group is under way, which the claim of " + under + " shows (openebs.io/bd-predecessor)"
 		p.Remedy = "wait until it is done"
 		r.add(p)
 	}

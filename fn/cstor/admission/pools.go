@@ -35,13 +35,13 @@ func (r *review) removals() {
 		case i < 0 && known && lives:
 			problem.Rule = "no-instance"
 			problem.Text = "it cannot go yet: it has no CStorPoolInstance, and the webhook fails on that"
-			problem.Remedy = "wait for the instance, take the inventory anew, render again"
+			problem.Remedy = "wait for the instance, refresh the inventory, render again"
 		case i < 0 && known:
 			continue // nothing of the cluster lives
 		case !known || !r.knows(pool.APIGroup, pool.ReplicaKind):
 			problem.Outcome, problem.Rule = Unknown, "replicas-unknown"
-			problem.Text = "it goes, and the inventory does not tell whether it holds volume replicas"
-			problem.Remedy = "take it anew with poolwright inventory, and render again before this is applied"
+			problem.Text = "it is removed, and the inventory does not show whether it holds volume replicas"
+			problem.Remedy = "refresh it with poolwright inventory, and render again before this is applied"
 		default:
 			continue
 		}
@@ -78,7 +78,7 @@ func (r *review) additions() {
 	for _, i := range r.Leftover(&all) {
 		r.add(Problem{Outcome: Broken, Rule: "removal-unfinished", Host: i.Hostname,
 			Text:   fmt.Sprintf("it was removed, and its CStorPoolInstance %s is still there: if a pool comes before that is gone, neither is ever carried out", i.Name),
-			Remedy: "wait until the instance is gone, take the inventory anew, render again",
+			Remedy: "wait until the instance is gone, refresh the inventory, render again",
 		})
 	}
 }

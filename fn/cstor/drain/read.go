@@ -103,7 +103,7 @@ func (r *reader) config(v *Volume, o *krm.Object) {
 	}
 	v.Owned, v.Memory = o.Owner() == r.owner, Remembered(o)
 	if len(v.Pools) == 0 && v.Unknown == "" {
-		v.Unknown = "the inventory does not tell its spec.policy.replicaPoolInfo"
+		v.Unknown = "the inventory does not show its spec.policy.replicaPoolInfo"
 	}
 }
 
@@ -134,7 +134,7 @@ func (r *reader) target(v *Volume, c *volume.Chain) {
 		v.Desired = v.Factor
 	}
 	if v.Factor == 0 && v.Unknown == "" {
-		v.Unknown = "the inventory does not tell the replicationFactor of its CStorVolume"
+		v.Unknown = "the inventory does not show the replicationFactor of its CStorVolume"
 	}
 	statuses := c.Target.Node.Seq("status", "replicaStatuses")
 	for i, o := range c.Replicas {

@@ -62,7 +62,7 @@ func (r *request) choose(needs int, size int64) {
 	how := "at random"
 	switch {
 	case vol.Phase == chain.PhaseBound:
-		how = "on pools that the facts do not tell of"
+		how = "on pools that the inventory does not contain"
 	case len(r.usable) == needs && len(r.pins) > 0:
 		how = "on the pools that CStorVolumePolicy " + vol.Policy + " names"
 	case len(r.usable) == needs && isKnown(origin):

@@ -82,7 +82,7 @@ func (r *request) stage() chain.Stage {
 			return chain.Bound
 		case "Pending":
 		default:
-			r.refuse("phase", "the operators make nothing of CStorVolumeConfig %s: its status.phase is %q, and they begin with one that is Pending; delete it, and claim anew", r.vol.Name, phase)
+			r.refuse("phase", "the operators ignore CStorVolumeConfig %s: its status.phase is %q, and they start only from Pending; delete it, and claim again", r.vol.Name, phase)
 			return chain.Refused
 		}
 		if r.isIncomplete() {

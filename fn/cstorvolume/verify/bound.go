@@ -46,7 +46,7 @@ func (p *proof) claimed(c *conformance.Check, v *volume.Chain, claim *krm.Object
 		if p.tells(c, rendered.GroupKind(), rendered.Namespace) {
 			p.seen[key(rendered)] = true
 			c.Part(rendered.Ref)
-			c.Error(conformance.Missing, rendered.Ref, "is rendered and missing, and its volume %s is kept; a claim that is made anew gets another volume, unless it names this one as volumeName", v.Name)
+			c.Error(conformance.Missing, rendered.Ref, "is rendered but missing, and its volume %s is kept; a recreated claim gets another volume, unless it names this one as volumeName", v.Name)
 		}
 	case claim == nil && v.Volume != nil:
 		if user := v.User(); p.tells(c, krm.GroupKind{Kind: claimKind}, user.Namespace) {
@@ -163,7 +163,7 @@ func (p *proof) owner(c *conformance.Check, v *volume.Chain, want, live *krm.Obj
 		}
 	}
 	if has == "" {
-		c.Error(conformance.Owner, live.Ref, "has no owner, and should be owned by %s %s, so that it goes with it", kind, name)
+		c.Error(conformance.Owner, live.Ref, "has no owner, and should be owned by %s %s, so that it is deleted with it", kind, name)
 		return
 	}
 	c.Error(conformance.Owner, live.Ref, "is owned by %s, and should be by %s %s", has, kind, name)
@@ -204,7 +204,7 @@ func (p *proof) replicas(c *conformance.Check, v *volume.Chain, want *chain.Volu
 			c.Warn(conformance.Deleting, r.Ref, "is being taken out of the volume of %s", c.Subject)
 			continue
 		case other != nil && name != "":
-			c.Error(ruleTogether, r.Ref, "is on CStorPoolInstance %s, as is %s: whatever takes that pool takes both replicas of %s; no two may be on one", name, other.Name, c.Subject)
+			c.Error(ruleTogether, r.Ref, "is on the same CStorPoolInstance %s as %s: a failure of that pool loses both replicas of %s; each replica must be on its own pool", name, other.Name, c.Subject)
 		}
 		on[name] = r
 		if v.Config != nil && !wanted[r.Name] && len(want.Pools) > 0 {
