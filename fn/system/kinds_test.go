@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 	for want, d := range map[string]Declaration{
 		"both describe":        {Kinds: []Kind{{GroupKind: kind("A"), Plural: "as"}, {GroupKind: kind("A"), Plural: "as"}}},
 		"nobody describes":     {Kinds: []Kind{{GroupKind: kind("A")}}},
-		"no health check for":     {Kinds: []Kind{{GroupKind: kind("A"), Plural: "as", Role: RoleLock}}},
+		"no health check for":  {Kinds: []Kind{{GroupKind: kind("A"), Plural: "as", Role: RoleLock}}},
 		"for the whole of a A": {Kinds: []Kind{{GroupKind: kind("A"), Plural: "as", Role: RoleSpec, Health: true}}},
 		"of spec are called A": {Kinds: []Kind{spec("A"), {GroupKind: krm.GroupKind{Group: "other.example", Kind: "A"}, Plural: "as", Role: RoleSpec, Whole: "A", Health: true}}},
 		"keeps anything of it": {Kinds: []Kind{{GroupKind: kind("A"), Plural: "as"}}, Facts: []krm.GroupKind{kind("A")}},
