@@ -21,7 +21,7 @@ import (
 )
 
 // ErrLost says that another process may hold the lease by now.
-var ErrLost = errors.New("the lease was lost; another process continues")
+var ErrLost = errors.New("the lease was lost; another process goes on")
 
 // Options name the Lease and who takes it.
 type Options struct {
