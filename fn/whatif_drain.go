@@ -96,11 +96,11 @@ func stepsOf(transitions []transition.Transition) []resilience.DrainStep {
 	return steps
 }
 
-// firstOf is the first finding of a severity.
+// firstOf is the first finding of a severity, or "".
 func firstOf(fs []finding.Finding, severity finding.Severity) string {
 	for _, f := range fs {
 		if f.Severity == severity {
-			return finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message}.String()
+			return f.Object.String() + ": " + f.Message
 		}
 	}
 	return ""

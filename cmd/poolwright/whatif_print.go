@@ -63,6 +63,14 @@ func sectionsOf(w *fn.WhatIf, next *planning) sections {
 		s.header = []string{"OBJECT", "BEFORE", "AFTER", "COPIES", "CAUSE", "REMEDY"}
 		s.rows = unsafeRows(w)
 	}
+	if d := w.Drain; d != nil {
+		s.lists = append(s.lists, drainList(d))
+	}
+	for _, r := range w.Requirements {
+		if r.Holds {
+			s.lists = append(s.lists, list{title: "Required", text: fmt.Sprintf("%q holds", r.Require)})
+		}
+	}
 	s.lists = append(s.lists, list{title: "Next render", text: nextText(w, next), lines: nextLines(next)})
 	fatal := list{title: "Then fatal"}
 	for i, f := range w.ThenFatal {
@@ -76,6 +84,21 @@ func sectionsOf(w *fn.WhatIf, next *planning) sections {
 		fatal.text = "no single further loss makes more volumes lost or stop"
 	}
 	return sections{s.header, s.rows, append(s.lists, fatal, list{title: "Not modelled", text: strings.Join(w.NotModelled, ", ")})}
+}
+
+// drainList is how a node is drained, or why it is not empty in the end.
+func drainList(d *resilience.DrainPlan) list {
+	l := list{title: "Drain of " + d.Node, text: finding.Count(d.Renders, "render")}
+	for _, s := range d.Steps {
+		l.lines = append(l.lines, s.Text)
+	}
+	if len(l.lines) > mostListed {
+		l.lines = append(l.lines[:mostListed], fmt.Sprintf("and %d more; -o json lists all", len(l.lines)-mostListed))
+	}
+	if d.Blocked != "" {
+		l.lines = append(l.lines, "blocked: "+d.Blocked)
+	}
+	return l
 }
 
 // unsafeRows are the volumes and pools that are not safe both times, the worst first.

@@ -5,6 +5,7 @@ import (
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/resilience"
 )
 
@@ -14,7 +15,7 @@ const lossSystem = "cstor"
 // Storage implements system.Survivor: the pools that run, and the volumes on them.
 func (System) Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Storage {
 	l := &losses{facts: facts, disks: disks, live: pool.LiveOf(facts), pools: map[inventory.Key]*poolLoss{}}
-	var s resilience.Storage
+	s := resilience.Storage{VolumeKind: krm.GroupKind{Group: pool.APIGroup, Kind: volume.ConfigKind}}
 	for _, i := range l.live.All() {
 		p := l.newPool(i)
 		l.pools[key(i.Object)] = p

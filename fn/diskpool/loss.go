@@ -10,7 +10,6 @@ import (
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/resilience"
-	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // lossSystem is what a table of losses calls the system.
@@ -19,7 +18,7 @@ const lossSystem = "mayastor"
 // Storage implements system.Survivor: the DiskPools, and the volumes of the classes of Mayastor.
 func (System) Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Storage {
 	f := newForest(facts, disks)
-	var s resilience.Storage
+	s := resilience.Storage{VolumeKind: krm.GroupKind{Kind: volumeKind}}
 	pools := map[*krm.Object]*poolLoss{}
 	for _, o := range f.pools {
 		p := f.newPoolLoss(o)
@@ -36,23 +35,10 @@ func (System) Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Sto
 		if groups[name] == nil {
 			groups[name] = f.newPlacement(facts.Object(class.ID(name)), pools)
 		}
-		s.Volumes = append(s.Volumes, groups[name].item(o, sizeOf(facts, v)))
+		s.Volumes = append(s.Volumes, groups[name].item(o, resilience.ClaimedBytes(facts, v)))
 		s.Covered = append(s.Covered, v.Name)
 	}
 	return s
-}
-
-// sizeOf is the size of a volume by its claim, in bytes; None if that is not known.
-func sizeOf(facts *inventory.Facts, v *inventory.Volume) int64 {
-	claim := facts.Object(krm.ID{Kind: claimKind, Namespace: v.Claim.Namespace, Name: v.Claim.Name})
-	if claim == nil {
-		return resilience.None
-	}
-	size := quantity.Bytes(cmp.Or(claim.Node.Str("status", "capacity", "storage"), claim.Node.Str("spec", "resources", "requests", "storage")))
-	if size <= 0 {
-		return resilience.None
-	}
-	return size
 }
 
 // poolLoss is what a pool can lose: it has one disk, on one node.

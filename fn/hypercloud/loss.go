@@ -21,7 +21,7 @@ const lossSystem = "ceph"
 // Storage implements system.Survivor: the pools and filesystems of Ceph, and the volumes of its classes.
 func (System) Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Storage {
 	l := &losses{facts: facts, disks: disks, clusters: map[string]*clusterLoss{}, stores: map[string]*storeLoss{}}
-	var s resilience.Storage
+	s := resilience.Storage{VolumeKind: krm.GroupKind{Kind: volumeKind}}
 	for _, kind := range []string{poolKind, filesystemKind} {
 		for _, o := range facts.Objects(cephGroup, kind) {
 			s.Pools = append(s.Pools, l.store(o, "").item(o, resilience.None))
@@ -30,7 +30,7 @@ func (System) Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Sto
 	for _, v := range facts.Volumes() {
 		if strings.HasSuffix(v.Driver, rbdSuffix) || strings.HasSuffix(v.Driver, cephfsSuffix) {
 			o := facts.Object(krm.ID{Kind: volumeKind, Name: v.Name})
-			s.Volumes = append(s.Volumes, l.storeOf(o).item(o, l.sizeOf(v)))
+			s.Volumes = append(s.Volumes, l.storeOf(o).item(o, resilience.ClaimedBytes(facts, v)))
 			s.Covered = append(s.Covered, v.Name)
 		}
 	}
@@ -43,18 +43,6 @@ type losses struct {
 	disks    *disk.Ledger
 	clusters map[string]*clusterLoss // by namespace: Rook allows one in each
 	stores   map[string]*storeLoss
-}
-
-// sizeOf is the size of a volume by its claim, in bytes; None if that is not known.
-func (l *losses) sizeOf(v *inventory.Volume) int64 {
-	claim := l.facts.Object(krm.ID{Kind: claimKind, Namespace: v.Claim.Namespace, Name: v.Claim.Name})
-	if claim == nil {
-		return resilience.None
-	}
-	if size := quantity.Bytes(cmp.Or(claim.Node.Str("status", "capacity", "storage"), claim.Node.Str("spec", "resources", "requests", "storage"))); size > 0 {
-		return size
-	}
-	return resilience.None
 }
 
 // storeOf is what has the data of a volume, by its class.

@@ -16,7 +16,7 @@ const lossSystem = "local"
 // Storage implements system.Survivor: the VolumeGroups, and the Volumes.
 func (System) Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Storage {
 	f := &forest{facts: facts, ledger: disks}
-	var s resilience.Storage
+	s := resilience.Storage{VolumeKind: krm.GroupKind{Group: group, Kind: volumeKind}}
 	for _, o := range facts.Objects(group, groupKind) {
 		g := readGroup(o)
 		on := f.disksOfGroup(&g)

@@ -218,6 +218,10 @@ func notModelled(facts *inventory.Facts, storages []Storage) []string {
 		if s.Empty > 0 {
 			lines = append(lines, finding.Count(s.Empty, "volume")+" without data yet")
 		}
+		unlisted := "volumes of kind " + s.VolumeKind.Kind + ", which the inventory does not contain"
+		if len(s.Pools) > 0 && !facts.Has(s.VolumeKind) && !slices.Contains(lines, unlisted) {
+			lines = append(lines, unlisted)
+		}
 	}
 	return lines
 }

@@ -5,11 +5,14 @@
 package resilience
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/disk"
+	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/schema/quantity"
 )
 
 // State is how a volume or a pool fares.
@@ -145,8 +148,22 @@ type Item struct {
 // Storage is the volumes and pools of a system.
 type Storage struct {
 	Volumes, Pools []Item
+	// VolumeKind is the kind by which the facts list the volumes.
+	VolumeKind krm.GroupKind
 	// Covered are the PersistentVolumes, by name, that are among the volumes or below the pools.
 	Covered []string
 	// Empty counts the volumes that are no volumes yet: they have no data that could be lost.
 	Empty int
+}
+
+// ClaimedBytes is the size of a PersistentVolume by its claim; None if that is not known.
+func ClaimedBytes(facts *inventory.Facts, v *inventory.Volume) int64 {
+	claim := facts.Object(krm.ID{Kind: "PersistentVolumeClaim", Namespace: v.Claim.Namespace, Name: v.Claim.Name})
+	if claim == nil {
+		return None
+	}
+	if size := quantity.Bytes(cmp.Or(claim.Node.Str("status", "capacity", "storage"), claim.Node.Str("spec", "resources", "requests", "storage"))); size > 0 {
+		return size
+	}
+	return None
 }
