@@ -11,9 +11,13 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/applyset"
+	"github.com/poolwright/poolwright/live/follow"
 	"github.com/poolwright/poolwright/live/hydrations"
 	"github.com/poolwright/poolwright/schema/document"
 )
+
+// modeApply is the mode of a Hydration whose output is applied.
+const modeApply = "Apply"
 
 const (
 	soon     = 2 * time.Second // until the API server serves what was just defined
@@ -23,7 +27,7 @@ const (
 
 // rolling is what a worker remembers from one look at an application to the next.
 type rolling struct {
-	members *applyset.Follower
+	members *follow.Follower
 	kinds   []krm.GroupKind // of which there may be members, beyond what the object says: a watch may be behind
 	pkg     string          // digest of the package that was applied last
 	changed []string        // fields that the application under way changes because of facts alone
@@ -38,6 +42,10 @@ type application struct {
 
 // noteApplied takes down that what was applied has changed. What is awaited is looked at soon.
 func (w *worker) noteApplied(now time.Time) {
+	if w.object.Spec.Publish.Mode != modeApply {
+		w.rolling.members.End()
+		w.rolling.members = nil
+	}
 	digest, known := w.rolling.members.Digest()
 	switch {
 	case !known || digest == w.memory.members:
@@ -80,10 +88,14 @@ func (a *attempt) readApplied(ctx context.Context) (v verdict, failed bool) {
 // follow follows the members of these kinds from now on.
 func (a *attempt) follow(ctx context.Context) error {
 	if a.rolling.members == nil {
-		a.rolling.members = applyset.NewFollower(a.applied.Set, a.keeper.Cluster, a.awaits, a.poke)
+		a.rolling.members = follow.New(a.keeper.Cluster, applyset.Digester(a.awaits), a.poke)
 	}
 	kinds, _ := applyset.Kinds(a.object)
-	return a.rolling.members.Follow(ctx, a.applied.Served, append(kinds, a.rolling.kinds...))
+	queries, err := a.applied.Queries(a.applied.Served, append(kinds, a.rolling.kinds...))
+	if err == nil {
+		a.rolling.members.Follow(ctx, queries)
+	}
+	return err
 }
 
 // apply judges, and applies as far as what was applied is ready.

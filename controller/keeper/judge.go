@@ -84,14 +84,16 @@ func (a *attempt) run(ctx context.Context) (v verdict, moved bool) {
 	if v, failed := a.fetch(ctx); failed {
 		return v, false
 	}
-	if err := a.lock(ctx); err != nil {
-		return ofError(err), isMoved(err)
+	if a.object.Spec.Publish.Mode != modeApply {
+		if err := a.lock(ctx); err != nil {
+			return ofError(err), isMoved(err)
+		}
 	}
 	if v, failed := a.read(ctx); failed {
 		return v, false
 	}
 	inputs := hydration.InputsOf(a.pkg, a.given)
-	if a.object.Spec.Publish.Mode == "Apply" {
+	if a.object.Spec.Publish.Mode == modeApply {
 		if v, failed := a.readApplied(ctx); failed {
 			return v, false
 		}
@@ -100,7 +102,7 @@ func (a *attempt) run(ctx context.Context) (v verdict, moved bool) {
 	known := a.memory.verdict
 	same := a.memory.inputs == inputs && known.reason != "" && !known.again
 	a.memory.inputs, a.memory.version = inputs, a.facts.version
-	a.status.Source.Revision = publish.Revision(a.object.Spec.Source.Branch, a.source.Head)
+	a.status.Source.Revision = a.revision()
 	if same && (a.memory.later.IsZero() || time.Now().Before(a.memory.later)) {
 		a.agenda.later = a.memory.later
 		return known, false
@@ -119,6 +121,9 @@ func (a *attempt) run(ctx context.Context) (v verdict, moved bool) {
 
 // fetch gets the last commit of the branch, and the package in it.
 func (a *attempt) fetch(ctx context.Context) (v verdict, failed bool) {
+	if a.object.Spec.Source.InCluster != nil {
+		return a.gather(ctx)
+	}
 	var err error
 	if a.remote, err = a.open(ctx); err != nil {
 		return ofError(err), true

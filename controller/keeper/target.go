@@ -24,6 +24,15 @@ func targetsOf(h *hydrations.Hydration) []target {
 		return nil // which publishes nothing
 	}
 	s := &h.Spec.Source
+	if s.InCluster != nil {
+		in := specsOf(h, 0)
+		var labels []string
+		for key, value := range in.Labels {
+			labels = append(labels, key+"="+value)
+		}
+		slices.Sort(labels)
+		return []target{{url: inCluster, branch: in.Namespace, path: strings.Join(labels, ",")}}
+	}
 	t := target{url: s.URL, branch: s.Branch, path: path.Clean(s.Path)}
 	if u, err := url.Parse(s.URL); err == nil {
 		u.Host = strings.ToLower(u.Host)

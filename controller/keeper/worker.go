@@ -13,6 +13,7 @@ import (
 	"github.com/poolwright/poolwright/controller/hydration"
 	"github.com/poolwright/poolwright/controller/publish"
 	"github.com/poolwright/poolwright/controller/remote"
+	"github.com/poolwright/poolwright/live/follow"
 	"github.com/poolwright/poolwright/live/hydrations"
 )
 
@@ -35,8 +36,9 @@ type worker struct {
 	feed    *feed // nil until the specs were read
 	resting bool  // nothing is to be done until the object changes
 	size    size
-	rolling rolling // of mode Apply
-	lift    bool    // a person waits for a judgement that no failure ended: what flaps is published
+	rolling rolling          // of mode Apply
+	specs   *follow.Follower // nil where they are in Git
+	lift    bool             // a person waits for a judgement that no failure ended: what flaps is published
 
 	flapping  rests      // nil where nothing was judged yet
 	unwritten *unwritten // nil where the object has the last report
@@ -50,6 +52,7 @@ type memory struct {
 	generation int64
 	version    int             // of the facts
 	members    string          // digest of what was applied
+	specs      string          // digest of the specs, where they are in the cluster
 	facts      hydration.Facts // the last, without their files
 	inventory  plumbing.Hash   // the folder in the branch of which it is known when it was changed
 	changed    time.Time       // that time
@@ -118,6 +121,7 @@ func (w *worker) run(ctx context.Context) {
 func (w *worker) drop() {
 	w.keeper.feeds.drop(w.feed)
 	w.rolling.members.End()
+	w.specs.End()
 }
 
 // pause is how long there is nothing to do, if nothing changes.
@@ -151,7 +155,7 @@ func (w *worker) turn(ctx context.Context) {
 		w.rest(ctx, say(suspended, "spec.suspend is true; set it to false to go on"))
 		return
 	case rival != (hydrations.Key{}):
-		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path, or the same branch for its pull request, or the same tag; delete one of the two, or correct spec.source or spec.publish", rival))
+		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path, or the same branch for its pull request, or the same tag, or the same namespace and selector; delete one of the two, or correct spec.source or spec.publish", rival))
 		return
 	}
 	now := time.Now()
@@ -163,6 +167,7 @@ func (w *worker) turn(ctx context.Context) {
 		w.agenda.note(now)
 	}
 	w.noteApplied(now)
+	w.noteSpecs(now)
 	if w.agenda.retry.IsZero() && !now.Before(w.agenda.poll) {
 		w.look(ctx, now)
 	}
@@ -208,7 +213,11 @@ func (w *worker) rest(ctx context.Context, v verdict) {
 // look looks up the branch.
 func (w *worker) look(ctx context.Context, now time.Time) {
 	w.agenda.poll = now.Add(time.Duration(w.object.Spec.Source.Interval))
-	if w.memory.head.IsZero() {
+	switch {
+	case w.object.Spec.Source.InCluster != nil:
+		w.followSpecs(ctx)
+		return
+	case w.memory.head.IsZero():
 		return // the judgement that is due fetches it
 	}
 	head, outside, err := w.lookup(ctx)

@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
+	"github.com/poolwright/poolwright/live/follow"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
@@ -67,6 +67,21 @@ func resources(served *cluster.Served, kinds []krm.GroupKind) ([]cluster.Resourc
 	return found, nil
 }
 
+// Queries are for a Follower of members of some kinds, as far as the cluster has them.
+func (s Set) Queries(served *cluster.Served, kinds []krm.GroupKind) ([]follow.Query, error) {
+	found, err := resources(served, kinds)
+	var queries []follow.Query
+	for _, r := range found {
+		queries = append(queries, follow.Query{Resource: r, Labels: labelPartOf + "=" + s.ID})
+	}
+	return queries, err
+}
+
+// Digester gives a Follower the digest of a live object. awaits says what one waits for.
+func Digester(awaits func(*krm.Object) string) func(cluster.Resource, *document.Node) string {
+	return func(r cluster.Resource, n *document.Node) string { return newMember(r, n).digest(awaits) }
+}
+
 // digest is the same for members of which the same was applied and which wait for the same.
 func (m *Member) digest(awaits func(*krm.Object) string) string {
 	sum := sha256.New()
@@ -82,10 +97,5 @@ func Digest(members []*Member, awaits func(*krm.Object) string) string {
 	for i, m := range members {
 		lines[i] = m.digest(awaits)
 	}
-	return digestOf(lines)
-}
-
-func digestOf(lines []string) string {
-	slices.Sort(lines)
-	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Join(lines, "\n"))))
+	return follow.Digest(lines)
 }

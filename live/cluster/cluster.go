@@ -82,6 +82,13 @@ func (c *Cluster) String() string {
 // does so every five to ten minutes, of each kind. A connection that is broken is noticed by pings of HTTP/2.
 const WatchSeconds int64 = 3600
 
+// In is the cluster with a look at one namespace alone, "" for all.
+func (c *Cluster) In(namespace string) *Cluster {
+	in := *c
+	in.Namespace = namespace
+	return &in
+}
+
 // Dynamic is for watches and writes of objects of any kind.
 func (c *Cluster) Dynamic() dynamic.Interface { return c.dynamic }
 

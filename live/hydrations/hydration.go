@@ -60,6 +60,13 @@ type Spec struct {
 		Path      string     `json:"path"`
 		Interval  Duration   `json:"interval"`
 		SecretRef *SecretRef `json:"secretRef"`
+		InCluster *struct {
+			Namespace string `json:"namespace"`
+			Selector  struct {
+				MatchLabels map[string]string `json:"matchLabels"`
+			} `json:"selector"`
+			Manifests []string `json:"manifests"`
+		} `json:"inCluster"`
 	} `json:"source"`
 	Publish struct {
 		Mode     string `json:"mode"`

@@ -29,6 +29,12 @@ type operators struct {
 	err    error // of the last round
 }
 
+// PlayOperators plays Rook, CDI, the snapshot controller and the kubelet until ctx ends: an object is at work
+// for so long before it is ready.
+func PlayOperators(ctx context.Context, c *Cluster, pace time.Duration) {
+	newOperators(c, pace).run(ctx)
+}
+
 func newOperators(c *Cluster, pace time.Duration, failed ...rook.Failure) *operators {
 	o := &operators{cluster: c, pace: pace, failed: map[rook.Failure]bool{}, seen: map[types.UID]time.Time{}}
 	for _, f := range failed {

@@ -1,8 +1,13 @@
-package applyset
+// Package follow watches objects of any kind for changes of what somebody looks at: it keeps a digest of
+// each, and says when one changed.
+package follow
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -13,103 +18,113 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// Follower follows the members of a set: it says when something changed that a judgement looks at.
+// Query says which objects are followed.
+type Query struct {
+	cluster.Resource
+	Namespace string // "" for all
+	Labels    string // a selector, as kubectl takes it
+	Name      string // "" for all
+}
+
+// fields is the selector of fields.
+func (q Query) fields() string {
+	if q.Name == "" {
+		return ""
+	}
+	return "metadata.name=" + q.Name
+}
+
+// Follower follows objects.
 type Follower struct {
-	set     Set
 	cluster *cluster.Cluster
-	awaits  func(*krm.Object) string
+	digest  func(cluster.Resource, *document.Node) string
 	changed func()
 
 	mu      sync.Mutex
-	sources map[cluster.Resource]*source
+	sources map[Query]*source
 }
 
-// source is an informer on the members of a kind, of which it keeps digests.
+// source is an informer, which keeps digests.
 type source struct {
 	store  cache.Store
 	synced func() bool
 	end    context.CancelFunc
 }
 
-// digested is what is kept of a member.
+// digested is what is kept of an object.
 type digested struct {
 	metav1.ObjectMeta
 	digest string
 }
 
-// NewFollower makes a Follower, which follows nothing yet. awaits says what an object waits for; changed
-// is called when a member did.
-func NewFollower(s Set, c *cluster.Cluster, awaits func(*krm.Object) string, changed func()) *Follower {
-	return &Follower{set: s, cluster: c, awaits: awaits, changed: changed, sources: map[cluster.Resource]*source{}}
+// New makes a Follower, which follows nothing yet. digest is "" for an object that does not count;
+// changed is called when a digest did.
+func New(c *cluster.Cluster, digest func(cluster.Resource, *document.Node) string, changed func()) *Follower {
+	return &Follower{cluster: c, digest: digest, changed: changed, sources: map[Query]*source{}}
 }
 
-// Follow follows these kinds from now on, until ctx ends, as far as the cluster has them.
-func (f *Follower) Follow(ctx context.Context, served *cluster.Served, kinds []krm.GroupKind) error {
-	wanted, err := resources(served, kinds)
-	if err != nil {
-		return err
-	}
+// Follow follows these objects from now on, until ctx ends.
+func (f *Follower) Follow(ctx context.Context, wanted []Query) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for r, s := range f.sources {
-		if !slices.Contains(wanted, r) {
+	for q, s := range f.sources {
+		if !slices.Contains(wanted, q) {
 			s.end()
-			delete(f.sources, r)
+			delete(f.sources, q)
 		}
 	}
-	for _, r := range wanted {
-		if f.sources[r] == nil {
-			f.sources[r] = f.start(ctx, r)
+	for _, q := range wanted {
+		if f.sources[q] == nil {
+			f.sources[q] = f.start(ctx, q)
 		}
 	}
-	return nil
 }
 
-// End ends it.
+// End ends it. It may be nil.
 func (f *Follower) End() {
-	if f == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for r, s := range f.sources {
-		s.end()
-		delete(f.sources, r)
+	if f != nil {
+		f.Follow(context.Background(), nil)
 	}
 }
 
-// Digest is that of all members as they are seen, as Digest gives it. known is false while not all of
-// them were seen.
+// Digest is that of all objects as they are seen, as Digest gives it of their digests. known is false
+// while not all of them were seen. The Follower may be nil.
 func (f *Follower) Digest() (digest string, known bool) {
 	if f == nil {
 		return "", false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var lines []string
+	var all []string
 	for _, s := range f.sources {
 		if !s.synced() {
 			return "", false
 		}
 		for _, o := range s.store.List() {
 			if d, ok := o.(*digested); ok {
-				lines = append(lines, d.digest)
+				all = append(all, d.digest)
 			}
 		}
 	}
-	return digestOf(lines), len(f.sources) > 0
+	return Digest(all), len(f.sources) > 0
 }
 
-func (f *Follower) start(ctx context.Context, r cluster.Resource) *source {
-	client := f.cluster.Dynamic().Resource(r.GVR())
+// Digest is that of several digests, in any order, without those that do not count.
+func Digest(all []string) string {
+	all = slices.DeleteFunc(slices.Clone(all), func(digest string) bool { return digest == "" })
+	slices.Sort(all)
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Join(all, "\n"))))
+}
+
+func (f *Follower) start(ctx context.Context, q Query) *source {
+	client := f.cluster.Dynamic().Resource(q.GVR()).Namespace(q.Namespace)
 	logger := logr.Discard()
 	options := func(o metav1.ListOptions) metav1.ListOptions {
-		o.LabelSelector = labelPartOf + "=" + f.set.ID
+		o.LabelSelector, o.FieldSelector = q.Labels, q.fields()
 		return o
 	}
 	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
@@ -119,11 +134,12 @@ func (f *Follower) start(ctx context.Context, r cluster.Resource) *source {
 				return client.List(ctx, options(o))
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				o.TimeoutSeconds = new(cluster.WatchSeconds)
 				return client.Watch(ctx, options(o))
 			},
 		},
 		ObjectType: &unstructured.Unstructured{},
-		Transform:  f.keep(r),
+		Transform:  f.keep(q.Resource),
 		Handler: cache.ResourceEventHandlerFuncs{
 			AddFunc: func(any) { f.changed() },
 			UpdateFunc: func(old, now any) {
@@ -157,7 +173,7 @@ func (f *Follower) keep(r cluster.Resource) cache.TransformFunc {
 		}
 		return &digested{
 			ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()},
-			digest:     newMember(r, &docs[0].Node).digest(f.awaits),
+			digest:     f.digest(r, &docs[0].Node),
 		}, nil
 	}
 }
