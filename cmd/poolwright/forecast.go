@@ -34,7 +34,7 @@ author, the last of each day in UTC. With --history FILE it is a file of JSON li
 {"time": "2026-01-31T12:00:00Z", "pool": "NAME", "used": BYTES, "total": BYTES}.
 
 A date is an interval of 95 percent. A pool whose use jumps by more than 10 percent points, or
-whose size changes, begins anew. A history of less than 5 points or 7 days gives no date, unless
+whose size changes, starts again. A history of less than 5 points or 7 days gives no date, unless
 --grow assumes a growth. The threshold is poolExpansion.threshold of the spec, else 80 percent.
 
 Nothing is written, not even in .git. Exit codes: 1 if the history or the package cannot be

@@ -189,7 +189,7 @@ func sayMove(m *drain.Move) string {
 		if text = "its replica on " + m.Leaves + " leaves"; m.Leaves == "" {
 			text = "its replica leaves, since every other is healthy"
 		}
-	case drain.LetGo:
+	case drain.Release:
 		text = "its lost replica is removed, since the others have quorum"
 	case drain.Restore:
 		if text = "it gets back the replicas that it had"; len(m.To) > 0 {

@@ -57,8 +57,8 @@ type Stage string
 const (
 	Add     Stage = "add"     // a replica on another pool, before one leaves
 	Remove  Stage = "remove"  // the replica on the leaving pool
-	LetGo   Stage = "let go"  // a replica that is lost
-	Restore Stage = "restore" // replicas on other pools, for those that were let go
+	Release Stage = "release" // a replica that is lost
+	Restore Stage = "restore" // replicas on other pools, for those that were released
 	Settle  Stage = "settle"  // nothing: the operators carry out what was asked for
 )
 
@@ -231,7 +231,7 @@ func (p *planner) begin(v *Volume, l Leaving, busy bool) Held {
 		return held
 	}
 	if l.Lost {
-		if held.Why, held.Dead = p.cannotLetGo(v, l.Pool); held.Why != "" {
+		if held.Why, held.Dead = p.cannotRelease(v, l.Pool); held.Why != "" {
 			return held
 		}
 	} else if held.Why, held.Turn = p.cannotBegin(v, l.Pool); held.Why != "" {
@@ -331,8 +331,8 @@ func (p *planner) leave(v *Volume, name string, count int, wanted []string) {
 	without := pool.Without(v.Pools, []string{name})
 	switch {
 	case p.lost[name]:
-		m.Stage = LetGo
-		if m.Waits, _ = p.cannotLetGo(v, name); m.Waits == "" {
+		m.Stage = Release
+		if m.Waits, _ = p.cannotRelease(v, name); m.Waits == "" {
 			m.Partial = Partial{Pools: without}
 			if len(without) < count {
 				m.Replicas = count

@@ -241,9 +241,9 @@ func (p *planner) cannotSpare(v *Volume, name string) string {
 	return ""
 }
 
-// cannotLetGo says why a volume cannot give up its replica on a pool that is lost, or "". dead is
+// cannotRelease says why a volume cannot give up its replica on a pool that is lost, or "". dead is
 // one of which too little is left for that.
-func (p *planner) cannotLetGo(v *Volume, name string) (why string, dead bool) {
+func (p *planner) cannotRelease(v *Volume, name string) (why string, dead bool) {
 	if len(pool.Without(v.Pools, []string{name})) == 0 {
 		return "its only replica was on " + name, true
 	}
