@@ -34,13 +34,13 @@ func TestOrder(t *testing.T) {
 	claim := krm.ID{Kind: "ConfigMap", Namespace: "ns", Name: "a"}
 	all := Order([]fn.Rendered{
 		object(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: z, namespace: other}\n", 1),
-		object(t, "apiVersion: toy.example/v1\nkind: Toy\nmetadata: {name: toy}\n", 0),
+		object(t, "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: toy}\n", 0),
 		object(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: ns}\n", 0, claim, krm.ID{Kind: "Secret", Name: "elsewhere"}),
 		object(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns}\n", 0),
-		object(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: toys.toy.example}\nspec: {group: toy.example, names: {kind: Toy}}\n", 0),
+		object(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: gadgets.example.com}\nspec: {group: example.com, names: {kind: Gadget}}\n", 0),
 		object(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n", 0),
 	})
-	if got, want := names(all), "ns toys.toy.example a toy b z"; got != want {
+	if got, want := names(all), "ns gadgets.example.com a toy b z"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
