@@ -228,14 +228,14 @@ func whatIfMarkdown(answer *fn.WhatIf, next *planning) string {
 	if len(changes) > 0 {
 		title = "`" + cell(strings.Join(changes, ", ")) + "`"
 	}
-	fmt.Fprintf(&b, "### Poolwright what-if: %s\n\n%s  \n%s\n", title, answer.Summary.Text("volume"), answer.PoolsSummary.Text("pool"))
+	terminal.Printf(&b, "### Poolwright what-if: %s\n\n%s  \n%s\n", title, answer.Summary.Text("volume"), answer.PoolsSummary.Text("pool"))
 	s := sectionsOf(answer, next)
 	for i, r := range s.rows {
 		if i == 0 {
-			fmt.Fprintf(&b, "\n| %s |\n|%s\n", strings.ToLower(strings.Join(s.header, " | ")), strings.Repeat("---|", len(s.header)))
+			terminal.Printf(&b, "\n| %s |\n|%s\n", strings.ToLower(strings.Join(s.header, " | ")), strings.Repeat("---|", len(s.header)))
 		}
 		if b.Len() > maxWhatIfComment {
-			fmt.Fprintf(&b, "\n%s left out; `-o json` lists all.\n", finding.Count(len(s.rows)-i, "row"))
+			terminal.Printf(&b, "\n%s left out; `-o json` lists all.\n", finding.Count(len(s.rows)-i, "row"))
 			break
 		}
 		cells := make([]string, len(r.cells))
@@ -243,12 +243,12 @@ func whatIfMarkdown(answer *fn.WhatIf, next *planning) string {
 			cells[j] = cell(text)
 		}
 		cells[0] = "`" + cells[0] + "`"
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+		terminal.Printf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	for _, l := range s.lists {
-		fmt.Fprintf(&b, "\n**%s**: %s\n", l.title, cell(l.text))
+		terminal.Printf(&b, "\n**%s**: %s\n", l.title, cell(l.text))
 		for _, line := range l.lines {
-			fmt.Fprintf(&b, "- %s\n", cell(line))
+			terminal.Printf(&b, "- %s\n", cell(line))
 		}
 	}
 	return b.String()

@@ -65,7 +65,7 @@ func TestServed(t *testing.T) {
 		if groups := slices.Sorted(maps.Keys(got.failed)); !slices.Equal(groups, failed) {
 			t.Errorf("%s: failed %v, want %v", name, groups, failed)
 		}
-		if _, found, err := got.Find("nowhere.example.com", "Any"); found || err == nil || !strings.HasPrefix(err.Error(), "the kinds of nowhere.example.com cannot be told: ") {
+		if _, found, err := got.Find("nowhere.example.com", "Any"); found || err == nil || !strings.HasPrefix(err.Error(), "the kinds of nowhere.example.com cannot be discovered: ") {
 			t.Errorf("%s: a group that does not answer: %t, %v", name, found, err)
 		}
 		if _, found, err := got.Find("example.com", "Any"); found || err != nil {
@@ -157,13 +157,13 @@ func TestVersions(t *testing.T) {
 			"/api":       `{"kind": "APIVersions"}`,
 			"/apis":      `{"kind": "APIGroupList", "groups": [{"name": "g", "versions": [{"version": "v1"}]}]}`,
 			"/apis/g/v1": `<html>`,
-		}, "g/A", Resource{}, "the kinds of g cannot be told"},
+		}, "g/A", Resource{}, "the kinds of g cannot be discovered"},
 		"a group that answers with something else": {map[string]string{
 			"/api":       `{"kind": "APIVersions", "versions": ["v1"]}`,
 			"/apis":      `{"kind": "APIGroupList", "groups": [{"name": "g", "versions": [{"version": "v1"}]}]}`,
 			"/api/v1":    `{"kind": "APIResourceList", "resources": [{"name": "nodes", "kind": "Node", "verbs": ["list"]}]}`,
 			"/apis/g/v1": `{"kind": "Status", "status": "Failure", "code": 503}`,
-		}, "g/A", Resource{}, "the kinds of g cannot be told: g/v1 answers with something else than a list of resources"},
+		}, "g/A", Resource{}, "the kinds of g cannot be discovered: g/v1 answers with something else than a list of resources"},
 		"a group that breaks off": {map[string]string{
 			"/api":       `{"kind": "APIVersions", "versions": ["v1"]}`,
 			"/apis":      `{"kind": "APIGroupList", "groups": [{"name": "g", "versions": [{"version": "v1"}]}]}`,
@@ -173,7 +173,7 @@ func TestVersions(t *testing.T) {
 		"a core group that does not answer": {map[string]string{
 			"/api":  `{"kind": "APIVersions", "versions": ["v1"]}`,
 			"/apis": `{"kind": "APIGroupList"}`,
-		}, "/Node", Resource{}, "the kinds of the core group cannot be told"},
+		}, "/Node", Resource{}, "the kinds of the core group cannot be discovered"},
 		"beta": {map[string]string{
 			"/api":  `{"kind": "APIGroupDiscoveryList", "items": []}`,
 			"/apis": `{"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "g"}, "versions": [{"version": "v1", "resources": [{"resource": "as", "responseKind": {"kind": "A"}, "scope": "Namespaced", "verbs": ["list"]}, {"resource": "bs", "verbs": ["list"]}]}]}]}`,
