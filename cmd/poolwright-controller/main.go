@@ -150,11 +150,18 @@ func (c *controller) run(ctx context.Context) error {
 	if c.Once {
 		return c.once(ctx, k)
 	}
-	stop, err := c.serve(k.Metrics)
+	stop, err := c.serve("listening", "--listen", c.Listen, k.Metrics.Handler())
 	if err != nil {
 		return err
 	}
 	defer stop()
+	if c.WebhookListen != "" {
+		stop, err := c.serve("listening for webhooks", "--webhook-listen", c.WebhookListen, k.Hooks())
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	if !c.LeaderElect {
 		k.Metrics.Leads()
 		return k.Run(ctx)
@@ -215,14 +222,17 @@ func (c *controller) elected(ctx context.Context, at *cluster.Cluster, k *keeper
 	return err
 }
 
-// serve answers probes.
-func (c *controller) serve(m *keeper.Metrics) (stop func(), err error) {
-	l, err := net.Listen("tcp", c.Listen)
+// serve answers at the address that a flag names.
+func (c *controller) serve(what, flag, address string, handler http.Handler) (stop func(), err error) {
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w; name another address", c.Listen, err)
+		return nil, fmt.Errorf("%s %s: %w; name another address", flag, address, err)
 	}
-	terminal.Printf(c.talk, "listening on http://%s\n", l.Addr())
-	server := &http.Server{Handler: m.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	terminal.Printf(c.talk, "%s on http://%s\n", what, l.Addr())
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10,
+	}
 	go func() { _ = server.Serve(l) }()
 	return func() { _ = server.Close() }, nil
 }

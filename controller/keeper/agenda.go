@@ -12,6 +12,7 @@ type agenda struct {
 	changed  time.Time // the first change that was not judged yet; zero if there is none
 	atOnce   bool      // a person waits
 	poll     time.Time // next look at the branch
+	looked   time.Time // the last one
 	retry    time.Time // next try, whatever changes until then; zero if nothing failed
 	later    time.Time // a judgement that is due although nothing changes; zero if there is none
 	failures int       // in a row

@@ -46,6 +46,7 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	workers map[hydrations.Key]*worker
+	working bool // the Hydrations were listed
 	running sync.WaitGroup
 	cancel  context.CancelCauseFunc
 }
@@ -90,6 +91,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 		return err
 	}
 	k.changed(ctx, all...)
+	k.mu.Lock()
+	k.working = true
+	k.mu.Unlock()
 	k.Store.Follow(ctx, k.Namespaces, func(h *hydrations.Hydration) { k.changed(ctx, h) }, k.gone)
 	k.running.Wait()
 	if cause := context.Cause(ctx); errors.Is(cause, lease.ErrLost) {

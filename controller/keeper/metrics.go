@@ -17,6 +17,7 @@ type Metrics struct {
 	reasons      *prometheus.GaugeVec
 	judgements   prometheus.Histogram
 	publications *prometheus.CounterVec
+	webhooks     *prometheus.CounterVec
 	leader       prometheus.Gauge
 }
 
@@ -34,6 +35,9 @@ func NewMetrics(version string) *Metrics {
 		publications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "poolwright_hydration_publications_total", Help: "How often something was published, by mode.",
 		}, []string{"mode"}),
+		webhooks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "poolwright_webhooks_total", Help: "Webhooks that were accepted, refused, or sent when the process was busy or did not work.",
+		}, []string{"result"}),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "poolwright_controller_leader", Help: "1 while this process holds the lease, or needs none.",
 		}),
@@ -42,7 +46,10 @@ func NewMetrics(version string) *Metrics {
 		Name: "poolwright_build_info", Help: "1, with the version of the program.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.reasons, m.judgements, m.publications, m.leader, build,
+	for _, result := range []string{"accepted", "refused", "busy"} {
+		m.webhooks.WithLabelValues(result)
+	}
+	m.registry.MustRegister(m.reasons, m.judgements, m.publications, m.webhooks, m.leader, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -62,6 +69,8 @@ func (m *Metrics) forget(key hydrations.Key) {
 func (m *Metrics) judged(took time.Duration) { m.judgements.Observe(took.Seconds()) }
 
 func (m *Metrics) published(mode string) { m.publications.WithLabelValues(mode).Inc() }
+
+func (m *Metrics) hooked(result string) { m.webhooks.WithLabelValues(result).Inc() }
 
 // Handler answers /healthz, /readyz and /metrics. A process that waits for the lease is ready, too.
 func (m *Metrics) Handler() http.Handler {

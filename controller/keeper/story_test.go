@@ -103,6 +103,13 @@ func keep(t *testing.T, namespace string) *log {
 func keepAt(t *testing.T, kubeconfig, namespace string) *log {
 	t.Helper()
 	k, l := newKeeperAt(t, kubeconfig, namespace)
+	run(t, k)
+	return l
+}
+
+// run runs a keeper until the test ends.
+func run(t *testing.T, k *keeper.Keeper) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- k.Run(ctx) }()
@@ -112,7 +119,6 @@ func keepAt(t *testing.T, kubeconfig, namespace string) *log {
 			t.Error(err)
 		}
 	})
-	return l
 }
 
 // hydrate makes the namespace, the Secret and a Hydration for a server.

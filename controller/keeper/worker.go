@@ -24,9 +24,10 @@ type worker struct {
 	end    context.CancelFunc
 	wake   chan struct{}
 
-	mu    sync.Mutex            // guards what follows
-	next  *hydrations.Hydration // as it was handed over last
-	rival hydrations.Key        // an older Hydration with the same target; zero if there is none
+	mu     sync.Mutex            // guards what follows
+	next   *hydrations.Hydration // as it was handed over last
+	rival  hydrations.Key        // an older Hydration with the same target; zero if there is none
+	hooked bool                  // a webhook came
 
 	// The rest is for the goroutine of the worker alone.
 	object  *hydrations.Hydration
@@ -168,6 +169,7 @@ func (w *worker) turn(ctx context.Context) {
 	}
 	w.noteApplied(now)
 	w.noteSpecs(now)
+	w.noteHook()
 	if w.agenda.retry.IsZero() && !now.Before(w.agenda.poll) {
 		w.look(ctx, now)
 	}
@@ -212,7 +214,7 @@ func (w *worker) rest(ctx context.Context, v verdict) {
 
 // look looks up the branch.
 func (w *worker) look(ctx context.Context, now time.Time) {
-	w.agenda.poll = now.Add(time.Duration(w.object.Spec.Source.Interval))
+	w.agenda.looked, w.agenda.poll = now, now.Add(time.Duration(w.object.Spec.Source.Interval))
 	switch {
 	case w.object.Spec.Source.InCluster != nil:
 		w.followSpecs(ctx)

@@ -55,12 +55,13 @@ func (h *Hydration) ReconcileAt() string { return h.Metadata.Annotations[Annotat
 // Spec says what is rendered, and where the output is published.
 type Spec struct {
 	Source struct {
-		URL       string     `json:"url"`
-		Branch    string     `json:"branch"`
-		Path      string     `json:"path"`
-		Interval  Duration   `json:"interval"`
-		SecretRef *SecretRef `json:"secretRef"`
-		InCluster *struct {
+		URL              string     `json:"url"`
+		Branch           string     `json:"branch"`
+		Path             string     `json:"path"`
+		Interval         Duration   `json:"interval"`
+		SecretRef        *SecretRef `json:"secretRef"`
+		WebhookSecretRef *SecretRef `json:"webhookSecretRef"`
+		InCluster        *struct {
 			Namespace string `json:"namespace"`
 			Selector  struct {
 				MatchLabels map[string]string `json:"matchLabels"`

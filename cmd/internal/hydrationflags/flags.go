@@ -16,9 +16,10 @@ type Flags struct {
 	Once       bool
 	Namespaces []string // whose Hydrations are kept; none for all
 
-	Listen      string // HOST:PORT of probes and metrics
-	LeaderElect bool
-	Lease       struct {
+	Listen        string // HOST:PORT of probes and metrics
+	WebhookListen string // HOST:PORT of webhooks; "" for none
+	LeaderElect   bool
+	Lease         struct {
 		Namespace, Name string
 		Duration        time.Duration
 	}
@@ -35,6 +36,7 @@ type Flags struct {
 func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.Namespaces, "namespace", "n", nil, "without DIR: keep only the Hydrations of this namespace; may be repeated (default all)")
 	flags.StringVar(&f.Listen, "listen", ":8081", "without DIR: HOST:PORT for /healthz, /readyz and /metrics")
+	flags.StringVar(&f.WebhookListen, "webhook-listen", "", "without DIR: HOST:PORT for webhooks, at /hook/NAMESPACE/NAME (default none)")
 	flags.BoolVar(&f.LeaderElect, "leader-elect", true, "without DIR: work only while this process holds the lease")
 	flags.StringVar(&f.Lease.Namespace, "lease-namespace", "", "the namespace of the lease (default that of the pod, or default)")
 	flags.StringVar(&f.Lease.Name, "lease-name", "poolwright-controller", "the name of the lease")
