@@ -160,7 +160,7 @@ func (w *WhatIf) carryOut(f *Function, q Question, pkg *prepared, edits []resili
 	return added, nil
 }
 
-// storage lists the volumes and pools of all systems, with the disks that what lives holds.
+// storage lists the volumes and pools of all systems, with the disks that running objects hold.
 func (f *Function) storage(facts *inventory.Facts) *resilience.Ledger {
 	disks := f.holdings(&classified{}, facts).open(f, facts, nil)
 	var storages []resilience.Storage

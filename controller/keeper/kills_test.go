@@ -38,7 +38,7 @@ type killed interface {
 	settle(t *testing.T, k kube, team string)
 }
 
-// TestKills kills the controller at random moments, before and after what it asks of others, and sometimes two
+// TestKills kills the controller at random moments, before and after its requests, and sometimes two
 // at the same time of which none knows of the other. Nothing is published twice, lost or overwritten, and the last
 // one finishes the work. make kills-controller does it thousands of times.
 func TestKills(t *testing.T) {

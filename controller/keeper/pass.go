@@ -106,7 +106,7 @@ func (p *pass) meet(ctx context.Context, o *krm.Object, refused error) (differs,
 	case live == nil:
 		return true, false, refused
 	case o.GroupKind() == krm.GroupKind{Kind: "Namespace"}:
-		return false, true, nil // what is in it is of others, too
+		return false, true, nil // it contains unmanaged objects, too
 	case p.keeper.Function.Kinds().Partial(o.GroupKind()):
 		return true, false, refused
 	}
@@ -284,7 +284,7 @@ func (p *pass) removeAll(ctx context.Context) error {
 }
 
 // stays reports whether a member that is no longer rendered is not deleted: what is not marked as output
-// any more, what others made, what takes objects of others along, and with protection hard what holds
+// any more, what is unmanaged, what would remove unmanaged objects with it, and with protection hard what holds
 // data. The consent for the rest is that of the render: without it there is an error, and no pass.
 func (p *pass) stays(m *applyset.Member) bool {
 	kinds := p.keeper.Function.Kinds()

@@ -11,7 +11,7 @@ import (
 	"net/url"
 )
 
-// Fields are those of a Hydration that say where a server is and who asks it, for messages.
+// Fields name the fields of a Hydration that have the address of a server and the credentials for it, for messages.
 type Fields struct{ Address, Secret string }
 
 // sourceFields are those of the repository.

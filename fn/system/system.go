@@ -173,13 +173,13 @@ type Reporter interface {
 // Mapper shows what hangs on what.
 type Mapper interface {
 	// Tree is what is below and above one object of a kind of its roots, or everything
-	// where root is zero; nil if it knows nothing of the object. disks has what lives hold.
+	// where root is zero; nil if it knows nothing of the object. disks has what running objects hold.
 	Tree(facts *inventory.Facts, disks *disk.Ledger, root krm.ID) []*health.Tree
 }
 
 // Survivor says what survives the loss of nodes and disks.
 type Survivor interface {
-	// Storage lists the volumes and pools among the facts, each with the rule by which it survives. disks has what lives hold.
+	// Storage lists the volumes and pools among the facts, each with the rule by which it survives. disks has what running objects hold.
 	Storage(facts *inventory.Facts, disks *disk.Ledger) resilience.Storage
 }
 
