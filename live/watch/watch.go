@@ -25,7 +25,7 @@ import (
 const (
 	quiet      = 300 * time.Millisecond // of no event, before a look is taken
 	patience   = 3 * time.Second        // at most this long after the first event
-	discovery  = 30 * time.Second       // between two questions for new kinds, where nothing else tells of them
+	discovery  = 30 * time.Second       // between two questions for new kinds, where no event reports them
 	regardless = time.Minute            // between two looks where nothing happens, so that ages stay right
 )
 

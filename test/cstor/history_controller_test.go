@@ -24,7 +24,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// TestControlledHistories lives through histories twice: once a person takes the inventory, renders and commits,
+// TestControlledHistories runs histories twice: once a person takes the inventory, renders and commits,
 // and once the controller does, to a branch in which people edit the specs, put commits back and allow removals. At
 // rest both have the same output and the same cluster. make histories-controller runs a thousand.
 func TestControlledHistories(t *testing.T) {
