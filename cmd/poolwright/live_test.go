@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -285,13 +281,10 @@ func (l *liveScripts) proxyCommand(ts *testscript.TestScript, _ bool, args []str
 }
 
 func (l *liveScripts) proxy(mode, asked string) http.Handler {
-	target, err := url.Parse(l.plane.URL)
+	forward, err := l.plane.Forward()
 	if err != nil {
 		panic(err)
 	}
-	forward := httputil.NewSingleHostReverseProxy(target)
-	forward.Transport = l.plane.Client.Transport
-	forward.ErrorLog = log.New(io.Discard, "", 0)
 	var once sync.Once
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()

@@ -6,16 +6,12 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/poolwright/poolwright/test/gitea"
 	"github.com/poolwright/poolwright/test/gitserver"
@@ -47,37 +43,16 @@ func newCut(t *testing.T, s *gitea.Server, method, path string, then func()) str
 // end of a path.
 func newFault(t *testing.T, times int64, method, path string) string {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(to)
-	forward.FlushInterval = -1
-	if forward.Transport, err = rest.TransportFor(config); err != nil {
-		t.Fatal(err)
-	}
 	var refused atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == method && strings.HasSuffix(r.URL.Path, path) && refused.Add(1) <= times {
-			http.Error(w, "not now", http.StatusInternalServerError)
-			return
-		}
-		forward.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.CloseClientConnections)
-	kubeconfig := api.NewConfig()
-	kubeconfig.Clusters["way"] = &api.Cluster{Server: server.URL}
-	kubeconfig.Contexts["way"] = &api.Context{Cluster: "way"}
-	kubeconfig.CurrentContext = "way"
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*kubeconfig, file); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return plane.Proxy(t, func(forward http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == method && strings.HasSuffix(r.URL.Path, path) && refused.Add(1) <= times {
+				http.Error(w, "not now", http.StatusInternalServerError)
+				return
+			}
+			forward.ServeHTTP(w, r)
+		})
+	})
 }
 
 // TestUnreported: whoever was killed after the push is found out by the next one.

@@ -3,16 +3,8 @@ package keeper_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"path/filepath"
 	"sync"
 	"testing"
-
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // way is a way to the API server that can be cut.
@@ -28,34 +20,11 @@ type way struct {
 
 func newWay(t *testing.T) *way {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(to)
-	forward.FlushInterval = -1
-	forward.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	if forward.Transport, err = rest.TransportFor(config); err != nil {
-		t.Fatal(err)
-	}
-	w := &way{to: forward, open: map[*http.Request]context.CancelFunc{}}
-	server := httptest.NewServer(w)
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
+	w := &way{open: map[*http.Request]context.CancelFunc{}}
+	w.kubeconfig = plane.Proxy(t, func(forward http.Handler) http.Handler {
+		w.to = forward
+		return w
 	})
-	kubeconfig := api.NewConfig()
-	kubeconfig.Clusters["way"] = &api.Cluster{Server: server.URL}
-	kubeconfig.Contexts["way"] = &api.Context{Cluster: "way"}
-	kubeconfig.CurrentContext = "way"
-	w.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*kubeconfig, w.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
 	return w
 }
 

@@ -3,9 +3,6 @@ package watch_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +12,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/fn/systems"
@@ -49,35 +43,15 @@ type recorder struct {
 
 func newRecorder(t *testing.T) *recorder {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(to)
-	forward.FlushInterval = -1
-	if forward.Transport, err = rest.TransportFor(config); err != nil {
-		t.Fatal(err)
-	}
-	r := &recorder{file: filepath.Join(t.TempDir(), "kubeconfig")}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.mu.Lock()
-		r.paths = append(r.paths, req.URL.Path)
-		r.mu.Unlock()
-		forward.ServeHTTP(w, req)
-	}))
-	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections)
-	kubeconfig := api.NewConfig()
-	kubeconfig.Clusters["way"] = &api.Cluster{Server: server.URL}
-	kubeconfig.Contexts["way"] = &api.Context{Cluster: "way"}
-	kubeconfig.CurrentContext = "way"
-	if err := clientcmd.WriteToFile(*kubeconfig, r.file); err != nil {
-		t.Fatal(err)
-	}
+	r := &recorder{}
+	r.file = plane.Proxy(t, func(forward http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			r.mu.Lock()
+			r.paths = append(r.paths, req.URL.Path)
+			r.mu.Unlock()
+			forward.ServeHTTP(w, req)
+		})
+	})
 	return r
 }
 
