@@ -19,20 +19,22 @@ const (
 	ownGroup      = "poolwright.io"
 	inventoryKind = "Inventory"
 	configKind    = "RenderConfig"
+	hydrationKind = "Hydration"
 )
 
 // classified is a package, each object in its place.
 type classified struct {
-	facts     []*krm.Object
-	specs     []*krm.Object              // sorted by namespace and name
-	lock      map[string][]*krm.Object   // owner -> what was rendered for it
-	owners    []string                   // the keys of lock, sorted
-	memories  map[string]disklock.Memory // owner -> what its DiskLock knows of the disks of what is rendered
-	others    map[krm.ID]*krm.Object     // what people wrote themselves
-	config    *krm.Object                // a RenderConfig, or nil
-	configMap *krm.Object                // the ConfigMap that the RenderConfig was read from, or nil
-	partial   bool                       // a spec came as functionConfig; there may be more that are not seen here
-	findings  []finding.Finding
+	facts      []*krm.Object
+	specs      []*krm.Object              // sorted by namespace and name
+	lock       map[string][]*krm.Object   // owner -> what was rendered for it
+	owners     []string                   // the keys of lock, sorted
+	memories   map[string]disklock.Memory // owner -> what its DiskLock knows of the disks of what is rendered
+	others     map[krm.ID]*krm.Object     // what people wrote themselves
+	config     *krm.Object                // a RenderConfig, or nil
+	hydrations []*krm.Object              // Hydrations, which are checked and not rendered
+	configMap  *krm.Object                // the ConfigMap that the RenderConfig was read from, or nil
+	partial    bool                       // a spec came as functionConfig; there may be more that are not seen here
+	findings   []finding.Finding
 
 	kinds     *system.Kinds
 	known     []schema.Kind
@@ -103,6 +105,8 @@ func (c *classified) add(o *krm.Object, fact bool) {
 			return
 		}
 		c.config = o
+	case o.Group() == ownGroup && o.Kind == hydrationKind:
+		c.hydrations = append(c.hydrations, o)
 	case c.isSpec(o):
 		c.specs = append(c.specs, o)
 	default:

@@ -50,7 +50,7 @@ func refuseImport(importer, room, imported string) string {
 	place, target := slices.Index(order, room), slices.Index(order, root)
 	pure := room == "schema" || room == "fn"
 	switch {
-	case pure && (imported == "os" || imported == "os/exec" || root == "net" || strings.HasPrefix(imported, "k8s.io/client-go")):
+	case pure && (imported == "os" || imported == "os/exec" || root == "net" && imported != "net/url" || strings.HasPrefix(imported, "k8s.io/client-go")):
 		return "which reaches out of the function"
 	case place >= 0 && target > place:
 		return "which is above it"

@@ -134,6 +134,7 @@ func (f *Function) prepare(p Package) *prepared {
 	if p.Applied {
 		pkg.policy.Intermediates = "apply"
 	}
+	pkg.checkHydrations()
 	pkg.checkLock()
 	return pkg
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -137,9 +138,21 @@ func (p *pass) report(f finding.Finding, path string, off int32) {
 		f.Severity = finding.Error
 	}
 	f.Object = p.ref
+	f.Message, f.Current = withoutUser(f.Message), withoutUser(f.Current)
 	f.Field = p.written(path)
 	f.Pos = p.position(off)
 	p.findings = append(p.findings, f)
+}
+
+// userOfURL is the user of a URL, and the password with it. A password may have any letter, also an @.
+var userOfURL = regexp.MustCompile(`(\b[a-z]+://)[^/\s"]*@`)
+
+// withoutUser masks users and passwords of URLs: findings are in logs of pipelines, and in statuses.
+func withoutUser(text string) string {
+	if !strings.Contains(text, "@") {
+		return text
+	}
+	return userOfURL.ReplaceAllString(text, "$1***@")
 }
 
 // wrong reports the value at a place.

@@ -30,7 +30,10 @@ func newVet(s program) *cobra.Command {
 				return err
 			}
 			fs := append(l.findings, s.function.Vet(l.Input())...)
-			fs = finding.Sort(l.WithoutSpec(s.function, l.input.Dir, fs, finding.Warning))
+			if !s.function.HasHydration(l.Objects) { // which need not lie beside the specs
+				fs = l.WithoutSpec(s.function, l.input.Dir, fs, finding.Warning)
+			}
+			fs = finding.Sort(fs)
 			if f == asText {
 				if err := report(s.streams, fs); err != nil {
 					return err

@@ -131,9 +131,9 @@ func TestConflicts(t *testing.T) {
 	add("c", "https://git.example.com/team/storage.git", "main", "clusters/test", 0)
 	add("d", "https://git.example.com/team/storage.git", "next", "clusters/prod", 0)
 	add("e", "https://git.example.com/team/storage.git", "main", "clusters/prod", time.Hour) // as old as a
-	got := conflicts(all)
+	got := rivals(all)
 	key := func(name string) hydrations.Key { return hydrations.Key{Namespace: "storage", Name: name} }
-	if len(got) != 2 || got[key("b")] != key("a") || got[key("e")] != key("a") {
+	if len(got) != 2 || got[key("b")].Key != key("a") || got[key("e")].Key != key("a") {
 		t.Errorf("got %v", got)
 	}
 }

@@ -122,11 +122,11 @@ func (k *Keeper) Once(ctx context.Context) ([]Result, error) {
 	for _, h := range all {
 		byKey[h.Key()] = h
 	}
-	rivals := conflicts(byKey)
+	older := rivals(byKey)
 	results, unwritten := make([]Result, len(all)), make([]error, len(all))
 	for i, h := range all {
 		w := k.newWorker(h)
-		w.rival = rivals[h.Key()]
+		w.rival = older[h.Key()]
 		k.running.Go(func() {
 			defer w.drop()
 			w.agenda.atOnce = true
@@ -191,9 +191,9 @@ func (k *Keeper) match() {
 	for key, w := range k.workers {
 		all[key] = w.latest()
 	}
-	rivals := conflicts(all)
+	older := rivals(all)
 	for key, w := range k.workers {
-		w.rivalIs(rivals[key])
+		w.rivalIs(older[key])
 	}
 }
 

@@ -294,7 +294,7 @@ func TestStory(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond) // ages are in seconds
 		hydrate(t, k, server, ns, "younger")
 		h := k.becomes(t, ns, "younger", "Conflict")
-		if got := h.Status.Condition("Ready").Message; !strings.HasPrefix(got, "Hydration story/prod, which is older, has the same url, branch and path") {
+		if got := h.Status.Condition("Ready").Message; !strings.HasPrefix(got, "Hydration story/prod is older and writes to the same target: path clusters/prod of branch main of ") {
 			t.Errorf("the message is %q", got)
 		}
 		k.patch(t, ns, name, `{"spec":{"source":{"path":"clusters/none"}}}`)

@@ -33,7 +33,7 @@ func TestSameTargets(t *testing.T) {
 			h.Spec.Publish.Mode, h.Spec.Publish.Branch = o.mode, o.head
 			all[h.Key()] = h
 		}
-		found := conflicts(all)
+		found := rivals(all)
 		if rival, is := found[hydrations.Key{Name: "new"}]; is != c.want || is && rival.Name != "old" || len(found) > 1 {
 			t.Errorf("%s: %v", c.name, found)
 		}
@@ -48,27 +48,10 @@ func TestRivalsAtTheStart(t *testing.T) {
 	old.Metadata.Name, old.Metadata.UID, old.Metadata.CreationTimestamp = "old", "1", time.Unix(1, 0)
 	k := &Keeper{workers: map[hydrations.Key]*worker{}}
 	begin := k.register([]*hydrations.Hydration{young, old})
-	if len(begin) != 2 || begin[0].rival != old.Key() || begin[1].rival != (hydrations.Key{}) {
+	if len(begin) != 2 || begin[0].rival.Key != old.Key() || begin[1].rival != (rival{}) {
 		t.Errorf("%d workers begin, the younger beside %v", len(begin), begin[0].rival)
 	}
 	if again := k.register([]*hydrations.Hydration{young}); len(again) != 0 {
 		t.Errorf("%d workers begin for what is known", len(again))
-	}
-}
-
-// TestHead: the default is a branch that Git takes, whatever the path is.
-func TestHead(t *testing.T) {
-	for path, want := range map[string]string{
-		".": "root", "clusters/prod": "clusters/prod", "./a//b/": "a/b", "a b/c~d^e:f?": "a-b/c-d-e-f-", "prod..old/.x": "prod-old/x", "a.lock": "a-lock", "über": "-ber", "@{x": "--x",
-	} {
-		var s hydrations.Spec
-		s.Source.Branch, s.Source.Path, s.Publish.Mode = "release/1.2", path, "PullRequest"
-		if got := s.Head(); got != "poolwright/release/1.2/"+want {
-			t.Errorf("%s: %s", path, got)
-		}
-		s.Publish.Mode = "Branch"
-		if got := s.Head(); got != "" {
-			t.Errorf("%s: %s", path, got)
-		}
 	}
 }

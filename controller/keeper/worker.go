@@ -26,7 +26,7 @@ type worker struct {
 
 	mu     sync.Mutex            // guards what follows
 	next   *hydrations.Hydration // as it was handed over last
-	rival  hydrations.Key        // an older Hydration with the same target; zero if there is none
+	rival  rival                 // an older Hydration with the same target; zero if there is none
 	hooked bool                  // a webhook came
 
 	// The rest is for the goroutine of the worker alone.
@@ -84,7 +84,7 @@ func (w *worker) latest() *hydrations.Hydration {
 	return w.next
 }
 
-func (w *worker) rivalIs(other hydrations.Key) {
+func (w *worker) rivalIs(other rival) {
 	w.mu.Lock()
 	changed := w.rival != other
 	w.rival = other
@@ -146,7 +146,7 @@ func (w *worker) turn(ctx context.Context) {
 	w.takeOver()
 	h := w.object
 	w.mu.Lock()
-	rival := w.rival
+	older := w.rival
 	w.mu.Unlock()
 	switch {
 	case h.Metadata.DeletionTimestamp != nil:
@@ -155,8 +155,8 @@ func (w *worker) turn(ctx context.Context) {
 	case h.Spec.Suspend:
 		w.rest(ctx, say(suspended, "spec.suspend is true; set it to false to go on"))
 		return
-	case rival != (hydrations.Key{}):
-		w.rest(ctx, say(conflict, "Hydration %s, which is older, has the same url, branch and path, or the same branch for its pull request, or the same tag, or the same namespace and selector; delete one of the two, or correct spec.source or spec.publish", rival))
+	case older != (rival{}):
+		w.rest(ctx, say(conflict, "Hydration %s is older and writes to the same target: %s; delete one of the two, or write another %s", older.Key, older.target, older.target.Field()))
 		return
 	}
 	now := time.Now()

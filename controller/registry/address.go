@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/poolwright/poolwright/controller/remote"
+	"github.com/poolwright/poolwright/fn/hydration"
 )
 
 // The fields of a Hydration with the address and the credentials.
@@ -28,21 +29,12 @@ type Address struct {
 func Parse(url, tag string) (Address, error) {
 	rest, found := strings.CutPrefix(url, scheme)
 	host, repository, _ := strings.Cut(rest, "/")
-	a := Address{host: hostName(host), repository: strings.TrimRight(repository, "/"), tag: tag}
+	a := Address{host: hydration.Registry(host), repository: strings.TrimRight(repository, "/"), tag: tag}
 	_, err := name.NewTag(a.host+"/"+a.repository+":"+a.tag, name.StrictValidation)
 	if !found || host == "" || strings.Contains(host, "@") || err != nil {
 		return a, &remote.Error{Reason: remote.Refused, Message: addressField + " cannot be read; write one such as oci://registry.example.com/storage/prod, in small letters"}
 	}
 	return a, nil
-}
-
-// hostName is the one name of a registry.
-func hostName(host string) string {
-	switch host = strings.TrimSuffix(strings.ToLower(host), ":443"); host {
-	case "docker.io", "registry-1.docker.io":
-		return name.DefaultRegistry
-	}
-	return host
 }
 
 // URL is the address of the repository.

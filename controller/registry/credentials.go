@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 
 	"github.com/poolwright/poolwright/controller/remote"
+	"github.com/poolwright/poolwright/fn/hydration"
 )
 
 // Credentials are those for one repository.
@@ -63,7 +64,7 @@ func (a Address) under(server string) int {
 		server = strings.TrimSuffix(server, end)
 	}
 	host, folder, _ := strings.Cut(server, "/")
-	if hostName(host) != a.host || folder != "" && !strings.HasPrefix(a.repository+"/", folder+"/") {
+	if hydration.Registry(host) != a.host || folder != "" && !strings.HasPrefix(a.repository+"/", folder+"/") {
 		return -1
 	}
 	return len(folder)
