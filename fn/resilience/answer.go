@@ -202,27 +202,22 @@ func (s *Situation) further(kind string) []further {
 	case "node":
 		for _, name := range slices.Sorted(maps.Keys(s.ledger.nodes)) {
 			if s.Node(name) != Gone {
-				d := NewDamage()
-				d.Nodes[name] = Gone
-				all = append(all, further{"node/" + name, d})
+				all = append(all, further{"node/" + name, lossOf(name)})
 			}
 		}
 	case "zone":
 		for _, name := range s.ledger.zoneNames() {
 			if s.Zone(name) != Gone {
-				d := NewDamage()
-				d.Zones[name] = Gone
-				for _, node := range s.ledger.zones[name] {
-					d.Nodes[node] = Gone
-				}
+				d := lossOf(s.ledger.zones[name]...)
+				d.Zones = map[string]Condition{name: Gone}
 				all = append(all, further{"zone/" + name, d})
 			}
 		}
 	case "disk":
 		for _, on := range s.ledger.pooled() {
 			if !s.IsLost(on) && s.Node(s.ledger.disks.NodeOf(on)) != Gone {
-				d := NewDamage()
-				for _, report := range append([]*disk.Disk{on}, on.Others()...) {
+				d := &Damage{Disks: map[*disk.Disk]bool{on: true}}
+				for _, report := range on.Others() {
 					d.Disks[report] = true
 				}
 				all = append(all, further{"disk/" + DiskName(on), d})
@@ -282,20 +277,25 @@ func (l *Ledger) zoneNames() []string {
 
 // pooled lists the disks that a volume or a pool is on, each once, by name.
 func (l *Ledger) pooled() []*disk.Disk {
-	seen := make(map[*disk.Disk]bool, len(l.byDisk))
-	var all []*disk.Disk
-	for d := range l.byDisk {
-		known := seen[d]
-		for _, other := range d.Others() {
-			known = known || seen[other]
-		}
-		if !known {
-			seen[d] = true
-			all = append(all, d)
-		}
+	type named struct {
+		name string
+		disk *disk.Disk
 	}
-	slices.SortFunc(all, func(a, b *disk.Disk) int {
-		return cmp.Or(cmp.Compare(DiskName(a), DiskName(b)), cmp.Compare(a.Node, b.Node))
+	all := make([]named, 0, len(l.byDisk))
+	seen := make(map[*disk.Disk]bool, len(l.byDisk))
+	for d := range l.byDisk {
+		if seen[d] || slices.ContainsFunc(d.Others(), func(other *disk.Disk) bool { return seen[other] }) {
+			continue
+		}
+		seen[d] = true
+		all = append(all, named{DiskName(d), d})
+	}
+	slices.SortFunc(all, func(a, b named) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.disk.Node, b.disk.Node))
 	})
-	return all
+	disks := make([]*disk.Disk, len(all))
+	for i := range all {
+		disks[i] = all[i].disk
+	}
+	return disks
 }

@@ -20,6 +20,7 @@ type Ledger struct {
 	rules   []*Rule         // by their ids; the first is nil
 	users   [][]*Rule       // by the id of a rule: those that ask it
 	volumes []int           // by the id of a rule: how many volumes it judges
+	depth   int             // of the deepest rule
 	nodes   map[string]bool // those of the facts, nil if the facts have none
 	zones   map[string][]string
 	byNode  map[string][]*Rule
@@ -65,7 +66,7 @@ func NewLedger(facts *inventory.Facts, disks *disk.Ledger, storages ...Storage) 
 		}
 	}
 	l.NotModelled = notModelled(facts, storages)
-	l.today = &Situation{ledger: l, damage: today(facts), verdicts: make(map[int]Verdict, len(l.rules))}
+	l.today = &Situation{ledger: l, damage: today(facts), verdicts: make(map[int]*Verdict, len(l.rules))}
 	return l
 }
 
@@ -78,6 +79,11 @@ func (l *Ledger) enter(r *Rule) {
 	if r.id > 0 {
 		return
 	}
+	for _, on := range r.On {
+		l.enter(on)
+		r.depth = max(r.depth, on.depth+1)
+	}
+	l.depth = max(l.depth, r.depth)
 	r.id = len(l.rules)
 	l.rules = append(l.rules, r)
 	for _, name := range r.Nodes {
@@ -94,9 +100,6 @@ func (l *Ledger) enter(r *Rule) {
 	}
 	if r.AnyNode {
 		l.anyNode = append(l.anyNode, r)
-	}
-	for _, on := range r.On {
-		l.enter(on)
 	}
 }
 
@@ -169,7 +172,7 @@ func (l *Ledger) ZoneOf(kind, name string) string {
 
 // With is a situation with more damage.
 func (s *Situation) With(d *Damage) *Situation {
-	with := &Situation{ledger: s.ledger, base: s, damage: d, verdicts: map[int]Verdict{}, asked: map[int]bool{}}
+	with := &Situation{ledger: s.ledger, base: s, damage: d, verdicts: map[int]*Verdict{}}
 	for name := range d.Nodes {
 		with.strike(s.ledger.byNode[name])
 	}
@@ -185,16 +188,22 @@ func (s *Situation) With(d *Damage) *Situation {
 	if len(d.Nodes) > 0 {
 		with.strike(s.ledger.anyNode)
 	}
+	for depth := range s.ledger.depth { // a rule is judged after those that it asks
+		for _, r := range with.hit {
+			if r.depth == depth && len(s.ledger.users[r.id]) > 0 && !with.Of(r).servesAs(s.Of(r)) {
+				with.strike(s.ledger.users[r.id])
+			}
+		}
+	}
 	return with
 }
 
-// strike marks the rules that the damage hits, and those that ask them.
+// strike marks rules that the damage hits.
 func (s *Situation) strike(rules []*Rule) {
 	for _, r := range rules {
-		if !s.asked[r.id] {
-			s.asked[r.id] = true
+		if _, hit := s.verdicts[r.id]; !hit {
+			s.verdicts[r.id] = nil
 			s.hit = append(s.hit, r)
-			s.strike(s.ledger.users[r.id])
 		}
 	}
 }

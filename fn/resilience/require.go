@@ -66,9 +66,7 @@ func (s *Situation) Check(r Requirement) (Requirement, error) {
 		if !s.ledger.nodes[r.node] {
 			return r, absent("Node", r.node, s.ledger.nodeNames())
 		}
-		d := NewDamage()
-		d.Nodes[r.node] = Gone
-		objects = []further{{"node/" + r.node, d}}
+		objects = []further{{"node/" + r.node, lossOf(r.node)}}
 	} else if objects = s.further(r.kind); len(objects) == 0 {
 		return r, UnknownError("--require \"" + r.Require + "\" cannot be checked: the inventory has no " + r.kind + " that could be lost")
 	}

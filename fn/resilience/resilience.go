@@ -96,17 +96,29 @@ func (v Verdict) Best() State {
 	return v.State
 }
 
+// servesAs reports whether a verdict is the same as another one to the rules that ask: see Rule.On.
+func (v Verdict) servesAs(other Verdict) bool {
+	serving := func(s State) State {
+		if s == Degraded {
+			return Safe
+		}
+		return s
+	}
+	return serving(v.State) == serving(other.State) && serving(v.Worst) == serving(other.Worst)
+}
+
 // Rule judges a volume or a pool, or several that fare alike. It depends on nothing but what it names.
 type Rule struct {
 	Nodes   []string     // names
 	Disks   []*disk.Disk // any report of a disk
 	Zones   []string
 	Pools   []krm.ID // that a change may lose or stop by their names
-	On      []*Rule  // that Judge asks
+	On      []*Rule  // that Judge asks whether they serve, stop or are lost: to it, safe and degraded are the same
 	AnyNode bool     // it depends on every node
 	Judge   func(at *Situation) Verdict
 
-	id int // its place among the rules of a Storage, from 1
+	id    int // its place among the rules of a Ledger, from 1
+	depth int // 0 if it asks no other rule, else one more than any that it asks
 }
 
 // Where a copy that is gone can be made again.

@@ -31,6 +31,15 @@ func NewDamage() *Damage {
 	return &Damage{Nodes: map[string]Condition{}, Zones: map[string]Condition{}, Disks: map[*disk.Disk]bool{}, Pools: map[krm.ID]Condition{}}
 }
 
+// lossOf is the loss of some nodes.
+func lossOf(nodes ...string) *Damage {
+	d := &Damage{Nodes: make(map[string]Condition, len(nodes))}
+	for _, name := range nodes {
+		d.Nodes[name] = Gone
+	}
+	return d
+}
+
 // today is what is down already: the nodes that are not ready.
 //
 // Source: Kubernetes, NodeCondition (Ready), 1.36.
@@ -50,9 +59,8 @@ type Situation struct {
 	base   *Situation // nil for today
 	damage *Damage
 
-	hit      []*Rule // that depend on the damage, nil for all rules
-	verdicts map[int]Verdict
-	asked    map[int]bool // of hit: not judged yet
+	hit      []*Rule          // that depend on the damage; of today none, since all do
+	verdicts map[int]*Verdict // of the rules that were judged; of a rule that is hit and not judged yet nil
 }
 
 // Node is the condition of a node. One that the facts lack is stopped.
@@ -130,13 +138,13 @@ func (s *Situation) of(condition func(*Damage) Condition) Condition {
 
 // Of is what a rule says in the situation.
 func (s *Situation) Of(r *Rule) Verdict {
-	if s.base != nil && !s.asked[r.id] {
+	v, hit := s.verdicts[r.id]
+	if s.base != nil && !hit {
 		return s.base.Of(r)
 	}
-	v, judged := s.verdicts[r.id]
-	if !judged {
-		v = r.Judge(s)
-		s.verdicts[r.id] = v
+	if v == nil {
+		judged := r.Judge(s)
+		v, s.verdicts[r.id] = &judged, &judged
 	}
-	return v
+	return *v
 }
