@@ -43,6 +43,7 @@ func TestForge(t *testing.T) {
 	s := gitea.Start(t)
 	for name, test := range map[string]func(*testing.T, *gitea.Server){
 		"PullRequest": pullRequest, "Flapping": pullRequestFlapping, "Killed": pullRequestKilled, "AutoMerge": autoMerge,
+		"Tutorial": readerTutorial,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

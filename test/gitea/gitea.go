@@ -189,11 +189,18 @@ func (s *Server) Repository(t testing.TB, name string, files map[string]string) 
 	r.write(t, files)
 	r.Git(t, "commit", "-q", "-m", "the first files")
 	r.Git(t, "push", "-q", "origin", "main")
-	// Gitea handles a push beside the request, and an empty repository has no pull requests.
+	r.AwaitPushed(t)
+	return r
+}
+
+// AwaitPushed waits until a repository is not empty: Gitea handles a push beside the request, and an empty repository
+// has no pull requests.
+func (r *Repository) AwaitPushed(t testing.TB) {
+	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		var now struct{ Empty bool }
 		if r.Must(t, http.MethodGet, r.Path, nil, &now); !now.Empty {
-			return r
+			return
 		}
 		if time.Now().After(end) {
 			t.Fatal("the repository stays empty")

@@ -16,16 +16,18 @@ const root = "../.."
 // TestPages holds that every page with commands is run by a test.
 func TestPages(t *testing.T) {
 	var code bytes.Buffer
-	err := filepath.WalkDir(filepath.Join(root, "test"), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" {
+	for _, dir := range []string{"test", "controller"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			code.Write(text)
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		text, err := os.ReadFile(path)
-		code.Write(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	for _, page := range pages(t, "docs/*.md") {
 		text, err := os.ReadFile(page)

@@ -54,11 +54,19 @@ func need(t *testing.T, tools ...string) {
 // reader has poolwright and what make built on the PATH, and an empty repository.
 func reader(t *testing.T, root string) Options {
 	t.Helper()
-	home := t.TempDir()
-	repository, settings, bin := filepath.Join(home, "storage.git"), filepath.Join(home, "gitconfig"), filepath.Join(home, "bin")
+	bin := t.TempDir()
 	if _, err := tool.Build(root, bin); err != nil {
 		t.Fatal(err)
 	}
+	return Reader(t, root, bin)
+}
+
+// Reader makes the machine of a reader with an empty repository, and with the programs of a folder and those that
+// make built on the PATH.
+func Reader(t *testing.T, root, bin string) Options {
+	t.Helper()
+	home := t.TempDir()
+	repository, settings := filepath.Join(home, "storage.git"), filepath.Join(home, "gitconfig")
 	command(t, home, "git", "init", "--quiet", "--bare", "--initial-branch=main", repository)
 	const user = "[user]\n\tname = Reader\n\temail = reader@example.com\n[init]\n\tdefaultBranch = main\n"
 	if err := os.WriteFile(settings, []byte(user), 0o666); err != nil {
