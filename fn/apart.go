@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Apart tells which files of an output are not applied with the rest of it: those in a
+// Apart finds which files of an output are not applied with the rest of it: those in a
 // folder that another object of the output has its engine apply. The files are given
 // relative to the output folder.
 func Apart(output []*krm.Object) func(file string) bool {

@@ -36,8 +36,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestApartWithoutLock: a function of kustomize that sees only what tells the engine does
-// not choose anew.
+// TestApartWithoutLock: a function of kustomize that sees only what configures the engine does
+// not choose again.
 func TestApartWithoutLock(t *testing.T) {
 	stove := owned(krm.Make("example.com/v1", "Stove", "home", "x"))
 	if findings := apartWithoutLock([]*krm.Object{applier("./rendered/kitchen.home.x/3-cluster"), stove}); len(findings) != 0 {

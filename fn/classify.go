@@ -42,7 +42,7 @@ type classified struct {
 	factItems identities
 }
 
-// classify tells specs, facts, the lock and everything else apart.
+// classify separates specs, facts, the lock and everything else.
 func classify(p Package, kinds *system.Kinds, known []schema.Kind) *classified {
 	c := &classified{
 		lock:      map[string][]*krm.Object{},
@@ -79,7 +79,7 @@ func (c *classified) add(o *krm.Object, fact bool) {
 			c.add(item, fact)
 		}
 		if inventory || fact && len(items) == 0 {
-			c.facts = append(c.facts, o) // it tells that there is none of a kind, or of which namespace it is
+			c.facts = append(c.facts, o) // it shows that there is none of a kind, or of which namespace it is
 		}
 		return
 	}

@@ -19,7 +19,7 @@ type Conversion struct {
 	Specs    []Converted // sorted by kind, namespace and name
 	Findings []finding.Finding
 	// Rendered is what the specs give: what they stand for, taken over, and what goes along.
-	// It is there only if the facts tell of nodes, and no finding is an error.
+	// It is there only if the facts list nodes, and no finding is an error.
 	Rendered []Rendered
 }
 
@@ -29,8 +29,8 @@ type Converted struct {
 	Text []byte // with the defaults of what it says as comments
 }
 
-// Convert makes specs of the objects of a package that nobody owns: of what lives, and of
-// what people wrote, which goes before what lives of its name. What a spec leaves to the
+// Convert makes specs of the objects of a package that nobody owns: of what is in the cluster, and of
+// what people wrote, which goes before an object of its name in the cluster. What a spec leaves to the
 // defaults, it does not say. With an inventory the specs are rendered, and what would
 // then be otherwise than it is, is an error.
 func (f *Function) Convert(p Package) Conversion {
@@ -188,7 +188,7 @@ func asOutput(o, spec *krm.Object) *krm.Object {
 // it is.
 func otherwise(o, now *krm.Object) []change.Field {
 	return slices.DeleteFunc(change.Fields(o.Node, now.Node), func(f change.Field) bool {
-		stays := f.New == nil && (f.Old.IsEmpty() || !strings.Contains(f.Shape, "[]")) // a system tells of what it does not say
+		stays := f.New == nil && (f.Old.IsEmpty() || !strings.Contains(f.Shape, "[]")) // a system reports what it leaves out itself
 		return f.Under("metadata") || f.Under("status") || f.Under("apiVersion") || stays
 	})
 }

@@ -58,7 +58,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// alone is an object as its author wrote it, or as it lives: without the marks of an owner.
+// alone is an object as its author wrote it, or as it is in the cluster: without the marks of an owner.
 func alone(t rapid.TB, o *krm.Object, alive bool) *krm.Object {
 	bare := krm.Make(o.APIVersion, o.Kind, o.Namespace, o.Name, document.F("spec", *o.Node.Get("spec")))
 	if alive {

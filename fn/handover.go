@@ -203,7 +203,7 @@ func (h *handover) add(ledger *disk.Ledger, spec *system.Spec, out *system.Outpu
 	out.Findings = append(out.Findings, h.findings(spec, h.going(spec, out, lock.Released))...)
 }
 
-// going leaves out the disks of objects that may not go, of which an error tells.
+// going leaves out the disks of objects that may not go, which an error reports.
 func (h *handover) going(spec *system.Spec, out *system.Output, released []disklock.Disk) []disklock.Disk {
 	if len(released) == 0 {
 		return nil

@@ -280,7 +280,7 @@ func diskMoved(h *history, e event) string {
 }
 
 // poolMoved takes all disks of a live pool to another node, from one that is lost by it, or
-// made anew, or neither.
+// made again, or neither.
 func poolMoved(h *history, e event) string {
 	c := pick(h.cluster.Pools, e.A)
 	if c == nil {

@@ -402,8 +402,8 @@ func (h *history) boundClaim(name string) bool {
 	return slices.ContainsFunc(h.snapshot.Cloud, func(d cluster.CloudDisk) bool { return d.Name == name })
 }
 
-// poolsFollowTheirDisks: a disk of a pool is rendered on another host only if it lives there, or
-// the snapshot has it there; and where the pool lived on the old host, whose node is still the one that the
+// poolsFollowTheirDisks: a disk of a pool is rendered on another host only if it is there, or
+// the snapshot has it there; and where the pool was on the old host, whose node is still the one that the
 // lock knows, only with consent.
 func (h *history) poolsFollowTheirDisks(before, after []*krm.Object) error {
 	was := map[string]diskUse{}
@@ -541,7 +541,7 @@ func (h *history) losable(rendered []*krm.Object) map[string]bool {
 }
 
 // planIsNotCalm: no change is called safe after which a disk is no longer in a pool that
-// lives.
+// exists.
 func (h *history) planIsNotCalm(before, after []*krm.Object) error {
 	lives := map[string]bool{}
 	for _, s := range h.specs {
@@ -613,7 +613,7 @@ func (h *history) settle() error {
 	return broken{"comes-to-rest", fmt.Errorf("after %d rounds without events rendering still changes:\n%s", rounds, findings(h.last))}
 }
 
-// atRest: what is rendered lives, or there is a word about it.
+// atRest: what is rendered exists, or a finding explains it.
 func (h *history) atRest() error {
 	for _, o := range h.rendered {
 		if o.Kind != pool.ClusterKind {

@@ -23,7 +23,7 @@ import (
 // eventsOfHistory is how much happens in one history.
 const eventsOfHistory = 50
 
-// TestHistories lives through what a hostile user does to a cluster and to its package:
+// TestHistories goes through what a hostile user does to a cluster and to its package:
 // after every event it renders, and holds the rules of history_rules_test.go. There are
 // -rapid.checks histories, the same in every run; others with -rapid.seed.
 func TestHistories(t *testing.T) {
@@ -213,7 +213,7 @@ func (h *history) addDisk(host string) string {
 	return name
 }
 
-// refresh takes the snapshot anew.
+// refresh takes the snapshot again.
 func (h *history) refresh() {
 	h.past = append(h.past, h.snapshot)
 	h.snapshot = cluster.Snapshot{Cluster: h.cluster.Clone()}
@@ -345,7 +345,7 @@ func (h *history) apply() (refused []string) {
 	return refused
 }
 
-// story tells what happened, for a person.
+// story describes what happened, for a person.
 func (h *history) story() string {
 	var b strings.Builder
 	for _, s := range h.specs {

@@ -31,7 +31,7 @@ type chosen struct {
 }
 
 // outputs has every system keep what is there, and then each choose in turn. A disk of the
-// lock that a spec turns out not to choose again is free for all: they start anew without
+// lock that a spec turns out not to choose again is free for all: they start without
 // it, so that no later render finds it free first. So is one of a spec that leaves.
 func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Spec) *chosen {
 	given := map[grip]bool{}

@@ -49,7 +49,7 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 	return changes
 }
 
-// FactsOf is what the inventory of a package tells, for Assess: Result.Facts of its render.
+// FactsOf is what the inventory of a package shows, for Assess: Result.Facts of its render.
 func (f *Function) FactsOf(p Package) *inventory.Facts {
 	return inventory.New(classify(p, f.kinds, f.schemas.Kinds()).facts)
 }
@@ -78,7 +78,7 @@ func (a assessor) assess(c *change.Change) {
 	}
 }
 
-// takeOver judges an object that is new among what is rendered and lives already.
+// takeOver judges an object that is rendered for the first time and exists already.
 // What counts is how its spec changes; a snapshot has little of the rest.
 func (a assessor) takeOver(c *change.Change, live *krm.Object) {
 	edit := &change.Change{Ref: c.Ref, Action: change.Modify, Old: live, New: c.New}

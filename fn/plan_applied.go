@@ -67,7 +67,7 @@ func (a assessor) owner(c *change.Change) string {
 	return c.Owner()
 }
 
-// lives makes of the creation of a spec that lives already what it changes of that; it reports
+// lives makes of the creation of a spec that exists already what it changes of that; it reports
 // false where it changes nothing.
 func (a assessor) lives(c *change.Change, live *krm.Object) bool {
 	if c.Old = a.function.plain(a.owner(c), live); c.Old == nil {

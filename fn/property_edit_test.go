@@ -59,7 +59,7 @@ func checkEdits(t *rapid.T, w *world, facts, lock []*krm.Object, before Result) 
 		}
 	}
 	if len(w.specs) > 1 {
-		// What one spec lets go, another may take, but not in the same run.
+		// What one spec releases, another may take, but not in the same run.
 		after = edited.render(changed, reread(t, after))
 		if finding.Failed(after.Findings) {
 			return

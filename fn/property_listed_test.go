@@ -222,7 +222,7 @@ func (w *world) editListed(t *rapid.T, spec map[string]any) {
 	}
 }
 
-// adopted is which pools lived before, whatever the spec says: by config and node.
+// adopted is which pools existed before, whatever the spec says: by config and node.
 func adopted(r Result) map[string]bool {
 	lived := map[string]bool{}
 	for _, o := range r.Objects {

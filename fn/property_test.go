@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if slices.Contains(os.Args, "-test.short=true") {
 		checks = "500" // rapid itself does a fifth of them
 	}
-	debug.SetGCPercent(400) // much garbage, of which little lives: a quarter of the processor time
+	debug.SetGCPercent(400) // much garbage, of which little is in use: a quarter of the processor time
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
@@ -373,7 +373,7 @@ func checkAddition(t *rapid.T, w *world, facts, lock []*krm.Object, before Resul
 	more.drawNode(t, "another", 3)
 	old := w.nodes[rapid.IntRange(0, len(w.nodes)-1).Draw(t, "gets a disk")]
 	more.drawDevice(t, old.Name, old.Label(inventory.LabelHostname), 50)
-	more.claims = nil // one of the cluster's own would say that a pool lives there
+	more.claims = nil // one of the cluster's own would say that a pool is there
 	after := w.render(slices.Concat(facts, more.facts()), lock)
 	if finding.Failed(after.Findings) {
 		t.Fatalf("adding a node and a disk gives errors: %v", after.Findings)

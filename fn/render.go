@@ -54,7 +54,7 @@ type Result struct {
 	Objects  []Rendered // in the order in which they are to be written
 	Findings []finding.Finding
 	Choices  []place.Choice
-	Facts    *inventory.Facts // what the inventory tells, for Assess
+	Facts    *inventory.Facts // what the inventory shows, for Assess
 	// Transitions are those that take more than one render, or are under way.
 	Transitions []transition.Transition
 	// Hard says that no engine is to delete what holds data, not even with consent (RenderConfig).
@@ -302,7 +302,7 @@ func (p policy) renders(o *krm.Object) bool {
 	return false
 }
 
-// selected tells the specs that the RenderConfig selects from those that it leaves as
+// selected separates the specs that the RenderConfig selects from those that it leaves as
 // they are. What was rendered for one with errors stays, too.
 func (pkg *prepared) selected() (selected, left []*system.Spec) {
 	left = slices.Clone(pkg.unsound)

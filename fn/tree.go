@@ -45,7 +45,7 @@ func (f *Function) Tree(facts []*krm.Object, root krm.ID) []*health.Tree {
 }
 
 // addHolders says of each disk that its own system knows no user of who holds it by what
-// lives, where that does not hang on it.
+// exists, where that does not depend on it.
 func addHolders(t *health.Tree, facts *inventory.Facts, ledger *disk.Ledger) {
 	for _, child := range t.Children {
 		addHolders(child, facts, ledger)
@@ -99,7 +99,7 @@ func joined(trees []*health.Tree) *health.Tree {
 }
 
 // TreeRoot finds an object among the facts, or one that is not there and of which
-// they tell all the same. Kinds without namespaces are looked for in any. The error
+// they are complete all the same. Kinds without namespaces are looked for in any. The error
 // says what there is instead.
 func (f *Function) TreeRoot(facts []*krm.Object, kind krm.GroupKind, namespace, name string) (krm.ID, error) {
 	if kind == disk.Kind() {

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Edition tells a folder from the one that is put into its place later, or that is
+// Edition distinguishes a folder from the one that is put into its place later, or that is
 // the same and has other files then.
 type Edition struct{ info fs.FileInfo }
 

@@ -177,10 +177,10 @@ func (m Memory) open(name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(src.Data)), nil
 }
 
-// headSize is how much of a file tells what it is.
+// headSize is how much of a file shows what it is.
 const headSize = 4 << 10
 
-// isSnapshot looks at the head of a file only, as long as that tells: an inventory
+// isSnapshot looks at the head of a file only, as long as that shows: an inventory
 // may be large, and one that a merge left with conflicts in it is still one.
 func isSnapshot(dir inventoryFolder, name string) (bool, error) {
 	f, err := dir.open(name)

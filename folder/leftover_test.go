@@ -13,7 +13,7 @@ import (
 )
 
 // Where the output folder is gone and its old content was left behind, nothing
-// is chosen anew in silence.
+// is chosen again in silence.
 func TestReadNamesOldContent(t *testing.T) {
 	dir := t.TempDir()
 	pkg, out := filepath.Join(dir, "pkg"), filepath.Join(dir, "out")

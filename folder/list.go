@@ -18,7 +18,7 @@ import (
 // madeBy is the first line of a kustomization that is ours.
 const madeBy = "# Made by poolwright render, which will write it again: do not edit.\n"
 
-// OutputFiles returns the files of an output folder that is made anew, by path with slashes.
+// OutputFiles returns the files of an output folder that is written from scratch, by path with slashes.
 func OutputFiles(rendered []fn.Rendered) map[string][]byte {
 	files := map[string][]byte{}
 	for _, made := range []map[string][]byte{join(rendered), listFiles(rendered)} {

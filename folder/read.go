@@ -250,7 +250,7 @@ func (r *reader) source(src *document.Source, path string) {
 	}
 }
 
-// isObject tells objects from the other documents that lie in a package: the
+// isObject distinguishes objects from the other documents that lie in a package: the
 // files of kustomize and kpt, patches, and plain data such as Helm values. What
 // looks like an object with a mistake in it is an error.
 func isObject(n *document.Node) (bool, error) {

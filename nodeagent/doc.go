@@ -15,5 +15,5 @@
 //	controller  the API server: watches, PersistentVolumes, statuses, events
 //	access      who may read the metrics
 //
-// What it may do to a disk is told in docs/node-agent.md.
+// What it may do to a disk is described in docs/node-agent.md.
 package nodeagent

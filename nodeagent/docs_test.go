@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPage holds that docs/node-agent.md tells the truth about its tests and rules: each of the
-// nineteen hazards has a row, each test and script that is named there is one, and each rule of the guard is told.
+// TestPage holds that docs/node-agent.md is true about its tests and rules: each of the
+// nineteen hazards has a row, each test and script that is named there is one, and each rule of the guard is described.
 func TestPage(t *testing.T) {
 	data, err := os.ReadFile("../docs/node-agent.md")
 	if err != nil {

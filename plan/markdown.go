@@ -118,7 +118,7 @@ const RuleOtherPackage = "other-package"
 // IsOpenQuestion reports whether a finding waits for the flag --prune.
 func IsOpenQuestion(f finding.Finding) bool { return f.Rule == RuleOtherPackage }
 
-// refused is the verdict on what cannot be told before errors are mended.
+// refused is the verdict on what cannot be judged before errors are corrected.
 const refused = "refused"
 
 // verdict is the plan in a few words.

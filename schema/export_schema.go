@@ -112,7 +112,7 @@ func (w *schemaWriter) object(s *shape, n *document.Node) {
 		n.Set("additionalProperties", w.schema(s.elem))
 	case s.keys != nil:
 		// A structural schema has either properties or additionalProperties, so
-		// the description tells of the fields.
+		// the description explains the fields.
 		n.Delete("properties")
 		about := n.Str("description")
 		for i := range s.fields {

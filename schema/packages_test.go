@@ -79,7 +79,7 @@ import "poolwright.io/schema/common"
 }
 
 // Another system is a folder: nothing else names it, and kinds of one name are
-// told apart by their groups.
+// distinguished by their groups.
 func TestPackagesAreFound(t *testing.T) {
 	s := Load(toys)
 	names := s.Names()
@@ -196,7 +196,7 @@ spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem, storageClassName: c
 	}
 }
 
-// A CUE context keeps what it was given for as long as it lives, and status
+// A CUE context keeps what it was given as long as it exists, and status
 // --watch evaluates for weeks.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	s := Load()

@@ -21,7 +21,7 @@ type pass struct {
 	// bad holds the values that were found wrong. What would follow from them
 	// is not said.
 	bad map[*document.Node]bool
-	// renamed tells under which path a field was written that has an old name.
+	// renamed shows under which path a field was written that has an old name.
 	renamed []renaming
 }
 

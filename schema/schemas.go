@@ -43,7 +43,7 @@ type Kind struct {
 	Scope   string // Namespaced or Cluster
 	Role    Role
 	Foreign bool   // of another project, whose own definition is the full one
-	File    bool   // it lives in files only, never in a cluster
+	File    bool   // it exists in files only, never in a cluster
 	Doc     string // one line
 }
 
@@ -111,7 +111,7 @@ func (s *Schemas) Names() []string {
 }
 
 // Annotations lists the annotations that the definition of a kind names below the path of a metadata, in
-// its order: what more there may be is of others.
+// its order: other fields are allowed.
 func (s *Schemas) Annotations(kind finding.GroupKind, metadata ...string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 // shapeReader reads shapes. What several fields refer to is read once.
 //
-// It asks CUE as little as it can: to take a value apart evaluates anew the package
+// It asks CUE as little as it can: to take a value apart evaluates the package again
 // that it imports.
 type shapeReader struct {
 	*compiled

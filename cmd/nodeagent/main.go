@@ -53,7 +53,7 @@ func readCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "read", Short: "Read devices on request of the parent process", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// It ends with what it reads, also where whoever asked was told to end.
+			// It ends with what it reads, also where the caller was stopped.
 			signal.Ignore(os.Interrupt, syscall.SIGTERM)
 			return apart.Serve(cmd.InOrStdin(), cmd.OutOrStdout(), slices.Concat(device.Jobs(), facts.Jobs())...)
 		},

@@ -107,7 +107,7 @@ func (p program) offerRoots(begun, from, namespace string) ([]string, cobra.Shel
 	})
 }
 
-// disksOf names the disks that facts tell of: by their BlockDevices, or by serial number.
+// disksOf names the disks that facts list: by their BlockDevices, or by serial number.
 func disksOf(facts []*krm.Object) []finding.Ref {
 	var refs []finding.Ref
 	for _, d := range disk.NewLedger(inventory.New(facts)).Disks() {
@@ -182,7 +182,7 @@ func (p program) verifyWords(_ *cobra.Command, args []string, begun string) ([]s
 	})
 }
 
-// offerVerified completes what verify has to say something about, as far as files tell.
+// offerVerified completes what verify has to say something about, as far as files show.
 func (p program) offerVerified(begun, dir string) ([]string, cobra.ShellCompDirective) {
 	read := p.packageAt(dir)
 	checks, _ := p.function.Verify(fn.Package{Objects: read.Objects, Output: read.Lock}, nil)

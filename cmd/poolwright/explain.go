@@ -68,7 +68,7 @@ type explainFlags struct {
 	summary bool // only the counts
 }
 
-// explainArgs tells DIR from KIND/NAME: what exists as a file is DIR.
+// explainArgs distinguishes DIR from KIND/NAME: what exists as a file is DIR.
 func explainArgs(args []string) (dir string, subject *ref, err error) {
 	dir = "."
 	if len(args) == 1 {

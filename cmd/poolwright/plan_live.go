@@ -17,7 +17,7 @@ import (
 	"github.com/poolwright/poolwright/terminal"
 )
 
-// live compares with the cluster. What the lock holds tells whose objects are
+// live compares with the cluster. The lock shows whose objects are
 // looked for there.
 func (p *planning) live(ctx context.Context, s program, f *planFlags, l loaded, wanted []*krm.Object) error {
 	c, err := f.cluster.connect()
@@ -77,7 +77,7 @@ func (p *planning) takenOut(lock, applied []*krm.Object) []*krm.Object {
 
 // judge takes what there is to say about nodes and disks from the cluster. What is
 // planned is what the package gives, and an engine applies; but its snapshot may be old,
-// and then its warnings contradict what lives. A cluster without any node is one of
+// and then its warnings contradict what is in the cluster. A cluster without any node is one of
 // which nothing is known.
 func (p *planning) judge(l loaded, facts, wanted []*krm.Object) {
 	p.facts = inventory.NewLive(facts)
@@ -97,7 +97,7 @@ func (p *planning) judge(l loaded, facts, wanted []*krm.Object) {
 }
 
 // others has a finding for each spec that is not in the package and of which
-// something lives. It may be another package's, or was deleted: that is an error if
+// something is in the cluster. It may be another package's, or was deleted: that is an error if
 // what would be lost is as risky as the limit.
 func (p *planning) others(objects []*krm.Object, limit change.Risk) []finding.Finding {
 	removals := p.function.Assess(p.pkg, p.facts, change.Between(objects, nil)) // the riskiest first

@@ -152,7 +152,7 @@ func runStatus(ctx context.Context, s program, dir string, f statusFlags) error 
 		at.pkg = l.Input()
 		at.failed = report(s.streams, l.findings) != nil
 		if at.failed && f.from == fromInventory {
-			return errFindings // half an inventory would tell half of it
+			return errFindings // half an inventory would show half of it
 		}
 	}
 	if f.from != fromLive {

@@ -34,7 +34,7 @@ func watchStatus(ctx context.Context, s program, dir string, f statusFlags, at s
 		view := at.look(s.function, ours, facts, f)
 		p.complain(finding.Sort(view.rest))
 		if f.write {
-			// That the API server is lost is told once, and by the watch.
+			// That the API server is lost is reported once, and by the watch.
 			if _, err := writer.Write(ctx, view.ours, view.statuses, time.Now()); ctx.Err() == nil && !errors.Is(err, own.ErrLost) {
 				p.cannotWrite(err)
 			}
@@ -43,12 +43,12 @@ func watchStatus(ctx context.Context, s program, dir string, f statusFlags, at s
 	})
 }
 
-// statusPrinter prints statuses that change: on a terminal the whole table anew,
+// statusPrinter prints statuses that change: on a terminal the whole table again,
 // elsewhere what changed.
 type statusPrinter struct {
 	streams
 	format   format
-	screen   bool   // the table is printed anew
+	screen   bool   // the table is printed again
 	talk     *talk  // the standard error
 	empty    string // what to say where there is no spec
 	table    *statusTable
@@ -185,7 +185,7 @@ func (t *talk) repeat() {
 // complain reports findings that were not reported the last time.
 func (p *statusPrinter) complain(fs []finding.Finding) {
 	var text bytes.Buffer
-	_ = report(streams{err: &text, verbose: p.verbose}, fs) // they may be mended while we watch
+	_ = report(streams{err: &text, verbose: p.verbose}, fs) // they may be corrected while we watch
 	if said := text.String(); said != p.findings {
 		p.findings = said
 		_, _ = io.WriteString(p.err, said)

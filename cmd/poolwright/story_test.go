@@ -9,7 +9,7 @@ import (
 	"github.com/poolwright/poolwright/test/cstor/story"
 )
 
-// TestStories runs what happens to a cluster over days, as a person lives through it: he
+// TestStories runs what happens to a cluster over days, as a person goes through it: he
 // edits a spec, renders, and an engine applies what is rendered, while nodes and disks fail.
 // The operators of cStor are played (test/cstor), and hold at every step that no
 // volume loses a replica by our doing.

@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/fn/resilience"
 )
 
-// changeWords completes [DIR] [CHANGE]... as far as files tell.
+// changeWords completes [DIR] [CHANGE]... as far as files show.
 func (p program) changeWords(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	verbs := slices.DeleteFunc(resilience.Verbs(), func(verb string) bool { return !strings.HasPrefix(verb, begun) })
 	if len(args) == 0 {

@@ -55,7 +55,7 @@ type Change struct {
 	Action  Action
 	Old     *krm.Object // nil if it is created
 	New     *krm.Object // nil if it is removed
-	Fields  []Field     // what differs; nil unless it is changed, or is created and lives already
+	Fields  []Field     // what differs; nil unless it is changed, or is created and exists already
 	Risk    Risk        // the greatest of the reasons
 	Reasons []Reason    // the gravest first, once Sort was called
 }

@@ -161,7 +161,7 @@ func (d *diff) lists(p path, old, new []document.Node) {
 	d.add(p, Reorder, &was, &is)
 }
 
-// labeller names the items of two lists: by a field that tells them all apart, by
+// labeller names the items of two lists: by a field that distinguishes them all, by
 // their value where all are scalars, and else by their place.
 type labeller func(n *document.Node) string
 

@@ -79,7 +79,7 @@ func (c *Class) Object() *krm.Object {
 	return o
 }
 
-// Before is the class of a name as it was rendered, among some objects, or lives; nil
+// Before is the class of a name as it was rendered, among some objects, or as it is in the cluster; nil
 // where it is free to be anything: what was rendered and is known not to live can still
 // change.
 func Before(facts *inventory.Facts, rendered []*krm.Object, name string) *Class {

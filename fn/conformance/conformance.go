@@ -56,7 +56,7 @@ func (c *Check) Warn(rule string, object finding.Ref, format string, args ...any
 	c.report(finding.Warning, rule, object, format, args...)
 }
 
-// Untold says that a kind is not verified, since the facts do not tell of it. object is what
+// Untold says that a kind is not verified, since the facts do not list it. object is what
 // needs it, zero for all of them.
 func (c *Check) Untold(object finding.Ref, kind string) {
 	c.Warn("untold", object, "objects of kind %s are not verified: the inventory does not contain this kind; refresh the inventory", kind)
@@ -70,7 +70,7 @@ func (c *Check) report(severity finding.Severity, rule string, object finding.Re
 	c.Findings = append(c.Findings, f)
 }
 
-// Add takes over what a status tells of: what is there and unwell is a warning, and all else,
+// Add takes over what a status reports: what exists and is unhealthy is a warning, and all else,
 // also what is still on its way, is not as it is to be.
 func (c *Check) Add(status *health.Status) {
 	for i := range status.Problems {
@@ -127,7 +127,7 @@ func (c *Check) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// IsAbout reports whether the check is about an object that meant tells.
+// IsAbout reports whether the check is about an object that meant names.
 func (c *Check) IsAbout(meant func(finding.Ref) bool) bool {
 	return meant(c.Subject) || slices.ContainsFunc(c.Parts, meant)
 }

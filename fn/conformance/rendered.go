@@ -8,7 +8,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// Rendered compares an object as it was rendered with what lives under its name: whose it
+// Rendered compares an object as it was rendered with what is in the cluster under its name: whose it
 // is, and the fields of its spec. What a snapshot does not keep is not compared.
 func (c *Check) Rendered(facts *inventory.Facts, rendered *krm.Object) {
 	live := facts.Object(rendered.ID())
@@ -49,7 +49,7 @@ func differences(path string, wanted, has *document.Node) []string {
 	return []string{path}
 }
 
-// Class compares a StorageClass as it was rendered with the one that lives, if that is told.
+// Class compares a StorageClass as it was rendered with the one that exists, if the facts list it.
 func (c *Check) Class(facts *inventory.Facts, rendered *krm.Object) {
 	live := facts.Object(rendered.ID())
 	if live == nil {

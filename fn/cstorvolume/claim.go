@@ -24,7 +24,7 @@ type claim struct {
 }
 
 // readClaims reads the claims of a spec, and holds them against those of all specs and
-// against what lives.
+// with what is in the cluster.
 func (r *rendering) readClaims(v *volumeClass) {
 	for i := range v.cfg.Spec.Claims {
 		c := &claim{claimConfig: &v.cfg.Spec.Claims[i], of: v, index: i}
@@ -59,7 +59,7 @@ func (c *claim) report(severity finding.Severity, rule, field, format string, ar
 	c.of.Collect(f)
 }
 
-// before is the claim as it lives, or as it was rendered where that may live; nil where
+// before is the claim as it is in the cluster, or as it was rendered where that may exist; nil where
 // it is free to be anything.
 func (v *volumeClass) before(key inventory.Key) *krm.Object {
 	id := claimID(key.Namespace, key.Name)
@@ -162,7 +162,7 @@ func (v *volumeClass) checkRemoved() {
 			v.released[id] = true
 		case live != nil && live.Deleting():
 		case v.class == nil && (v.Failed() || v.cluster.broken):
-			// The reason is told already.
+			// The reason is reported already.
 		default:
 			v.Report(finding.Error, "claim-removed", "spec.claims", "%s is no longer wanted, but removing it would lose its data; keep it in the spec, or annotate the class with %s: %s/%s", o.Ref, krm.AnnotationAllowRemoval, claimKind, name)
 		}

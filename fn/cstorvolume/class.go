@@ -151,7 +151,7 @@ func (v *volumeClass) checkDefaults() {
 	}
 }
 
-// explainIgnored tells of settings that change nothing.
+// explainIgnored explains settings that change nothing.
 func (v *volumeClass) explainIgnored() {
 	for _, path := range [][]string{{"provision", "blockSize"}, {"replica", "compression"}} {
 		if v.cfg.policy.Get(path...) != nil {

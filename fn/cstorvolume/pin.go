@@ -46,7 +46,7 @@ func (v *volumeClass) pin(before *class.Class, replicas int) bool {
 	return true
 }
 
-// pinned are the pools that the policy names as it was rendered, or else lives.
+// pinned are the pools that the policy names as it was rendered, or else as it is in the cluster.
 func (v *volumeClass) pinned() []string {
 	id := krm.ID{Group: policyGroupKind().Group, Kind: policyKind, Namespace: v.Object.Namespace, Name: v.Object.Name}
 	policy := v.in.Facts.Object(id)
@@ -77,7 +77,7 @@ func (v *volumeClass) usable() []*pool.Instance {
 	return usable
 }
 
-// roomiest orders by free space, the most first, then by name. What tells of none comes
+// roomiest orders by free space, the most first, then by name. What reports no space comes
 // last.
 func roomiest(a, b *pool.Instance) int {
 	return cmp.Or(cmp.Compare(free(b), free(a)), cmp.Compare(a.Name, b.Name))
@@ -129,7 +129,7 @@ func (v *volumeClass) nodeName(i *pool.Instance) string {
 	return i.Hostname
 }
 
-// checkPins tells what is amiss with the pools that volumes are pinned to: they stay all
+// checkPins reports what is wrong with the pools that volumes are pinned to: they stay all
 // the same.
 func (v *volumeClass) checkPins(replicas int) {
 	live := pool.LiveOf(v.in.Facts)

@@ -101,7 +101,7 @@ func (d *Disk) called() string {
 
 // Entry is one disk of a NodeInventory (poolwright.io/v1alpha1, status.disks[]).
 type Entry struct {
-	Identity   Identity    // as the node agent tells it
+	Identity   Identity    // as the node agent reports it
 	Object     *krm.Object // the NodeInventory
 	Links      []string    // all of them: by id, by path ...
 	Model      string
@@ -121,7 +121,7 @@ type Entry struct {
 // RAID is where a RAID controller has a disk.
 type RAID struct {
 	Controller      int64
-	Enclosure, Slot *int64 // nil where that is not told
+	Enclosure, Slot *int64 // nil where that is not reported
 }
 
 func readRAID(n *document.Node) *RAID {

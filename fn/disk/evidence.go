@@ -172,7 +172,7 @@ func addKey(keys []string, value string) []string {
 	return append(keys, value)
 }
 
-// evidence is what tells disks apart: WWNs and serial numbers of everything that is said of one.
+// evidence is what distinguishes disks: WWNs and serial numbers of everything that is said of one.
 type evidence struct {
 	wwns    []string // digits
 	serials []string
@@ -206,7 +206,7 @@ func (e *evidence) addWWN(digits string) {
 }
 
 // addSerial leaves out what may be a WWN in the place of a serial number: it joins reports, and
-// tells none apart.
+// distinguishes none.
 func (e *evidence) addSerial(serial string) {
 	if serial != "" && !isWWN(serial) && !perNode(serial) && !slices.Contains(e.serials, serial) {
 		e.serials = append(e.serials, serial)

@@ -104,7 +104,7 @@ func (id Identity) With(also Identity) Identity {
 	return id
 }
 
-// Says reports whether an identity says all that tells the disk from others which another one says: a
+// Says reports whether an identity says all that distinguishes the disk from others which another one says: a
 // link below /dev/disk/by-id that is made of the WWN or of the serial number adds nothing to these.
 func (id *Identity) Says(other *Identity) bool {
 	var mine, more [8]string
@@ -117,7 +117,7 @@ func (id *Identity) Says(other *Identity) bool {
 	return true
 }
 
-// Empty reports whether nothing tells the disk from others.
+// Empty reports whether nothing distinguishes the disk from others.
 func (id Identity) Empty() bool { return id.WWN == "" && id.Serial == "" && len(id.Links) == 0 }
 
 // String is the most trusted name, for sorting and for people.

@@ -163,7 +163,7 @@ func (l *Ledger) miss(d *Disk) *Disk {
 }
 
 // Disks lists what is reported: BlockDevices by namespace and name, then what only
-// NodeInventories tell of, by node, in their order.
+// NodeInventories report, by node, in their order.
 func (l *Ledger) Disks() []*Disk { return l.disks }
 
 // On lists the disks that are reported of a node, the smallest first.
@@ -361,7 +361,7 @@ func (l *Ledger) Take(d *Disk, spec finding.Ref, owner string) *Holder {
 	return nil
 }
 
-// Release gives up what the lock of a spec holds of a disk. What lives stays.
+// Release gives up what the lock of a spec holds of a disk. What is in the cluster stays.
 func (l *Ledger) Release(d *Disk, owner string) {
 	d.holders = slices.DeleteFunc(d.holders, func(h *Holder) bool {
 		return h.Owner == owner && (h.Source == Lock || h.Source == Chosen)

@@ -10,7 +10,7 @@ type suspect struct {
 }
 
 // suspects lists what may be the same disk as one, and is not proven to be:
-//   - at its node, what has the same kernel name, or no kernel name to tell it apart by,
+//   - at its node, what has the same kernel name, or no kernel name that distinguishes it,
 //   - what shares a serial number or link with it that several disks have,
 //   - at a node that is not among the facts, what has one of its paths,
 //   - at any node, what has a by-path link of the same LUN.
@@ -88,7 +88,7 @@ func (d *Disk) reportedWith(other *Disk) bool {
 	return d.Device != nil && other.Device != nil || d.Entry != nil && other.Entry != nil && d.Entry.Object == other.Entry.Object
 }
 
-// evidence is everything that tells the disk from others.
+// evidence is everything that distinguishes the disk from others.
 func (d *Disk) evidence() *evidence {
 	e := &evidence{size: d.Size()}
 	e.add(&d.Identity, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// input is what every step of a render reads. What the steps find and choose they tell
+// input is what every step of a render reads. What the steps find and choose they write to
 // the collector.
 type input struct {
 	*system.Collector

@@ -9,7 +9,7 @@ import (
 	"github.com/poolwright/poolwright/schema/quantity"
 )
 
-// need is what a node lacks for a pool, and the command that mends it.
+// need is what a node lacks for a pool, and the command that fixes it.
 type need struct{ rule, reason, command string }
 
 // nodeDown is the rule of a node that does not run pods.
@@ -43,7 +43,7 @@ func (s *selection) needs(n *inventory.Node) []need {
 }
 
 // fewHugePages reads what kubelet gives to pods, and what the kernel has where a node agent
-// tells. Only what is known is a reason.
+// shows. Only what is known is a reason.
 func fewHugePages(facts *inventory.Facts, n *inventory.Node) (few need) {
 	const restart = "sudo systemctl restart kubelet"
 	short := func(size string) bool {

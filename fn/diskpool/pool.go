@@ -15,7 +15,7 @@ import (
 type pool struct {
 	name, node string
 	apiVersion string
-	spec       d.Node // as it was rendered, or as it lives; of a new one, as it is to be
+	spec       d.Node // as it was rendered, or as it is in the cluster; of a new one, as it is to be
 	mark       string // the annotation of its disk
 	chosen     string // words that say why it is where it is
 	replaces   string // the name of the pool that it takes the place of, or ""

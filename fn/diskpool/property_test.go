@@ -20,7 +20,7 @@ spec: {poolsPerNode: %s, maxNodeCount: %d, storageClasses: [{}]}
 
 // TestWithCStor holds that sets of pools beside a cStor cluster never take a disk of each
 // other or of anybody else, that the order of the input does not matter, and that one
-// render is a fixed point, also where it is known that nothing lives yet.
+// render is a fixed point, also where it is known that nothing exists yet.
 func TestWithCStor(t *testing.T) {
 	together := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// replacement makes pools in the place of others.
+// replacement makes pools in the place of other ones.
 type replacement struct {
 	*input
 	roster *roster
@@ -90,7 +90,7 @@ func (r *replacement) putBeside(old *pool, allowed map[string]string) {
 }
 
 // checkReplaced warns of a name that means nothing any more. While the pool or its disk is
-// there, the name keeps the disk from being chosen anew.
+// there, the name keeps the disk from being chosen again.
 func (r *replacement) checkReplaced(name string) {
 	if r.Facts.Object(r.poolID(name)) != nil || r.roster.released[r.poolID(name)] {
 		return

@@ -153,7 +153,7 @@ func (r *roster) checkOthers(p *pool) {
 	}
 }
 
-// chosenBefore tells why nodes were chosen in earlier runs, where a pool tells: "; " and that.
+// chosenBefore explains why nodes were chosen in earlier runs, where a pool has the reason: "; " and that.
 func (r *roster) chosenBefore() map[string]string {
 	reasons := map[string]string{}
 	for _, p := range r.pools {

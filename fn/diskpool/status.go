@@ -114,7 +114,7 @@ func problemOf(facts *inventory.Facts, o *krm.Object, nodeDown bool) health.Prob
 	return p
 }
 
-// leaving tells of pools that live and are no longer rendered.
+// leaving reports pools that exist and are no longer rendered.
 func leaving(facts *inventory.Facts, spec *system.Spec, before []*krm.Object, step *health.Step) {
 	for _, o := range facts.Objects(group, poolKind) {
 		isRendered := slices.ContainsFunc(before, func(b *krm.Object) bool { return b.ID() == o.ID() })

@@ -11,7 +11,7 @@ import (
 
 // Argo has Argo CD apply an application, each level by an Application of its own, in
 // waves: those of one wave begin when those before are healthy, provided that Argo CD is
-// told how healthy an Application is.
+// aware of how healthy an Application is.
 type Argo struct {
 	Name     string // of the application, with which the names of what is made begin
 	RepoURL  string // the repository, as Argo CD knows it
@@ -70,7 +70,7 @@ func chartStep(c *Chart, charts []Chart) int {
 	return min(step, stageStep-1)
 }
 
-// undefined tells the levels with objects whose kinds are defined by another one, or by
+// undefined lists the levels with objects whose kinds are defined by another one, or by
 // nothing that is seen here.
 func undefined(objects []Object) map[string]bool {
 	levels := map[string]bool{}

@@ -16,7 +16,7 @@ const (
 	fluxForce = "kustomize.toolkit.fluxcd.io/force"
 )
 
-// Assess judges a change of the annotations by which the engines are told what to
+// Assess judges a change of the annotations that configure what the engines
 // do with an object. It reports false for any other field.
 func Assess(c *change.Change, f *change.Field) bool {
 	switch key := strings.TrimSuffix(strings.TrimPrefix(f.Shape, "metadata.annotations["), "]"); key {

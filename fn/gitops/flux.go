@@ -20,7 +20,7 @@ type Flux struct {
 // Source is the object from which Flux takes what it applies.
 type Source struct{ Kind, Name, Namespace string }
 
-// Check tells an engine how the health of a kind is seen that it does not know: each is an
+// Check configures the health of a kind that an engine does not know: each is an
 // expression in CEL over an object, "" for none.
 type Check struct {
 	krm.GroupKind

@@ -30,10 +30,10 @@ type Object struct {
 	// the package.
 	Copy bool
 	// Partial says that it has a few fields of an object that others made, and delete. Every
-	// engine is told never to delete it, and to leave the other fields, whatever the policy.
+	// engine must never delete it, and leaves the other fields, whatever the policy.
 	Partial bool
 	// Retained says that it is left to a person: it is rendered once more as nobody's, and every
-	// engine is told never to delete it, whatever the policy.
+	// engine must never delete it, whatever the policy.
 	Retained bool
 }
 
@@ -55,7 +55,7 @@ const (
 	kptDepends  = "config.kubernetes.io/depends-on"
 )
 
-// Groups of the objects by which engines are told what to apply.
+// Groups of the objects that configure what engines apply.
 const (
 	fluxGroup = "kustomize.toolkit.fluxcd.io"
 	argoGroup = "argoproj.io"

@@ -134,7 +134,7 @@ func (r *Report) others(first *Problem) int {
 	return len(reasons) - 1
 }
 
-// summary tells of all problems of a step that are like the first, and since when
+// summary reports all the problems of a step that are like the first, and since when
 // the oldest of them is there.
 func (s *Step) summary(first *Problem) (string, time.Time) {
 	if first.Message != "" {
@@ -161,7 +161,7 @@ func (s *Step) summary(first *Problem) (string, time.Time) {
 	return fmt.Sprintf("%d of %s %s: %s", count, finding.Count(max(s.total, count), s.noun), first.What, strings.Join(names, ", ")), since
 }
 
-// line tells of one problem alone.
+// line reports one problem alone.
 func (s *Step) line(p *Problem) string {
 	if p.Message != "" {
 		return p.Message
@@ -173,7 +173,7 @@ func (s *Step) line(p *Problem) string {
 	return line
 }
 
-// name tells which one it is.
+// name names it.
 func (p *Problem) name() string {
 	name := p.Subject
 	if p.Node != "" && p.Node != p.Subject && p.Storage == "" { // a storage is named after its node

@@ -68,8 +68,8 @@ func TestSummaryOfLike(t *testing.T) {
 	}
 }
 
-// TestOutageFirst holds that what is down is told before what is only at risk, and
-// that a thing without a name is told by its node.
+// TestOutageFirst holds that what is down is reported before what is only at risk, and
+// that a thing without a name is named by its node.
 func TestOutageFirst(t *testing.T) {
 	var r Report
 	disks := r.Step("disk")
@@ -89,7 +89,7 @@ func TestOutageFirst(t *testing.T) {
 	}
 }
 
-// TestDetails holds which problems a part is told of: what is amiss with its node
+// TestDetails holds which problems a part gets: what is amiss with its node
 // or with itself, not with another disk there.
 func TestDetails(t *testing.T) {
 	var r Report

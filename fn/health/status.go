@@ -52,9 +52,9 @@ type Status struct {
 	Phase   Phase
 	Reason  string    // one CamelCase word
 	Message string    // one line: what is wrong, where, how many of how many
-	Since   time.Time // of the cause, as the facts tell; zero where they do not
+	Since   time.Time // of the cause, as the facts show; zero where they do not
 	Details []Detail
-	// Problems are all of them, of which the status tells the worst.
+	// Problems are all of them, and the status shows the worst.
 	Problems []Observation
 	// Transitions are those that are under way to what the spec says.
 	Transitions []transition.Transition
@@ -71,7 +71,7 @@ type Detail struct {
 }
 
 // SinceAfter is since when a status is so, where another one came before it: what
-// the facts tell of an error is older than what we saw, but a healthy status is no
+// the facts show an error is older than what we saw, but a healthy status is no
 // older than the end of the last unhealthy one. now is when it was seen.
 func (s *Status) SinceAfter(before Phase, reason string, since, now time.Time) time.Time {
 	same := before == s.Phase && reason == s.Reason

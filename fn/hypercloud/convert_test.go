@@ -58,7 +58,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// unowned is an object as its author wrote it, or as it lives: without the marks of an owner.
+// unowned is an object as its author wrote it, or as it is in the cluster: without the marks of an owner.
 func unowned(t *rapid.T, o *krm.Object, alive bool) *krm.Object {
 	var fields []document.Field
 	for _, f := range o.Node.Fields() {

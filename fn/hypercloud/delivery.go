@@ -40,7 +40,7 @@ func graph() gitops.Graph {
 type delivering struct{ *manifests }
 
 // deliver puts what is wanted into the order in which it is to be applied, and adds what
-// tells an engine of it.
+// is a configuration of an engine for it.
 func (v *delivering) deliver(ordered []gitops.Object) []gitops.Object {
 	objects := v.objects
 	if v.cfg.charted() {

@@ -24,7 +24,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestChecks: what Flux is told with the output is what deploy/flux/health tells it.
+// TestChecks: the checks that Flux gets with the output are those of deploy/flux/health.
 func TestChecks(t *testing.T) {
 	const file = "../../deploy/flux/health/exprs.yaml"
 	data, err := os.ReadFile(file)

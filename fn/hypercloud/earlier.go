@@ -23,7 +23,7 @@ type earlier struct {
 	disks *locator
 }
 
-// readPrior reads the disks of the cluster as it was rendered and as it lives. What lives
+// readPrior reads the disks of the cluster as it was rendered and as it is in the cluster. What is in the cluster
 // and the lock has lost is not forgotten.
 func (e *earlier) readPrior() {
 	e.locked = e.before(e.clusterID())
@@ -145,7 +145,7 @@ func unnamedDisks() []string {
 	return []string{"useAllNodes", "useAllDevices", "deviceFilter", "devicePathFilter", "storageClassDeviceSets"}
 }
 
-// checkAdopted tells of disks that a live cluster, which others have made, has without
+// checkAdopted reports disks that a live cluster, which others have made, has without
 // naming them: they are not rendered.
 func (e *earlier) checkAdopted() {
 	if e.live == nil {

@@ -111,7 +111,7 @@ func kernelName(path string) (name string, found bool) {
 	return name, found && !strings.Contains(name, "/")
 }
 
-// matching tells the disks of which the expression matches one of the names that count.
+// matching finds the disks of which the expression matches one of the names that count.
 // A disk of which no such name is known may be any, and an expression that cannot be read
 // may mean any.
 func matching(expression string, counts func(path string) (name string, found bool)) func(*disk.Disk) bool {

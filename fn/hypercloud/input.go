@@ -13,7 +13,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// input is what every step of a render reads. What the steps find and choose they tell
+// input is what every step of a render reads. What the steps find and choose they write to
 // the collector.
 type input struct {
 	*system.Collector
@@ -27,7 +27,7 @@ type input struct {
 // past is the cluster before this run.
 type past struct {
 	locked *krm.Object // the CephCluster of earlier runs, or nil
-	live   *krm.Object // the one that lives, or nil
+	live   *krm.Object // the one that exists, or nil
 	unused bool        // what is rendered is known not to live
 	prior  []*host     // of both
 }
@@ -62,7 +62,7 @@ func (in *input) before(id krm.ID) *krm.Object {
 	return nil
 }
 
-// befores are the cluster as it was rendered and as it lives, as far as they are there.
+// befores are the cluster as it was rendered and as it is in the cluster, as far as they are there.
 func (in *input) befores() []*krm.Object {
 	if in.unused {
 		return nil

@@ -75,7 +75,7 @@ func (d *departure) left(names []string, by map[string][]leaving) []string {
 	})
 }
 
-// allowed tells the disks of a host that a person lets go from those that are held.
+// allowed separates the disks of a host that a person releases from those that are held.
 func (d *departure) allowed(here []leaving) (allowed, held []leaving) {
 	for _, l := range here {
 		if d.lets(l.host, l.device) || d.whole {
@@ -87,7 +87,7 @@ func (d *departure) allowed(here []leaving) (allowed, held []leaving) {
 	return allowed, held
 }
 
-// hold keeps disks that nobody has let go.
+// hold keeps disks that nobody has released.
 func (d *departure) hold(h *host, held []leaving) {
 	if len(held) == 0 || d.unused {
 		return

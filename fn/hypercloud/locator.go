@@ -60,7 +60,7 @@ func (l *locator) movedHere(h *host, link string, on *disk.Disk) *device {
 }
 
 // resolve finds the link by which a disk of a host is rendered, and the disk. Where a path
-// does not tell, why is what is wrong. A link that names content is read as a kernel name is,
+// does not know, why is what is wrong. A link that names content is read as a kernel name is,
 // unless the cluster has the disk by it already.
 func (l *locator) resolve(h *host, path string) (link string, on *disk.Disk, why string) {
 	if strings.HasPrefix(path, byID) && (!disk.ContentLink(path) || l.hasName(h, path)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// part is a piece of software without which nothing of the output lives. It is recognised
+// part is a piece of software without which nothing of the output works. It is recognised
 // by its Deployment, and by its definitions.
 type part struct {
 	name        string   // for people
@@ -237,7 +237,7 @@ func fileName(o *krm.Object) string {
 	return strings.ToLower(o.Kind) + ".yaml"
 }
 
-// engineKind reports whether objects of a kind tell an engine what to apply.
+// engineKind reports whether objects of a kind configure what an engine applies.
 func engineKind(kind krm.GroupKind) bool {
 	return slices.ContainsFunc([]string{"toolkit.fluxcd.io", "argoproj.io"}, func(domain string) bool {
 		return kind.Group == domain || strings.HasSuffix(kind.Group, "."+domain)

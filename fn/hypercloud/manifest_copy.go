@@ -29,7 +29,7 @@ func newVendored(manifests []*krm.Object, storages []*storage) *vendored {
 }
 
 // isCopy reports whether an object of the output is a copy: all of its levels is one, but
-// what tells an engine of charts.
+// what configures charts of an engine.
 func isCopy(o *krm.Object) bool {
 	switch {
 	case ownKind(o.GroupKind()), engineKind(o.GroupKind()), disklock.Is(o):

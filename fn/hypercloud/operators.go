@@ -12,7 +12,7 @@ import (
 type operators struct{ *manifests }
 
 // reportMissing names the parts that are needed and nowhere to be seen. One whose operator
-// lives somebody else has installed.
+// is in the cluster somebody else has installed.
 func (o *operators) reportMissing(v *vendored) {
 	for _, p := range o.cfg.needed() {
 		if p.chart && o.cfg.charted() || o.lives(p.deployment) {
@@ -89,7 +89,7 @@ func (p *part) objects(r release) []krm.ID {
 	return ids
 }
 
-// lives reports whether a Deployment of a name lives.
+// lives reports whether a Deployment of a name exists.
 func (o *operators) lives(deployment string) bool {
 	return slices.ContainsFunc(o.Facts.Objects(appsGroup, deploymentKind), func(o *krm.Object) bool { return o.Name == deployment })
 }

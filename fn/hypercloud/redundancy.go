@@ -152,7 +152,7 @@ func haveDisks(n int, domain string) string {
 	return finding.Count(n, domain) + finding.Agree(n, " has disks", " have disks")
 }
 
-// checkFewer warns of fewer copies than what lives has.
+// checkFewer warns of fewer copies than the cluster has.
 func (r *redundancy) checkFewer(c *copied, path []any) {
 	live := r.Facts.Object(krm.ID{Group: cephGroup, Kind: c.kind, Namespace: r.Object.Namespace, Name: c.name})
 	if live == nil {

@@ -54,7 +54,7 @@ func (r *retention) leavePools() {
 	r.reportUnlisted(wanted)
 }
 
-// reportUnlisted tells of what holds data, was rendered once, and lives, and that neither
+// reportUnlisted reports what holds data, was rendered once, and exists, and that neither
 // the spec nor the output has any more. A snapshot does not keep enough of it to render it
 // again.
 func (r *retention) reportUnlisted(wanted map[krm.ID]bool) {

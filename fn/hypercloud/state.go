@@ -205,7 +205,7 @@ func (c *liveCluster) fares() state {
 		s.outage, s.since = true, time.Time{}
 		return is(health.Error, "NoOSDs", "made, and has no OSD that runs", c.osdNote())
 	case c.created() && c.running < c.declared:
-		s.since = time.Time{} // the condition Ready tells of something else
+		s.since = time.Time{} // the condition Ready reports something else
 		return is(health.Error, osdsMissing, fmt.Sprintf("short of OSDs: %d of %d run", c.running, c.declared), c.osdNote())
 	case c.phase == "" && c.state == "":
 		return is(health.Progressing, "ClusterNotReady", "without a status, so that Rook has not looked at it yet", "")
@@ -276,6 +276,6 @@ func condition(o *krm.Object, kind string) *document.Node {
 }
 
 func transition(c *document.Node) time.Time {
-	t, _ := time.Parse(time.RFC3339, c.Str("lastTransitionTime")) // zero where it is not told
+	t, _ := time.Parse(time.RFC3339, c.Str("lastTransitionTime")) // zero where it is unknown
 	return t
 }

@@ -125,7 +125,7 @@ func (s *survey) add(step *health.Step, at level, subject string, st state) {
 	step.Add(health.Problem{Phase: st.phase, Outage: st.outage, Reason: st.reason, What: st.what, Subject: subject, Note: st.note, Message: st.message, Since: st.since})
 }
 
-// told reports whether the facts tell of a kind; if not, that is amiss: what nobody has
+// told reports whether the facts list a kind; if not, that is a problem: what nobody has
 // looked at is not well.
 func (s *survey) told(step *health.Step, at level, kind krm.GroupKind) bool {
 	if s.facts.Tells(kind.Group, kind.Kind, s.spec.Object.Namespace) {
@@ -248,7 +248,7 @@ func (s *survey) each(at level, noun string, kinds ...krm.GroupKind) {
 	}
 }
 
-// alone tells of what there is one of.
+// alone reports an object that exists once.
 func alone(name string, st state) string {
 	verb := "is"
 	if st.reason == "Failed" || st.reason == "CDIFailed" {
@@ -305,7 +305,7 @@ func (s *survey) toolbox() {
 	}
 }
 
-// leaving tells of what holds data, lives, and is no longer rendered.
+// leaving reports what holds data, exists, and is no longer rendered.
 func (s *survey) leaving() {
 	step := s.report.Step("object")
 	for _, kind := range (System{}).Declare().Kinds {

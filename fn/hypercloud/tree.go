@@ -252,7 +252,7 @@ func (f *forest) classDown(o *krm.Object) *health.Tree {
 	return t
 }
 
-// volume is a PersistentVolume with its class; nil for one of others.
+// volume is a PersistentVolume with its class; nil for a foreign one.
 func (f *forest) volume(o *krm.Object) *health.Tree {
 	for _, c := range f.classes {
 		if c.Name == o.Node.Str("spec", "storageClassName") {

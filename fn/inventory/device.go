@@ -153,7 +153,7 @@ func (d *BlockDevice) Type() Type {
 	return t
 }
 
-// DeviceFields lists the fields of a BlockDevice by which one can be told from another
+// DeviceFields lists the fields of a BlockDevice that distinguish one from another
 // (openebs.io/v1alpha1).
 func DeviceFields() []string {
 	return []string{

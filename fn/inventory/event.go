@@ -9,14 +9,14 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// EventKind is the kind, of the core group, of what controllers tell of objects.
+// EventKind is the kind, of the core group, of what controllers report about objects.
 const EventKind = "Event"
 
 // EventNormal is the type of the events that are no warning. Beside Warning, of which
 // Kubernetes knows, operators write types of their own, such as Warn and Critical.
 const EventNormal = "Normal"
 
-// IsWarning reports whether an event tells of something that is wrong.
+// IsWarning reports whether an event reports something that is wrong.
 func IsWarning(event *document.Node) bool {
 	kind := event.Str("type")
 	return kind != "" && kind != EventNormal
@@ -32,7 +32,7 @@ func EventAbout(event *document.Node) krm.ID {
 	return krm.ID{Group: group, Kind: of.Str("kind"), Namespace: of.Str("namespace"), Name: of.Str("name")}
 }
 
-// SeenLast is when an event was seen last; zero where it does not tell, as in a snapshot.
+// SeenLast is when an event was seen last; zero where it is unknown, as in a snapshot.
 func SeenLast(event *document.Node) time.Time {
 	var last time.Time
 	for _, path := range [][]string{{"series", "lastObservedTime"}, {"lastTimestamp"}, {"eventTime"}, {"firstTimestamp"}, {"metadata", "creationTimestamp"}} {

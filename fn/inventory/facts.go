@@ -241,7 +241,7 @@ func (f *Facts) Objects(group, kind string) []*krm.Object {
 	})
 }
 
-// Tells reports whether the facts tell of a kind in a namespace at all: there is an
+// Tells reports whether the facts list a kind in a namespace at all: there is an
 // object of it there, or an Inventory or a list of the kind (NodeList) with none. A snapshot names an Inventory after the
 // plural of its kind, and says if it is about one namespace only. Objects outside any
 // Inventory say nothing of namespaces in which none of them is.
@@ -352,5 +352,5 @@ func (f *Facts) AttachedTo(volume string) []string {
 
 // Claim is a BlockDeviceClaim. PoolCluster is empty when it is not for one. Predecessor
 // is the block device that the claimed one takes, or was to take, the place of. Phase is
-// Bound once the device is the cluster's, "" where that is not told.
+// Bound once the device is the cluster's, "" where that is not reported.
 type Claim struct{ Name, PoolCluster, Predecessor, Phase string }

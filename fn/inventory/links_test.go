@@ -18,7 +18,7 @@ func parse(t *testing.T, text string) []*krm.Object {
 	return objects
 }
 
-// TestVolumeLinks tells which of a node's device links show a volume. Names and
+// TestVolumeLinks checks which of a node's device links show a volume. Names and
 // ids are as the clouds give them.
 func TestVolumeLinks(t *testing.T) {
 	const cinder = "1d2c3b4a-5f6e-4a7b-8c9d-0e1f2a3b4c5d"

@@ -62,7 +62,7 @@ func (n *Node) Readiness() Readiness {
 	return Ready
 }
 
-// Down reports that the node is said not to be ready. A snapshot need not tell.
+// Down reports that the node is said not to be ready. A snapshot may lack it.
 func (n *Node) Down() bool { return n.ready != "" && n.ready != "True" }
 
 func newNode(o *krm.Object) *Node {

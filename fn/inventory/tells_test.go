@@ -8,7 +8,7 @@ import (
 	"github.com/poolwright/poolwright/schema/document"
 )
 
-// What facts tell of a kind, and of which namespaces.
+// What facts list a kind, and of which namespaces.
 func TestTells(t *testing.T) {
 	const (
 		replica = "apiVersion: cstor.openebs.io/v1\nkind: CStorVolumeReplica\nmetadata: {name: r, namespace: a}\n"

@@ -17,7 +17,7 @@ const (
 	ManagedBy              = "poolwright"
 	AnnotationOwner        = "poolwright.io/owner"         // <group>/<kind>/<namespace>/<name> of the spec
 	AnnotationInventory    = "poolwright.io/inventory"     // "true": a fact, wherever it lies
-	AnnotationScope        = "poolwright.io/namespace"     // on an Inventory: the only namespace that it tells of
+	AnnotationScope        = "poolwright.io/namespace"     // on an Inventory: the only namespace that it reports
 	AnnotationMissing      = "poolwright.io/missing-nodes" // on the Inventory of Nodes: <node>=<since when>[/<when again>][,...]
 	AnnotationAllowRemoval = "poolwright.io/allow-removal" // consent: <kind>/<name>[,...]
 	AnnotationBlockDevice  = "poolwright.io/block-device"  // on a Storage: the block device it is

@@ -16,7 +16,7 @@ import (
 // What passes through keeps its bytes: an item and the functionConfig are cut
 // out of the text as whole lines, with the comments above and inside them, and
 // are written back so. That needs block style, which kustomize and kpt write; a
-// ResourceList in JSON, or with aliases, is encoded anew.
+// ResourceList in JSON, or with aliases, is encoded again.
 type ResourceList struct {
 	Items          []*Object // in order; those in their first place keep their Raw
 	FunctionConfig *Object   // nil if there is none
@@ -183,7 +183,7 @@ func (rl *ResourceList) readConfig(c *cutter, root *document.Node, i int) error 
 // bytes, everything else as its Raw, zero-indented text then, or encoded from
 // its Node. results replace those of the input. The error is that of w.
 func (rl *ResourceList) Write(w io.Writer, results []finding.Finding) error {
-	out := bufio.NewWriterSize(w, 64<<10) // which keeps the first error, and Flush tells it
+	out := bufio.NewWriterSize(w, 64<<10) // which keeps the first error, and Flush returns it
 	_, _ = out.WriteString("apiVersion: " + rl.apiVersion + "\nkind: " + kindResourceList + "\n")
 	var text []byte
 	if o := rl.FunctionConfig; o != nil {

@@ -54,7 +54,7 @@ func (e *entry) checkWipe() {
 	}
 }
 
-// knowsClasses reports whether anything tells which classes there are.
+// knowsClasses reports whether anything shows which classes there are.
 func (r *rendering) knowsClasses() bool {
 	return r.Facts.Tells(class.Kind().Group, class.Kind().Kind, "") ||
 		slices.ContainsFunc(r.Manifests, func(o *krm.Object) bool { return o.GroupKind() == class.Kind() })

@@ -128,7 +128,7 @@ func (n *namedDisk) report(severity finding.Severity, rule, format string, args 
 }
 
 // reportMissing reports that nobody reports a disk on the node: an error where the node has
-// told which disks it has, unless the object is there already.
+// aware of which disks it has, unless the object is there already.
 func (n *namedDisk) reportMissing(elsewhere []*disk.Disk) {
 	if n.host().missing() {
 		return // the node is said to be missing
@@ -217,7 +217,7 @@ func (n *namedDisk) checkUse() {
 	}
 }
 
-// adopt judges a disk whose data a Volume is to take over, of which the facts do not tell whether it carries
+// adopt judges a disk whose data a Volume is to take over, of which the facts do not show whether it carries
 // the UUID: they have those alone that the node agent itself has kept, and none of before it. own is what speaks
 // against the disk if it does, and what counts.
 func (n *namedDisk) adopt(foreign, own disk.Verdict) disk.Verdict {
@@ -279,7 +279,7 @@ func (n *namedDisk) owns() bool {
 	})
 }
 
-// checkPartitionPath judges a partition that somebody else made: the facts tell of the whole
+// checkPartitionPath judges a partition that somebody else made: the facts know the whole
 // disk, so that it is the agent that sees what is on it.
 func (n *namedDisk) checkPartitionPath() {
 	for _, h := range n.there.Holders() {

@@ -12,7 +12,7 @@ import (
 // namedDrive is a drive behind a RAID controller that a Volume names.
 type namedDrive struct {
 	*namedDisk
-	told *report // what its node tells of its controllers; nil for nothing
+	told *report // what its node reports about its controllers; nil for nothing
 }
 
 func (n *namedDisk) drive() *namedDrive { return &namedDrive{n, n.host().report()} }
@@ -91,7 +91,7 @@ func (n *namedDrive) checkFree() {
 func (n *namedDrive) checkTaken(d reportedDrive) {
 	for _, o := range n.all.sorted {
 		if o == n.entry || !o.isOf(raid) || o.node() != n.node() || n.of.shares(o.volume.source.device()) {
-			continue // in the same words it is told already
+			continue // reported already in the same words
 		}
 		if slices.ContainsFunc(drivesOf(n.told, o.volume.source.device()), d.same) {
 			n.report(finding.Error, string(disk.Held), "may not be used: it is taken by %s", o.Object.Ref)
@@ -99,7 +99,7 @@ func (n *namedDrive) checkTaken(d reportedDrive) {
 	}
 }
 
-// reportMissing reports that the node tells of no such drive.
+// reportMissing reports that the node has no such drive.
 func (n *namedDrive) reportMissing() {
 	for _, c := range n.told.controllers {
 		if c.reason != "" && (c.number == nil || *c.number == n.volume.source.drive.controller) {

@@ -78,7 +78,7 @@ func checkLogicalNames(entries []*entry) {
 	}
 }
 
-// checkForeignVolumes looks for logical volumes of others under the names of those that the Volumes get.
+// checkForeignVolumes looks for foreign logical volumes under the names of those that the Volumes get.
 func (g *room) checkForeignVolumes(entries []*entry) {
 	if g.reported == nil {
 		return

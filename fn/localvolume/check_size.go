@@ -56,7 +56,7 @@ type room struct {
 	reported *reportedGroup
 }
 
-// groupAt finds a group: as its node reports it, as the package makes it, or as it lives. Of
+// groupAt finds a group: as its node reports it, as the package makes it, or as it is in the cluster. Of
 // one that is not there each of the Volumes says so.
 func (r *rendering) groupAt(at site, entries []*entry) *room {
 	reports := reportsOf(r.Facts)
@@ -237,7 +237,7 @@ func (d *demand) more() string {
 	return ""
 }
 
-// apart writes two sizes so that they can be told apart: in bytes where rounding makes them
+// apart writes two sizes so that they can be distinguished: in bytes where rounding makes them
 // one.
 func apart(a, b int64) (string, string) {
 	if first, second := quantity.Size(a), quantity.Size(b); first != second || a == b {
@@ -313,7 +313,7 @@ func (e *entry) checkForeignPartitions(there *disk.Disk) {
 		}
 	}
 	if owner := owned(there.Entry.Owner, volumeKind); slices.Contains(sharing, owner) && made == 0 {
-		made = len(sharing) // a cluster that was built anew: the mark is on the disk, and nothing lives yet
+		made = len(sharing) // a cluster that was rebuilt: the mark is on the disk, and nothing exists yet
 	}
 	if made > 0 && len(there.Entry.Partitions) > made {
 		e.Report(finding.Error, "foreign-partitions", e.volume.source.disk.field, "has %s on node %s (%s), and the Volumes on it have %d; a disk with unmanaged partitions is not shared",

@@ -2,7 +2,7 @@ package localvolume
 
 import "github.com/poolwright/poolwright/schema/finding"
 
-// checkMetadata tells of metadata that no PersistentVolume gets: MetalK8s takes any, and so a Volume may have it.
+// checkMetadata reports metadata that no PersistentVolume gets: MetalK8s takes any, and so a Volume may have it.
 func (e *entry) checkMetadata() {
 	for _, f := range e.volume.template.Get("metadata").Fields() {
 		if f.Key != "labels" && f.Key != "annotations" {

@@ -115,7 +115,7 @@ func (d device) differs(there *disk.Disk, exists bool) string {
 	return ""
 }
 
-// sharesWWN reports whether a disk has a link that was made of a WWN: a BlockDevice tells
+// sharesWWN reports whether a disk has a link that was made of a WWN: a BlockDevice shows
 // of it only so.
 func sharesWWN(there *disk.Disk, wwn string) bool {
 	for _, link := range there.Known().Links {

@@ -21,7 +21,7 @@ const (
 // Source: LVM2, --physicalextentsize, vgcreate(8).
 const extentSize = 4 << 20
 
-// volumeGroup is a VolumeGroup as a person wrote it, as it lives, or as the lock remembers it.
+// volumeGroup is a VolumeGroup as a person wrote it, as it is in the cluster, or as the lock remembers it.
 type volumeGroup struct {
 	object     *krm.Object // nil for the lock
 	name, node string

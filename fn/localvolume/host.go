@@ -17,7 +17,7 @@ type host struct {
 // node is nil where the facts have no node of the name.
 func (h host) node() *inventory.Node { return h.facts.Node(h.name) }
 
-// missing reports whether the facts tell of nodes, and not of this one.
+// missing reports whether the facts list nodes, and not this one.
 func (h host) missing() bool { return len(h.facts.Nodes) > 0 && h.node() == nil }
 
 // report is what its NodeInventory says, or nil.
@@ -30,7 +30,7 @@ func (h host) gaveUp(uuid string) bool {
 }
 
 // resolve lists the disks that are reported under a description: those of the node, and
-// those of others.
+// foreign ones.
 func (h host) resolve(of device) (here, elsewhere []*disk.Disk) {
 	for _, there := range h.ledger.Named(of.hold(h.name, "")) {
 		switch {

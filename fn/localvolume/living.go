@@ -12,7 +12,7 @@ type living struct {
 // livingKey is the key of what livingOf reads.
 type livingKey struct{}
 
-// livingOf reads what lives, once a run.
+// livingOf reads what is in the cluster, once a run.
 func livingOf(facts *inventory.Facts) *living {
 	return inventory.Once(facts, livingKey{}, func(facts *inventory.Facts) *living {
 		l := &living{group: map[site]*volumeGroup{}, inside: map[site][]volume{}}

@@ -187,7 +187,7 @@ func addTags(spec *d.Node, tags map[string]string) {
 	spec.Set("tags", n)
 }
 
-// remember writes by what a disk is known. What was remembered of it and is not told now is
+// remember writes by what a disk is known. What was remembered of it and is not known now is
 // kept.
 func remember(of device, there *disk.Disk, was *past) d.Node {
 	known := device{path: of.path, wwn: of.wwn, serial: of.serial, size: amount{bytes: of.size.bytes}}

@@ -7,7 +7,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// past is what an object was before this render: as the lock has it, else as it lives.
+// past is what an object was before this render: as the lock has it, else as it is in the cluster.
 type past struct {
 	declared
 	lock *lock       // of the last render; nil for none
@@ -21,7 +21,7 @@ func newPast(l *lock, live *krm.Object) past {
 	return past{declared: l.declared, lock: l, live: live}
 }
 
-// exists reports whether the object was rendered before, or lives.
+// exists reports whether the object was rendered before, or is in the cluster.
 func (p *past) exists() bool { return p.lock != nil || p.live != nil }
 
 // severity is that of what must not be new: what is there already is held.

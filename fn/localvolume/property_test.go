@@ -14,7 +14,7 @@ import (
 // TestBesideOthers holds that templates never take a disk of each other, of a person's Volume or
 // of a cStor cluster, and neither does that; that each Volume of a person has a lock, that the
 // order of the input does not matter, and that one render is a fixed point, also where it is known
-// that nothing lives yet. With room for all of them on each node, all of them take disks.
+// that nothing exists yet. With room for all of them on each node, all of them take disks.
 func TestBesideOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		roomy := rapid.Bool().Draw(t, "room for all")

@@ -83,7 +83,7 @@ type leaving struct {
 	gone     system.Gone
 	object   *krm.Object // the lock
 	lock     lock
-	consent  bool   // to what the facts do not tell of
+	consent  bool   // to what the facts do not list
 	how      string // in which it goes
 	undo     string // what a person does to keep it
 	note     string // what becomes of it

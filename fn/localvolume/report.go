@@ -19,7 +19,7 @@ type report struct {
 // reportedGroup is an LVM volume group as a NodeInventory has it. Sizes are in bytes.
 type reportedGroup struct {
 	name, uuid, owner  string
-	size, free, extent int64 // an extent of 0 is not told
+	size, free, extent int64 // an extent of 0 is unknown
 	devices, missing   []string
 	volumes            []logicalVolume
 	tells              bool // of its logical volumes
@@ -92,7 +92,7 @@ type persistent struct {
 	object *krm.Object // nil where there is none
 	phase  string
 	claim  string // namespace/name of the claim that has it, or ""
-	told   bool   // whether the facts tell of PersistentVolumes at all
+	told   bool   // whether the facts list PersistentVolumes at all
 }
 
 // persistentOf finds the PersistentVolume of a Volume.

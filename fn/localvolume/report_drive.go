@@ -79,7 +79,7 @@ func drivesOf(r *report, of device) []reportedDrive {
 	return some
 }
 
-// same reports whether it is the same drive of a node: it is told by where it is plugged in.
+// same reports whether it is the same drive of a node: it is identified by where it is plugged in.
 func (d reportedDrive) same(o reportedDrive) bool {
 	return d.controller == o.controller && d.port == o.port && d.place() == o.place()
 }

@@ -16,7 +16,7 @@ type item struct {
 	devices    []device     // by which its disks are pinned
 	disks      []*disk.Disk // as its node reports them, a nil for one that it does not
 	moved      []*disk.Disk // those of them that another node reports
-	before     *krm.Object  // as it was rendered, or lives; nil for a new one
+	before     *krm.Object  // as it was rendered, or as it is in the cluster; nil for a new one
 	gone       bool         // it was rendered, and is known not to live
 	consent    bool         // it may go
 	held       string       // why it is no longer wanted, or cannot be looked at; "" for neither

@@ -264,7 +264,7 @@ func (t *template) sharesDisk(there *disk.Disk) bool {
 }
 
 // mayLeave reports whether an object whose removal is allowed may go: no claim has it, and
-// nothing of others is in it. What speaks against it is an error.
+// nothing foreign is in it. What speaks against it is an error.
 func (t *template) mayLeave(o *krm.Object) bool {
 	l := &leaving{rendering: t.all, gone: system.Gone{ID: o.ID()}, object: t.Object, lock: lockOfObject(o), consent: true, how: "is allowed to go", undo: "want it again"}
 	l.judge()

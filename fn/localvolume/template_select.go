@@ -67,7 +67,7 @@ func selectable(there *disk.Disk) *krm.Object {
 	return &o
 }
 
-// normalize writes the values of terms as disks are told of: sizes in bytes, and WWNs without
+// normalize writes the values of terms as disks are reported: sizes in bytes, and WWNs without
 // what does not matter in them.
 func normalize(terms []selector.Term) {
 	for _, term := range terms {

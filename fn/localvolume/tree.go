@@ -104,7 +104,7 @@ func (f *forest) nodeUp(o *krm.Object) *health.Tree {
 	return t
 }
 
-// template is a VolumeTemplate with what was rendered for it and lives, each with what it is on
+// template is a VolumeTemplate with what was rendered for it and exists, each with what it is on
 // and what has it; nil for none.
 func (f *forest) template(root krm.ID) *health.Tree {
 	t := &health.Tree{Object: finding.Ref{APIVersion: ownGroup + "/" + ownVersion, Kind: templateKind, Name: root.Name}}

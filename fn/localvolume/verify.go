@@ -45,7 +45,7 @@ type verification struct {
 	ledger *disk.Ledger
 }
 
-// object compares a Volume or a VolumeGroup, as it was written or rendered, with what lives.
+// object compares a Volume or a VolumeGroup, as it was written or rendered, with what is in the cluster.
 // Of one that does not live, or is not Ready, the status has said that.
 func (v *verification) object(wanted *krm.Object) {
 	live := v.facts.Object(wanted.ID())

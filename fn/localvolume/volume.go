@@ -29,7 +29,7 @@ const (
 	wipeNone = "none"
 )
 
-// volume is a Volume as a person wrote it, as it lives, or as the lock remembers it.
+// volume is a Volume as a person wrote it, as it is in the cluster, or as the lock remembers it.
 type volume struct {
 	object            *krm.Object // nil for the lock
 	name, node, class string

@@ -40,7 +40,7 @@ func cells(r rune) int {
 }
 
 // fit cuts a text in its middle, so that it is not wider than w: names begin with what
-// they belong to, and end with what tells them apart.
+// they belong to, and end with what distinguishes them.
 func fit(s string, w int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if width(s) <= w {

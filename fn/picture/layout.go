@@ -209,7 +209,7 @@ func (b *box) head(y int, p *Pool, w int) {
 	b.texts = append(b.texts, text{x, y, fit(p.Object.Name, w+gap-x), "bold"})
 }
 
-// compact is a column with the lines that tell pools apart, and a mark for each part.
+// compact is a column with the lines that distinguish pools, and a mark for each part.
 func compact(p *Pool) *box {
 	const w = 126
 	inner := w - 2*gap
@@ -280,7 +280,7 @@ func (p *Pool) bar(x, y, w int) *box {
 }
 
 // fullShare is from how many percent on a pool counts as nearly full: there cStor makes it
-// read-only unless it is told otherwise (roThresholdLimit).
+// read-only by default (roThresholdLimit).
 const fullShare = 85
 
 // layout is a part of a pool.

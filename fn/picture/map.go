@@ -42,7 +42,7 @@ func sizeFor(cells int) cellSize {
 	return cellSize{18, 18, 4, 0, 44}
 }
 
-// mapStates are the states in the order of the legend, with the letter that tells them apart without color.
+// mapStates are the states in the order of the legend, with the letter that distinguishes them without color.
 func mapStates() []resilience.State {
 	return []resilience.State{resilience.Lost, resilience.Stops, resilience.Degraded, resilience.Unknown, resilience.Safe}
 }

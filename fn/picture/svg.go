@@ -111,7 +111,7 @@ func (b *box) round() string {
 	return ""
 }
 
-// svg draws a health by shape and by color: not everybody tells green from red.
+// svg draws a health by shape and by color: not everybody can distinguish green and red.
 func (m mark) svg(w *bytes.Buffer) {
 	class := map[health.Phase]string{health.OK: "ok", health.Progressing: "progressing", health.Error: "failed"}[m.phase]
 	switch m.mark {

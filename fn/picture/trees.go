@@ -18,7 +18,7 @@ func FromTrees(trees []*health.Tree, zoneOf func(node string) string) []Pool {
 	return c.pools
 }
 
-// key tells pools apart: what one system has on its nodes is one object on each.
+// key distinguishes pools: what one system has on its nodes is one object on each.
 type key struct {
 	object finding.Ref
 	node   string

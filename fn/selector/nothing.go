@@ -138,7 +138,7 @@ func addFields(paths map[string]bool, path string, n *document.Node) {
 	}
 }
 
-// quoted is a value as it can be told from the words around it.
+// quoted is a value, set apart from the words around it.
 func quoted(value string) string {
 	if q := strconv.Quote(value); value == "" || strings.ContainsAny(value, " ,;()") || len(q) != len(value)+2 {
 		return q

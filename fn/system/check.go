@@ -16,7 +16,7 @@ func (k *Kinds) Check() error {
 	return errors.Join(k.checkDescriptions(), k.checkSpecs(), k.checkFacts(), k.checkNames())
 }
 
-// checkDescriptions holds that each kind is described once, and that engines are told of
+// checkDescriptions holds that each kind is described once, and that engines have a check for
 // what is applied.
 func (k *Kinds) checkDescriptions() error {
 	var errs []error

@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// KnowsNodes reports whether the facts tell of any node; that they do not is an error.
+// KnowsNodes reports whether the facts list any node; if not, that is an error.
 func (c *Collector) KnowsNodes(facts *inventory.Facts) bool {
 	if len(facts.Nodes) == 0 {
 		c.Report(finding.Error, "no-inventory", "",

@@ -12,12 +12,12 @@ import (
 )
 
 // Converter is a System that can say as specs of its own what was made without any: by
-// people, or by other tools. Of which kinds, the declaration tells (Kind.Converts).
+// people, or by other tools. The declaration lists the kinds (Kind.Converts).
 type Converter interface {
 	// Convert makes specs that render objects as they are. The objects are of kinds that the
 	// system declares, nobody owns them, and they are sorted; those that go along with no
 	// object of a kind that is converted may be passed over. A spec may say what is the
-	// default all the same. facts may tell of nothing.
+	// default all the same. facts may be empty.
 	Convert(facts *inventory.Facts, objects []*krm.Object) []Conversion
 }
 
@@ -37,7 +37,7 @@ type Reading struct {
 	lives    bool
 }
 
-// NewReading begins to read an object, which lives if the facts have it, or an API server
+// NewReading begins to read an object, which exists if the facts have it, or an API server
 // has marked it.
 func NewReading(facts *inventory.Facts, o *krm.Object) *Reading {
 	lives := facts.Object(o.ID()) != nil || o.Node.Str("metadata", "uid") != ""
@@ -62,7 +62,7 @@ func (r *Reading) Report(severity finding.Severity, rule string, n *document.Nod
 }
 
 // RestIs reports the fields that were not taken: a spec of the kind cannot say them. That is
-// an error, but of an object that lives a warning where applying what is rendered leaves the
+// an error, but of an object that exists a warning where applying what is rendered leaves the
 // field as it is: lists are applied as a whole. What is empty says nothing.
 func (r *Reading) RestIs(kind string) {
 	for i := range r.Node.Fields() {

@@ -10,18 +10,18 @@ import (
 	"github.com/poolwright/poolwright/fn/prerequisite"
 )
 
-// Declaration is what a system says of itself, as data. What tells specs from facts,
+// Declaration is what a system says of itself, as data. What separates specs from facts,
 // what a snapshot keeps, which roles read it, where a tree starts, what engines need to
 // know and what people may call things is derived from the declarations (Kinds), and
 // stands nowhere else.
 type Declaration struct {
 	// Name is what people call the system.
 	Name string
-	// Kinds are those that the system brings, and those of others that it renders. A kind
+	// Kinds are those that the system brings, and foreign ones that it renders. A kind
 	// is described (Plural, Names, Keep, ...) by one declaration; what a system does with
 	// a kind that another one describes, it says in Role and Stateful alone.
 	Kinds []Kind
-	// Facts are the kinds, its own and of others, that Start, Assess and Status look at.
+	// Facts are the kinds, its own and foreign ones, that Start, Assess and Status look at.
 	// What reports or holds disks is read for every system, and need not be among them.
 	Facts []krm.GroupKind
 	// Roots are the kinds that a tree may start at, from the top of a tree to its bottom.
@@ -131,7 +131,7 @@ type Kind struct {
 	Passes  bool
 
 	// Partial, of a fact, says that a few fields of its objects are rendered
-	// (gitops.Object.Partial). What was rendered once lives on with our label: it is no output
+	// (gitops.Object.Partial). What was rendered once stays in the cluster with our label: it is no output
 	// that somebody forgot.
 	Partial bool
 
@@ -175,7 +175,7 @@ type Kind struct {
 	// Selected says that specs select its objects by annotations and fields, which a
 	// snapshot then keeps, too.
 	Selected bool
-	// Reports says that its objects tell of disks, and Holds that System.Holds knows which
+	// Reports says that its objects report disks, and Holds that System.Holds knows which
 	// ones they hold: every system has to know of both.
 	Reports bool
 	Holds   bool
@@ -197,10 +197,10 @@ type Kind struct {
 	About []krm.GroupKind
 	// State says that its status has the phase as state, too: its design calls it so.
 	State bool
-	// Health says that the engines know nothing of its status and are told:
+	// Health says that the engines know nothing of its status and need a check:
 	// deploy/argocd/health and deploy/flux/health have a check.
 	Health bool
-	// Static says that there is nothing to tell the engines: it has no status, or they know it.
+	// Static says that the engines need no check: it has no status, or they know it.
 	Static bool
 	// Awaits says what an applied object still waits for, "" once it is ready: the same as the checks of
 	// the engines do. nil for what health.Awaits knows.
@@ -246,10 +246,10 @@ func definedGroup(group string) bool {
 // with it.
 func (k *Kind) described() bool { return k.Plural != "" }
 
-// Tells is of what the objects of a kind tell.
+// Tells is what the objects of a kind are about.
 type Tells int
 
-// What objects tell of.
+// What objects are about.
 const (
 	TellsOfItself    Tells = iota
 	TellsDefinitions       // which versions and fields there are of a kind: CustomResourceDefinition

@@ -297,7 +297,7 @@ func (k *Kinds) where(holds func(*Kind) bool) []Kind {
 	return slices.DeleteFunc(k.All(), func(kind Kind) bool { return !holds(&kind) })
 }
 
-// read lists those of the kinds that a snapshot reads: of those that tell of others, only
+// read lists those of the kinds that a snapshot reads: of those that are about others, only
 // what some system asks for.
 func (k *Kinds) read(holds func(*Kind) bool) []Kind {
 	return k.where(func(kind *Kind) bool {

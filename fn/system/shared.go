@@ -112,7 +112,7 @@ func (Shared) Declare() Declaration {
 				Keep: "webhooks{name rules{resources} timeoutSeconds failurePolicy}",
 			},
 			{
-				// Of Argo CD, which tells no wave how one of its own in it is.
+				// Of Argo CD, which does not know the health of one of its own in a wave.
 				GroupKind: krm.GroupKind{Group: "argoproj.io", Kind: "Application"}, Version: "v1alpha1",
 				Plural: "applications", Names: []string{"app"}, Health: true, Awaits: awaitsSynced,
 			},
@@ -132,7 +132,7 @@ func (Shared) Declare() Declaration {
 				// Neither when nor how often: that changes while nothing else does.
 				Keep: "involvedObject{apiVersion kind namespace name uid} type reason message",
 			},
-			// How engines are told what to apply; each knows the status of its own.
+			// What configures what engines apply; each knows the status of its own.
 			{GroupKind: krm.GroupKind{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization"}, Version: "v1", Plural: "kustomizations", Names: []string{"ks"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "helm.toolkit.fluxcd.io", Kind: "HelmRelease"}, Version: "v2", Plural: "helmreleases", Names: []string{"hr"}, Static: true},
 			{GroupKind: krm.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "HelmRepository"}, Version: "v1", Plural: "helmrepositories", Names: []string{"helmrepo"}, Static: true},
@@ -143,7 +143,7 @@ func (Shared) Declare() Declaration {
 }
 
 // FactsOnly is embedded by a System that renders nothing: of what it declares is read
-// what lives, and what Holds says of it.
+// what is in the cluster, and what Holds says of it.
 type FactsOnly struct{}
 
 // Holds implements Holder.

@@ -85,7 +85,7 @@ type Reviewer interface {
 // Rendering is a system at work. Keep is called for every system before Choose is for
 // any, so that one render is a fixed point.
 type Rendering interface {
-	// Keep decides what stays of earlier runs and of what lives, and frees the rest.
+	// Keep decides what stays of earlier runs and of what is in the cluster, and frees the rest.
 	Keep()
 	// Choose takes what is wanted more, and returns one Output for each spec, in the
 	// order of the specs.
@@ -94,13 +94,13 @@ type Rendering interface {
 
 // Follower is a Rendering that builds on what other systems render.
 type Follower interface {
-	// Follow is told, before Choose is called, of the specs of the systems that chose
+	// Follow gets, before Choose is called, the specs of the systems that chose
 	// before, and of those that are left as they are.
 	Follow(others []Followed)
 }
 
 // Leaver is a Rendering that says itself whether what was rendered for a spec may go when a
-// person takes the spec out; without it that is an error. What it lets go holds no disk.
+// person takes the spec out; without it that is an error. What it releases holds no disk.
 type Leaver interface {
 	// Leave is asked after Choose. An error keeps what was rendered.
 	Leave(gone Gone) []finding.Finding
@@ -128,7 +128,7 @@ type Remover interface {
 
 // Holder says which disks objects hold.
 type Holder interface {
-	// Holds lists the disks that an object holds, be it rendered, live or written by a
+	// Holds lists the disks that an object holds, rendered, live or written by a
 	// person; none for an object of which the system knows nothing.
 	Holds(o *krm.Object) []disk.Hold
 }
@@ -139,7 +139,7 @@ type Assessor interface {
 	// It may take out fields that are no change to the system; a changed object
 	// that has none left is unchanged. Fields that it says nothing about are taken
 	// for disruptive, but for those that all systems share: labels, and
-	// annotations of the engines. disks has what the lock, what lives and what people
+	// annotations of the engines. disks has what the lock, what is in the cluster and what people
 	// wrote hold.
 	Assess(facts *inventory.Facts, disks *disk.Ledger, c *change.Change)
 }
@@ -155,10 +155,10 @@ type DryRunner interface {
 // Rememberer is a System of which specs are applied as they stand: a lock remembers each, and
 // plans compare what is no output by it.
 type Rememberer interface {
-	// Plain is such a spec in one form, made of what a person wrote, of what lives, or of the
+	// Plain is such a spec in one form, made of what a person wrote, of what is in the cluster, or of the
 	// lock that remembers it; nil for any other object.
 	Plain(o *krm.Object) *krm.Object
-	// Along lists what lives and goes with a spec that is removed, judged, in the order in
+	// Along lists what is in the cluster and goes with a spec that is removed, judged, in the order in
 	// which it goes: all of it before the spec. manifests are what people wrote.
 	Along(facts *inventory.Facts, manifests []*krm.Object, gone *krm.Object) []*change.Change
 }
@@ -200,7 +200,7 @@ type Spec struct {
 	Memory    disklock.Memory // by what the disks of that are known
 	Consent   *Consent
 	Unsound   bool // the document has errors, and Completed what is right of it
-	Gone      bool // of Reporter: it was taken out of the package, and lives
+	Gone      bool // of Reporter: it was taken out of the package, and is in the cluster
 }
 
 // IsRendered reports whether anything was rendered for the spec. Its DiskLock alone only remembers the disks of what was removed.

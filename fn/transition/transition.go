@@ -1,4 +1,4 @@
-// Package transition says how far something that lives is on its way to what a spec says,
+// Package transition says how far something that exists is on its way to what a spec says,
 // where one edit must not do all of it: which steps were taken, which is under way, which
 // come next, and why they come in this order.
 package transition

@@ -19,7 +19,7 @@ type Options struct {
 }
 
 // RequestTimeout bounds one request, so that a server that hangs is not waited
-// for without end. An API server gives up by itself after as long, unless told
+// for without end. An API server gives up by itself after as long, unless asked
 // otherwise; a page of the largest lists takes a few seconds.
 const RequestTimeout = time.Minute
 

@@ -150,7 +150,7 @@ func groupVersions(groups []document.Node) []schema.GroupVersion {
 	return all
 }
 
-// addVersions asks for the kinds of each version. Why a version does not tell is kept
+// addVersions asks for the kinds of each version. Why a version does not answer is kept
 // for its group.
 func (c *Cluster) addVersions(ctx context.Context, served *Served, versions []schema.GroupVersion) error {
 	const atOnce = 8

@@ -42,12 +42,12 @@ type Options struct {
 	// Partial reports whether only a few fields of objects of a kind are rendered; nil is never.
 	// One that is not wanted any more stays as it is.
 	Partial func(krm.GroupKind) bool
-	// Progress is told how many of the objects were asked for. It may be called by
+	// Progress gets how many of the objects were asked for. It may be called by
 	// several goroutines at once, and may be nil.
 	Progress func(done, total int)
 }
 
-// Result is what lives, and what would live.
+// Result is what is in the cluster, and what would be.
 type Result struct {
 	Old, New []*krm.Object // without what only the API server keeps; what was refused is in neither
 	// Others are live objects of ours whose specs are neither among the rendered
@@ -148,7 +148,7 @@ type answer struct {
 	refused error
 	untried bool     // it is only compared
 	unread  bool     // there was no permission to compare it
-	dying   bool     // it is being deleted, so that asking tells nothing
+	dying   bool     // it is being deleted, so that asking is of no use
 	warned  []string // by the API server
 }
 

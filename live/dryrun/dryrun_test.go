@@ -239,7 +239,7 @@ func applyClientSide(t *testing.T, manager string, objects []*krm.Object) {
 }
 
 // Where an engine applies as kubectl did before server-side apply, what is gone
-// from Git is told by what it applied last.
+// from Git is known by what it applied last.
 func TestClientSideApply(t *testing.T) {
 	needDefinitions(t)
 	objects := example(t, "cstor-local", namespace(t, "client-side"))
@@ -268,7 +268,7 @@ func TestClientSideManager(t *testing.T) {
 	}
 }
 
-// What lives and is no longer rendered is removed, if it is of these specs.
+// What is in the cluster and is no longer rendered is removed, if it is of these specs.
 func TestRemovals(t *testing.T) {
 	objects := example(t, "cstor-cloud/commits/1-nothing-bound", namespace(t, "removals"))
 	other := parse(t, "other", `apiVersion: v1
@@ -290,14 +290,14 @@ remove PersistentVolumeClaim removals/prod-gke-prod-storage-b-c2a9-0
 remove PersistentVolumeClaim removals/prod-gke-prod-storage-c-07de-0
 `, changes, findings)
 
-	// Nothing is rendered at all: what to look for is told.
+	// Nothing is rendered at all: what to look for is reported.
 	kinds := []krm.GroupKind{{Kind: "PersistentVolumeClaim"}, {Group: "storage.k8s.io", Kind: "VolumeAttachment"}, {Group: "example.com", Kind: "NotServed"}}
 	changes, findings = try(t, nil, dryrun.Options{Kinds: kinds, Owners: []string{objects[0].Owner()}})
 	if len(findings) > 0 || len(changes) != 6 {
 		t.Errorf("everything goes:\n%s", told(changes, findings))
 	}
 
-	// What is of specs that nobody told of may be another package's.
+	// What is of specs that nobody named may be another package's.
 	apply(t, "some-engine", parse(t, "attachment", `apiVersion: storage.k8s.io/v1
 kind: VolumeAttachment
 metadata:
@@ -511,7 +511,7 @@ func TestNotThereYet(t *testing.T) {
 	}
 }
 
-// A user who may not is told what is missing; a server that is down is named.
+// A user who may not sees what is missing; a server that is down is named.
 func TestFailures(t *testing.T) {
 	objects := example(t, "cstor-cloud/commits/1-nothing-bound", namespace(t, "failures"))
 	apply(t, "test", parse(t, "role", `apiVersion: rbac.authorization.k8s.io/v1

@@ -11,7 +11,7 @@ import (
 // defaultManager applies what nobody applied before.
 const defaultManager = "poolwright"
 
-// liveObject is an object as it lives, and who applies it.
+// liveObject is an object as it is in the cluster, and who applies it.
 type liveObject struct {
 	krm.Object
 	manager     string         // see managerOf
@@ -61,7 +61,7 @@ func (l *liveObject) isClientSide(manager string) bool {
 	return of("Update") && !of("Apply")
 }
 
-// isMark tells the labels and annotations that engines add to what they apply.
+// isMark finds the labels and annotations that engines add to what they apply.
 // They are not in Git, and do not go when the same engine applies again.
 func isMark(key string) bool {
 	switch key {

@@ -8,7 +8,7 @@ import (
 )
 
 // merged is what an apply in the name of a manager would make of a live object, as
-// far as that can be told without asking: maps are merged, and so are the items of lists
+// far as that is known without asking: maps are merged, and so are the items of lists
 // that all have a name, as containers have; other lists are replaced, and what the manager
 // applied before and now leaves out of a map goes.
 func merged(live *document.Node, manager string, manifest *document.Node) *document.Node {
@@ -60,7 +60,7 @@ func fieldsOf(set *document.Node) document.Node {
 	return out
 }
 
-// isApply tells the entry of a server-side apply from those of updates, and of a
+// isApply distinguishes the entry of a server-side apply from those of updates, and of a
 // subresource.
 func isApply(entry *document.Node) bool {
 	return entry.Str("operation") == "Apply" && entry.Str("subresource") == ""

@@ -36,7 +36,7 @@ type Writer struct {
 }
 
 // written is the status that an object got which was then at a version: what is
-// told of the object may be older than that.
+// reported about the object may be older than that.
 type written struct {
 	version string
 	status  document.Node
@@ -48,7 +48,7 @@ func NewWriter(c *cluster.Cluster, kinds *system.Kinds) *Writer {
 }
 
 // Write sets the status of every own object that a status is about: a spec, the
-// parts of which a detail tells, and what else was rendered for a spec. It returns
+// parts that a detail names, and what else was rendered for a spec. It returns
 // how many were written. An object that is gone by now is no error.
 func (w *Writer) Write(ctx context.Context, own []*Object, statuses []health.Status, now time.Time) (int, error) {
 	whole, part := map[string]*health.Status{}, map[krm.ID]*health.Status{}
@@ -140,7 +140,7 @@ func (w *Writer) write(ctx context.Context, o *Object, st *health.Status, now ti
 	case !errors.As(err, &answer):
 		return false, fmt.Errorf("%w: %w", ErrLost, w.cluster.Explain(err, "write the status of "+o.Object.Ref.String()))
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return false, nil // made anew, and seen again as what it is now; or gone
+		return false, nil // created again, and seen as what it is now; or gone
 	}
 	return false, w.cluster.Explain(err, "write the status of "+o.Object.Ref.String())
 }
@@ -193,7 +193,7 @@ func conditionOf(status *document.Node, kind string) *document.Node {
 	return nil
 }
 
-// says reports whether a status says what is wanted. Conditions of others may
+// says reports whether a status says what is wanted. Foreign conditions may
 // stand beside ours.
 func says(current, wanted *document.Node) bool {
 	for i := range wanted.Fields() {

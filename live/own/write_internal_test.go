@@ -20,7 +20,7 @@ import (
 )
 
 // TestWantedStatus holds what a status becomes when the facts change: times move
-// only when what they tell the time of does.
+// only when their content changes.
 func TestWantedStatus(t *testing.T) {
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
@@ -79,7 +79,7 @@ func TestWantedStatus(t *testing.T) {
 	}
 }
 
-// TestOthersConditions holds that what others say of an object is not ours to mend.
+// TestOthersConditions holds that what others say of an object is not ours to correct.
 func TestOthersConditions(t *testing.T) {
 	o := config(t)
 	status := health.Status{Spec: o.Ref, Phase: health.OK, Reason: health.Healthy}
@@ -97,7 +97,7 @@ func TestOthersConditions(t *testing.T) {
 }
 
 // TestPackage holds that the lock of a cluster is what is applied of the output, of
-// our own kinds and of others; what others own is not.
+// our own kinds and foreign ones; what others own is not.
 func TestPackage(t *testing.T) {
 	objects, err := krm.Parse(&document.Source{Data: []byte(`
 {apiVersion: dao.mayadata.io/v1alpha1, kind: CStorClusterConfig, metadata: {name: prod}}

@@ -269,7 +269,7 @@ func (d *dump) kind(t *taking, id krm.GroupKind, found *dumped, namespace string
 
 func placeOf(p document.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// scope is the only namespace of which a kind tells.
+// scope is the only namespace that a kind is about.
 func (d *dump) scope(id krm.GroupKind, found *dumped, namespace string) string {
 	scopes := slices.Sorted(maps.Keys(found.scopes))
 	switch {

@@ -68,7 +68,7 @@ func filesOf(t *rapid.T, dumps []string) string {
 	return files.String()
 }
 
-// TestDumpScope holds of which namespaces a kind tells that an inventory limits.
+// TestDumpScope holds which namespaces a limited inventory has of a kind.
 func TestDumpScope(t *testing.T) {
 	limited := func(namespace string) string {
 		return `{"apiVersion":"poolwright.io/v1alpha1","kind":"Inventory","metadata":{"name":"blockdevices","annotations":{"poolwright.io/namespace":"` + namespace + `"}},"items":[]}`

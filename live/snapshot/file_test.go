@@ -90,7 +90,7 @@ func TestNone(t *testing.T) {
 			if len(findings) > 0 || !told(facts, "openebs") || told(facts, "other") {
 				t.Errorf("%d items: %v\n%s", len(items), findings, file.Bytes())
 			}
-			// kustomize may have renamed it. Then what is in it tells what it is of.
+			// kustomize may have renamed it. Then what is in it shows what it is of.
 			renamed, err := krm.Parse(&document.Source{Data: bytes.Replace(file.Bytes(), []byte(k.Plural), []byte("p-"+k.Plural), 1)})
 			if err != nil {
 				t.Fatal(err)

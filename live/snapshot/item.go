@@ -73,11 +73,11 @@ func (s *slimmer) item(n *document.Node) item {
 }
 
 // metadataFields are kept of every object, in this order; the generation where the status
-// says how far a controller is, or where it tells an old snapshot from a new one.
+// says how far a controller is, or that distinguishes an old snapshot from a new one.
 var metadataFields = [...]string{"name", "namespace", "labels", "annotations", "uid", "generation", "creationTimestamp", "deletionTimestamp"}
 
 // share is how full an object is, in steps of five percent, rounded down; "" where it does
-// not tell.
+// not show it.
 func (s *slimmer) share(n *document.Node) string {
 	if len(s.kind.Used) == 0 {
 		return ""

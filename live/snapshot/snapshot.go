@@ -33,7 +33,7 @@ type Options struct {
 	Served *cluster.Served
 	// Readable says that kinds that may not be read are left out, and named in Snapshot.Denied.
 	Readable bool
-	// Progress is told how many objects of a kind there are so far. It may be
+	// Progress gets how many objects of a kind there are so far. It may be
 	// called by several goroutines at once, and may be nil.
 	Progress func(kind string, objects int)
 }

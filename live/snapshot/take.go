@@ -33,7 +33,7 @@ func (t *taking) run(ctx context.Context, kinds []Kind) error {
 	errs := make([]error, len(kinds))
 	first := 0
 	if t.options.Selector != "" {
-		// What belongs to a node can only be told once the nodes are known.
+		// What belongs to a node is only known once the nodes are known.
 		if first = slices.IndexFunc(kinds, isNode) + 1; first > 0 {
 			errs[first-1] = t.list(ctx, &kinds[first-1])
 		}

@@ -37,7 +37,7 @@ type source struct {
 	informer cache.Controller
 	cancel   context.CancelFunc
 	stopped  atomic.Bool
-	missing  bool // from what the last discovery told of
+	missing  bool // from what the last discovery reported
 }
 
 // kept is what the informer holds of an object.

@@ -193,7 +193,7 @@ func TestStatus(t *testing.T) {
 }
 
 // cutAndBack holds that nothing is said but that the watch was cut, once for all kinds, and that it goes on. A busy
-// API server that begins anew may cut it again.
+// API server that starts again may cut it again.
 func cutAndBack(t *testing.T, said string) {
 	t.Helper()
 	turns := []string{"the watch was cut: ", "the watch goes on"}

@@ -34,7 +34,7 @@ type Options struct {
 	Kinds  []system.Kind // of facts
 	Own    *system.Kinds // of which Poolwright's own are followed, too; nil for none
 	Specs  []*krm.Object // whose selectors say which more fields are kept; with Own those in the cluster
-	Notice func(string)  // told once when the API server is lost, when it is back, and why kinds cannot be followed
+	Notice func(string)  // called once when the API server is lost, when it is back, and why kinds cannot be followed
 	Lost   func(error)   // called in the same way with why the facts are not known, and with nil when they are known again; may be nil
 }
 
@@ -233,8 +233,8 @@ func (w *watcher) keep(specs []*krm.Object) (changed bool) {
 	return true
 }
 
-// rediscover discovers while the watches run. An error is told once; of an API server
-// that is lost the watches tell, which may find out after this.
+// rediscover discovers while the watches run. An error is reported once; of an API server
+// that is lost the watches report, which may find out after this.
 func (w *watcher) rediscover(ctx context.Context) (known bool) {
 	err := w.discover(ctx)
 	w.mu.Lock()
@@ -290,7 +290,7 @@ func (w *watcher) discover(ctx context.Context) error {
 }
 
 // dropMissing drops the kinds that are not wanted the second time in a row: an API server
-// that has just started does not tell of all kinds yet. A kind that is served in another
+// that has just started does not list all kinds yet. A kind that is served in another
 // version is dropped at once, or its objects would be there twice.
 func (w *watcher) dropMissing(wanted map[cluster.Resource]following) {
 	kinds := map[schema.GroupKind]bool{}

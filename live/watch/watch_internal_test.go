@@ -21,8 +21,8 @@ import (
 	"github.com/poolwright/poolwright/live/snapshot"
 )
 
-// TestHalfRead holds that nothing is told before all kinds were read: half of the
-// facts would tell of pools that are missing.
+// TestHalfRead holds that nothing is reported before all kinds were read: half of the
+// facts would report pools that are missing.
 func TestHalfRead(t *testing.T) {
 	w := &watcher{cluster: nowhere(t), sources: map[cluster.Resource]*source{}}
 	nodes := cluster.Resource{Version: "v1", Kind: "Node", Plural: "nodes"}
@@ -53,8 +53,8 @@ func TestSelectorsWithoutServer(t *testing.T) {
 	}
 }
 
-// TestKindsCannotBeTold holds that the reason why kinds are not followed is told once
-// while it lasts, and not where the watches tell that the API server is lost.
+// TestKindsCannotBeTold holds that the reason why kinds are not followed is reported once
+// while it lasts, and not where the watches report that the API server is lost.
 func TestKindsCannotBeTold(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -51,7 +51,7 @@ type VolumeStatus struct {
 	Size               int64       `json:"size,omitempty"`       // bytes
 	UUID               string      `json:"uuid,omitempty"`       // the mark on its data
 	// Claim is namespace/name of the claim that has it, or "". It is always written: a policy
-	// refuses to delete what it is not told of.
+	// refuses to delete what it does not know.
 	Claim string `json:"claim"`
 	// Wipe is there from the first byte on that is erased.
 	Wipe *WipeStatus `json:"wipe,omitempty"`

@@ -141,7 +141,7 @@ func (c *Controller) nodeChanged() func(string) {
 	}
 }
 
-// all adds everything there is, to be looked at anew.
+// all adds everything there is, to be looked at again.
 func (c *Controller) all() {
 	c.Engine.Forget()
 	c.queue.Add(inventoryKey)

@@ -160,7 +160,7 @@ func (c *Controller) group(ctx context.Context, name string) error {
 		return nil
 	}
 	if why := c.inspectOnly(); why != "" {
-		return nil // told for its Volumes, and in the log
+		return nil // reported for its Volumes, and in the log
 	}
 	request := c.groupRequest(g)
 	if g.DeletionTimestamp != nil {
@@ -225,7 +225,7 @@ func (c *Controller) endGroup(ctx context.Context, g *api.VolumeGroup, r source.
 		var refusal guard.Refusal
 		switch {
 		case errors.As(err, &refusal) && refusal.Rule == guard.RuleHeld:
-			is = terminating("%s", refusal.Text) // logical volumes of others
+			is = terminating("%s", refusal.Text) // logical volumes that are foreign
 		case !errors.Is(err, step.ErrBusy):
 			is.reason = api.ReasonDestructionError
 		}
@@ -243,7 +243,7 @@ func (c *Controller) groupBegun(ctx context.Context, g *api.VolumeGroup, r sourc
 	return c.Engine.MarkedGroup(ctx, r)
 }
 
-// groupStatus writes the status where it changes, and tells of it.
+// groupStatus writes the status where it changes, and reports it.
 func (c *Controller) groupStatus(ctx context.Context, g *api.VolumeGroup, is verdict, result *source.GroupResult) error {
 	var told bool
 	next := g.Status

@@ -102,7 +102,7 @@ spec:
 
 	c.oneFieldOff(t, own, pv("other", "n1"))
 
-	// What the agent has taken and not told of is not deleted; what it has told of is.
+	// What the agent has taken and not reported is not deleted; what it has reported is.
 	if err := c.Resource(group).Delete(t.Context(), "fast", metav1.DeleteOptions{}); err != nil {
 		t.Errorf("a VolumeGroup that no agent has taken: %v", err)
 	}

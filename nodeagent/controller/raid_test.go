@@ -120,7 +120,7 @@ spec:
 `, name, mode, serial, level)
 }
 
-// drive awaits that a drive is told as it should be in the NodeInventory.
+// drive awaits that a drive is reported as it should be in the NodeInventory.
 func (c *cluster) drive(t *testing.T, serial string, want map[string]any) {
 	t.Helper()
 	await(t, "drive "+serial+" is not told", func() (bool, string) {
@@ -148,7 +148,7 @@ func (c *cluster) drive(t *testing.T, serial string, want map[string]any) {
 	})
 }
 
-// TestRAIDVolumes takes Volumes on drives behind a RAID controller through their lives, with the stand-in
+// TestRAIDVolumes takes Volumes on drives behind a RAID controller through their lifetimes, with the stand-in
 // for storcli: a virtual drive of level 0, and JBOD; one on somebody's drive is refused.
 func TestRAIDVolumes(t *testing.T) {
 	n := newRAIDNode(t)

@@ -111,7 +111,7 @@ spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {label
 }
 
 // TestMetalK8sDefinition holds that nothing is made while MetalK8s' definition of Volume is in place,
-// which drops what the agent has to remember, that this is told, and that the agent goes on with ours.
+// which drops what the agent has to remember, that this is reported, and that the agent goes on with ours.
 func TestMetalK8sDefinition(t *testing.T) {
 	if os.Geteuid() != 0 {
 		tool.Missing(t, "loop devices need root")

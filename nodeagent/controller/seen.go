@@ -16,7 +16,7 @@ import (
 	"github.com/poolwright/poolwright/schema/mkfs"
 )
 
-// seen is what the API server has for this node, as the watches tell it.
+// seen is what the API server has for this node, as the watches show it.
 type seen struct {
 	client dynamic.Interface
 	node   string

@@ -65,7 +65,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestRequest: what is told of a Volume that cannot be made as the cluster is.
+// TestRequest: what is reported of a Volume that cannot be made as the cluster is.
 func TestRequest(t *testing.T) {
 	classOf := func(provisioner, fs, options string) *storageClass {
 		c := &storageClass{Provisioner: provisioner, Parameters: map[string]string{"fsType": fs, "mkfsOptions": options}}

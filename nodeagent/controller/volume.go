@@ -120,8 +120,8 @@ func failed(err error) verdict {
 	return v
 }
 
-// retryable is nil for what only a change can mend: of the object, the cluster or the node,
-// of each of which the agent is told.
+// retryable is nil for what only a change can fix: of the object, the cluster or the node,
+// each of which the agent is informed of.
 func retryable(err error) error {
 	var refusal guard.Refusal
 	var told refused
@@ -134,7 +134,7 @@ func retryable(err error) error {
 	return err
 }
 
-// volumeStatus writes the status where it changes, and tells of it.
+// volumeStatus writes the status where it changes, and reports it.
 func (c *Controller) volumeStatus(ctx context.Context, v *api.Volume, is verdict, result *source.Result) error {
 	if c.DryRun {
 		c.Log.Info("dry run", "object", api.KindVolume+"/"+v.Name, "ready", is.status, "reason", is.reason, "message", is.message)

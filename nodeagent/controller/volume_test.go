@@ -101,7 +101,7 @@ spec:
 `, name, class, mode, size)
 }
 
-// TestVolumes takes Volumes through their lives: made, bound, held, grown, deleted and kept.
+// TestVolumes takes Volumes through their lifetimes: made, bound, held, grown, deleted and kept.
 func TestVolumes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		tool.Missing(t, "loop devices need root")
@@ -180,7 +180,7 @@ spec: {storageClassName: delete, volumeName: gone, accessModes: [ReadWriteOnce],
 		}
 	}
 
-	// Released, then deleted: with Delete the file goes, with Retain it stays and is told.
+	// Released, then deleted: with Delete the file goes, with Retain it stays and is reported.
 	claims := schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 	if err := c.Resource(claims).Namespace("default").Delete(t.Context(), "data", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func (w writer) statusPatch(ctx context.Context, r schema.GroupVersionResource, 
 	return w.patch(ctx, r, name, map[string]any{"status": is}, "status")
 }
 
-// event tells of a change of an object, once.
+// event reports a change of an object, once.
 func (w writer) event(ctx context.Context, kind, name, uid string, v verdict) {
 	kindOf := "Normal"
 	if v.status == metav1.ConditionFalse {

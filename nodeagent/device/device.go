@@ -89,7 +89,7 @@ func (d *Device) String() string {
 	return d.Path
 }
 
-// ID tells a device from every other that had its name in this boot, as far as the kernel numbers them.
+// ID distinguishes a device from every other that had its name in this boot, as far as the kernel numbers them.
 func (d *Device) ID() string {
 	return fmt.Sprintf("%s (%d:%d, diskseq %d)", d.Path, d.Major, d.Minor, d.Seq)
 }
@@ -97,7 +97,7 @@ func (d *Device) ID() string {
 // Devices are all block devices of a machine, sorted by name.
 type Devices struct {
 	All []*Device
-	// System are names of the devices that the machine itself lives on, through every
+	// System are names of the devices that the machine itself runs on, through every
 	// layer, each with the reason.
 	System map[string]string
 }
@@ -170,7 +170,7 @@ func (ds *Devices) Below(d *Device) []string {
 	return sorted(seen)
 }
 
-// Disks are the devices that NodeInventory tells of: disks and multipath maps. Loop devices,
+// Disks are the devices that NodeInventory reports: disks and multipath maps. Loop devices,
 // md arrays and logical volumes are made of something, and that is what counts.
 func (ds *Devices) Disks() []*Device {
 	var disks []*Device

@@ -183,7 +183,7 @@ func wwid(text string) string {
 }
 
 // page83 finds the NAA name of the logical unit (not of its port) in SCSI's page 0x83. Of
-// several it takes the longest: NAA 6 has the extension that tells units of one array apart.
+// several it takes the longest: NAA 6 has the extension that distinguishes units of one array.
 func page83(page []byte) string {
 	best := ""
 	for at := 4; at+4 <= len(page); {

@@ -106,7 +106,7 @@ func readUses(h host.Host, ds *Devices) error {
 	return nil
 }
 
-// systemMounts are where the machine itself lives, and what its containers live on.
+// systemMounts are the file systems of the machine itself, and of its containers.
 func systemMounts() []string {
 	return []string{
 		"/", "/boot", "/boot/efi", "/efi", "/usr", "/var", "/var/lib", "/etc", "/home", "/root", "/opt",

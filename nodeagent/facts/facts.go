@@ -1,5 +1,5 @@
 // Package facts is what the node is at one moment: its devices, what is on them, and what
-// LVM has. Everything that is decided is decided on facts that are read anew.
+// LVM has. Everything that is decided is decided on facts that have just been read.
 package facts
 
 import (
@@ -191,7 +191,7 @@ func (f *Facts) PartitionGUID(d *device.Device) string {
 	return ""
 }
 
-// Labelled are the devices with the label of an LVM physical volume, by their own content: LVM may have been told
+// Labelled are the devices with the label of an LVM physical volume, by their own content: LVM may be configured
 // to look at one of them only. Layers of one device count once.
 func (f *Facts) Labelled(pv string) []*device.Device {
 	return f.outermost(func(d *device.Device) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/raid"
 )
 
-// TestDrive: a drive is taken that is known, good, in no configuration, and behind a controller that has nothing of others.
+// TestDrive: a drive is taken that is known, good, in no configuration, and behind a controller that has nothing foreign.
 func TestDrive(t *testing.T) {
 	good := raid.Drive{Slot: 4, Serial: "S1", WWN: "0x5000c500a1b2c3d4", State: raid.Unconfigured, Said: "UGood"}
 	with := func(change func(*raid.Controller, *raid.Drive)) (raid.Controller, raid.Drive) {
@@ -43,7 +43,7 @@ func TestDrive(t *testing.T) {
 	}
 }
 
-// reader tells of controllers, and changes nothing with them.
+// reader reports controllers, and changes nothing with them.
 type reader struct{ raid.Reader }
 
 func (reader) Name() string { return "ssacli" }

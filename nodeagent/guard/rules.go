@@ -18,14 +18,14 @@ import (
 // Rule is the name of a rule, as it stands in messages and in docs/node-agent.md.
 type Rule string
 
-// The rules, in the order in which they are told.
+// The rules, in the order in which they are reported.
 const (
 	RuleNotFound  Rule = "not-found"  // no disk has the declared identity
 	RuleIdentity  Rule = "identity"   // it is another disk than declared, or has no identity
 	RuleTwin      Rule = "twin"       // another disk has the same identity, or the same mark
 	RuleUnsettled Rule = "unsettled"  // udev has not finished with it
 	RuleReadOnly  Rule = "read-only"  // it cannot be written
-	RuleSystem    Rule = "system"     // the machine itself lives on it
+	RuleSystem    Rule = "system"     // the machine itself runs on it
 	RuleMounted   Rule = "mounted"    // it or a part of it is mounted
 	RuleSwap      Rule = "swap"       // it is swapped on
 	RuleHeld      Rule = "held"       // the kernel says that something is on it

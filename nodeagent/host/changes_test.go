@@ -29,7 +29,7 @@ func TestChangesAtRest(t *testing.T) {
 	if err != nil || len(uevents) == 0 || os.WriteFile(uevents[0], []byte("change"), 0) != nil {
 		tool.Missing(t, "no block device may be told to have changed")
 	}
-	<-changed.Devices // the poll begins anew
+	<-changed.Devices // the poll starts again
 	time.Sleep(50 * time.Millisecond)
 	before := processorTime(t)
 	time.Sleep(400 * time.Millisecond)
@@ -72,9 +72,9 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// Messages that the kernel had no room for count as a change: what they told of is not known.
+// Messages that the kernel had no room for count as a change: what they reported is not known.
 func TestChangesLost(t *testing.T) {
-	const other = "/sys/class/mem/null/uevent" // no block device, whose messages alone tell of nothing
+	const other = "/sys/class/mem/null/uevent" // no block device, whose messages alone report nothing
 	var sockets [2]int
 	for i := range sockets {
 		socket, err := ueventSocket()

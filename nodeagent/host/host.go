@@ -42,5 +42,5 @@ func (h Host) Text(path string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// BootID tells one boot of the machine from another, or is "".
+// BootID distinguishes one boot of the machine from another, or is "".
 func (h Host) BootID() string { return h.Text("/proc/sys/kernel/random/boot_id") }

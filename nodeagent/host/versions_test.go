@@ -9,8 +9,8 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/host"
 )
 
-// TestList: the programs of a node are told with the version that each says itself, in its own words and on
-// whichever output; those that are missing are told as well, and the programs of RAID controllers are not run.
+// TestList: the programs of a node are reported with the version that each says itself, in its own words and on
+// whichever output; those that are missing are reported as well, and the programs of RAID controllers are not run.
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")

@@ -49,7 +49,7 @@ func compose(t *testing.T, h host.Host, owners inventory.Owners) api.Inventory {
 	return inventory.Compose(t.Context(), f, owners, nil)
 }
 
-// TestControllers: every drive behind a controller is told, with the rule for which it may not be used, and
+// TestControllers: every drive behind a controller is reported, with the rule for which it may not be used, and
 // the disk that it is; a disk that is a virtual drive has its place, and another disk has none.
 func TestControllers(t *testing.T) {
 	for _, program := range []string{"storcli64", "perccli2"} {
@@ -95,7 +95,7 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// TestControllersUnread: an answer that is not understood is told, and is not a node without controllers.
+// TestControllersUnread: an answer that is not understood is reported, and is not a node without controllers.
 func TestControllersUnread(t *testing.T) {
 	h, _ := node(t, "storcli2") // without a state, which the stand-in complains of in plain text
 	inv := compose(t, h, func(string) string { return "" })
@@ -104,7 +104,7 @@ func TestControllersUnread(t *testing.T) {
 	}
 }
 
-// TestControllersPartlyUnread: a controller that is not understood is told beside one that is.
+// TestControllersPartlyUnread: a controller that is not understood is reported beside one that is.
 func TestControllersPartlyUnread(t *testing.T) {
 	h, dir := node(t, "storcli64")
 	if err := (storcli.State{Controllers: []*storcli.Controller{
@@ -122,7 +122,7 @@ func TestControllersPartlyUnread(t *testing.T) {
 	}
 }
 
-// TestControllersHang: a program that hangs is told, and told in the same words each time.
+// TestControllersHang: a program that hangs is reported, and reported in the same words each time.
 func TestControllersHang(t *testing.T) {
 	h, dir := node(t, "storcli")
 	if err := errors.Join(os.Remove(filepath.Join(dir, "storcli")), os.WriteFile(filepath.Join(dir, "storcli64"), []byte("#!/bin/sh\nexec sleep 600\n"), 0o755)); err != nil {

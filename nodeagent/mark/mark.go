@@ -1,5 +1,5 @@
 // Package mark is by which the data of an object is known again, also in a cluster that
-// was built anew: UUIDs that follow from what is declared, and tags of LVM. The UID of an
+// was rebuilt: UUIDs that follow from what is declared, and tags of LVM. The UID of an
 // object is no mark, because it is another one after a rebuild.
 package mark
 

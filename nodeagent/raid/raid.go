@@ -43,7 +43,7 @@ type Controller struct {
 	Battery bool
 	Drives  []Drive   // sorted by enclosure and slot
 	Virtual []Virtual // sorted by ID
-	// Err says that what the program tells of this controller is not understood, so that nothing may be concluded
+	// Err says that what the program reports about this controller is not understood, so that nothing may be concluded
 	// of it: an adapter without RAID beside one that has it, say.
 	Err error
 }

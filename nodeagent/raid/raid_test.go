@@ -196,7 +196,7 @@ func TestOneNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestStates: how each drive is told, in either grammar.
+// TestStates: how each drive is reported, in either grammar.
 func TestStates(t *testing.T) {
 	state := two()
 	c := state.Controllers[0]

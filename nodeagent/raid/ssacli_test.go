@@ -77,7 +77,7 @@ func TestSmartArray(t *testing.T) {
 	if d, err := c.Drive("0x5000c500a1b2c3d6", "W460BBBB"); err != nil || d == nil || d.Model != "HP EG0300FBLSE" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	// The drives are sorted by box and bay, and not as they are told.
+	// The drives are sorted by box and bay, and not as they are reported.
 	if v := c.Virtual[0]; !slices.Equal(v.Places, []string{"1I:1:2"}) || c.Over(c.Drives[1]) != &c.Virtual[0] || c.Over(c.Drives[0]) != nil || !c.Shows(c.Drives[1], v.WWN) {
 		t.Errorf("%+v", v)
 	}

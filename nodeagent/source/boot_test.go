@@ -51,7 +51,7 @@ func TestBootFirst(t *testing.T) {
 }
 
 // TestBootSecond runs after a boot with the disks attached in another order, and on a node
-// whose journal is gone, as one that was installed anew: all is known by its marks. Files get their loop
+// whose journal is gone, as one that was reinstalled: all is known by its marks. Files get their loop
 // devices, one each, and nothing is written.
 func TestBootSecond(t *testing.T) {
 	machineDisk(t, "SCSI0001")
@@ -198,7 +198,7 @@ func stateFolder(t *testing.T, name string) string {
 	return folder
 }
 
-// TestReboot takes one step of each of two lives, and leaves the rest for the next boot.
+// TestReboot takes one step of each of two lifetimes, and leaves the rest for the next boot.
 func TestReboot(t *testing.T) {
 	fast, both := group("fast", "VBLK0001"), group("fast", "VBLK0001", "SCSI0001")
 	one, data := part("one", "NVME0001", "20Mi", api.Filesystem), logical("data", "fast", "90Mi", api.Filesystem)

@@ -133,7 +133,7 @@ func work(file string) error {
 	return nil
 }
 
-// engine is an agent that begins anew.
+// engine is a restarted agent.
 func (r run) engine(at func(step.Step, string)) (*source.Engine, error) {
 	journal, err := step.Open(r.Folder)
 	if err != nil {
@@ -425,7 +425,7 @@ func crash(t *testing.T, operations []operation, reset func(folder string), name
 	want := summary(t, folder, names...)
 	for n := range points {
 		r := begin(n)
-		// Where udev is sooner in telling the kernel of a partition, a run has a step less.
+		// Where udev is sooner in informing the kernel of a partition, a run has a step less.
 		if _, killed, err := start(t, r); !killed && err != nil {
 			t.Fatalf("it was not killed at %s: %v", points[n], err)
 		}
@@ -453,7 +453,7 @@ func deathPlaces() [][]int {
 }
 
 // stutter kills the agent at every point as well, but goes on from there each time instead of
-// beginning anew, so that every step is also met after several deaths: first before and after
+// starting again, so that every step is also met after several deaths: first before and after
 // its check, after the journal and after the write, then in a second and third run after the
 // step was verified and noted. It is for where each run is slow.
 func stutter(t *testing.T, operations []operation, reset func(folder string), names ...string) int {

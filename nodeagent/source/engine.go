@@ -1,5 +1,5 @@
 // Package source is what Volumes and VolumeGroups are made of: sparse files, disks, partitions,
-// logical volumes and drives behind RAID controllers. Each is planned anew on facts: what remains to
+// logical volumes and drives behind RAID controllers. Each is planned on fresh facts: what remains to
 // be done is a list of steps, of which the first is carried out before everything is looked at again.
 package source
 
@@ -60,7 +60,7 @@ type Request struct {
 	GroupRef *api.Volume
 	// Bare says that a VolumeGroup takes the device (volumeRef), so that nothing is put on it.
 	Bare bool
-	// Wiping, if not nil, is told how far the erase of the device has come.
+	// Wiping, if not nil, gets how far the erase of the device has come.
 	Wiping func(guard.Wiping)
 	// Peers are the names of the node's other Volumes of source partition.
 	Peers []string
@@ -162,7 +162,7 @@ func (e *Engine) loop(ctx context.Context, name string, plan func(*job) (Result,
 		idle := err == nil && len(result.Steps) == 0
 		switch {
 		case !idle && j.shared && !lasting(err):
-			// What was read for others tells at most that nothing is to be done, or can be.
+			// What was read for others shows at most that nothing is to be done, or can be.
 			e.Forget()
 			continue
 		case idle || err != nil:

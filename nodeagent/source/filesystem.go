@@ -89,9 +89,9 @@ func (f filesystem) grow(fs *probe.Filesystem) []step.Step {
 	name, args, mounted := "resize2fs", []string{d.Path}, len(d.Mounts) > 0
 	switch {
 	case mounted && len(d.Roots) == 0:
-		return nil // a part of it is, and what that is, is a tenant's; told by notes
+		return nil // a part of it is, and what that is, is a tenant's; reported by notes
 	case fs.Type == "xfs" && !mounted:
-		return nil // xfs_growfs wants it mounted; told by notes
+		return nil // xfs_growfs wants it mounted; reported by notes
 	case fs.Type == "xfs":
 		name, args = "xfs_growfs", []string{d.Roots[0]}
 	case mounted:
@@ -113,7 +113,7 @@ func (f filesystem) grow(fs *probe.Filesystem) []step.Step {
 		case mounted:
 			return f.growMounted(d, fs)
 		}
-		// The checked descriptor. Codes of e2fsck below 4 say that what was wrong is mended.
+		// The checked descriptor. Codes of e2fsck below 4 say that what was wrong is repaired.
 		if err := f.program(ctx, "e2fsck", hold.Files(), "-f", "-p", "/proc/self/fd/3"); err != nil && !strings.Contains(err.Error(), "exit 1:") {
 			return err
 		}

@@ -166,7 +166,7 @@ func (v volumeGroup) referred(ctx context.Context) (*device.Device, error) {
 	if ref == nil {
 		return nil, guard.Refuse(guard.RuleNotFound, "there is no Volume %s on this node", v.request.Group.Spec.VolumeRef.Name)
 	}
-	// Its own journal tells the Volume's disk.
+	// Its own journal shows the Volume's disk.
 	entry, err := v.Runner.Journal.Read(object(api.KindVolume, ref.Name))
 	if err != nil {
 		return nil, err

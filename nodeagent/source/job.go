@@ -82,11 +82,11 @@ func (j *job) program(ctx context.Context, name string, held []*os.File, args ..
 	return result.Failure(name)
 }
 
-// again reads the facts anew, for a check.
+// again reads the facts again, for a check.
 func (j *job) again() (*facts.Facts, error) { return facts.Read(j.Host) }
 
 // marks are the UUIDs by which data is the Volume's: ours first, then the UID of the object,
-// which MetalK8s used. A mark that was given up is taken back only on a person's word.
+// which MetalK8s used. A mark that was given up is restored only on a person's word.
 func (j *job) marks(r Request) ([]string, error) {
 	ours := j.Cluster.Of(api.KindVolume, r.Volume.Name, j.Node)
 	uuids := []string{ours}

@@ -56,7 +56,7 @@ func TestKills(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			reset := dropLoops(t)
 			if l.onDisks {
-				// Baits come along, in the facts that each life reads: all of them where there are many lives.
+				// Baits come along, in the facts that each run reads: all of them where there are many runs.
 				disks, _ := baitDisks()
 				reset = loopDisks(t, append([]loopDisk{{serial: "S1"}}, disks[:min(len(disks), 2+n)]...)...)
 			}

@@ -60,7 +60,7 @@ func (v volume) wholeDisk() (*device.Device, error) {
 	return d, nil
 }
 
-// strangers refuses a partition that is of no Volume: of none that lives, and of none in the
+// strangers refuses a partition that is of no Volume: of none that exists, and of none in the
 // journal.
 func (p partitioned) strangers() error {
 	known := slices.Clone(p.uuids[:1])

@@ -31,7 +31,7 @@ func (v volume) raidDrive(ctx context.Context) (raidDrive, error) {
 	return r, r.look(ctx)
 }
 
-// look reads the controller anew.
+// look reads the controller again.
 func (r *raidDrive) look(ctx context.Context) error {
 	spec := r.request.Volume.Spec.RAID
 	reader, controller, err := raid.Find(ctx, raid.Readers(r.Host.Tools), spec.Controller)
@@ -89,7 +89,7 @@ func (r raidDrive) level() string {
 	return raid.RAID0
 }
 
-// hints tells of a drive that is elsewhere than the spec says.
+// hints reports a drive that is elsewhere than the spec says.
 func (r raidDrive) hints() []string {
 	var notes []string
 	want := r.request.Volume.Spec.RAID.Drive

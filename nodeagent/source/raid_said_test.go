@@ -10,7 +10,7 @@ import (
 	"github.com/poolwright/poolwright/nodeagent/step"
 )
 
-// TestRAIDSaid: what is told of a drive whose controller or virtual drive is not as it has to be, without any
+// TestRAIDSaid: what is reported of a drive whose controller or virtual drive is not as it has to be, without any
 // of it being there.
 func TestRAIDSaid(t *testing.T) {
 	const lost = "; restore it, or delete the Volume"

@@ -118,7 +118,7 @@ func TestRAIDRefused(t *testing.T) {
 
 // hidden is the drive of a controller that is free, with a disk of the machine that is there only
 // while the controller shows it: a SCSI disk of the virtual machine, elsewhere a loop device on a machine
-// that is a folder. reset makes all anew, with what the script content puts on $d.
+// that is a folder. reset creates all of it again, with what the script content puts on $d.
 func hidden(t *testing.T, program, content string) (reset func(folder string)) {
 	t.Helper()
 	if os.Getenv(inMachine) != "" {

@@ -68,7 +68,7 @@ type spoiler struct {
 }
 
 // inject spoils each run of each program in the ways that it gets from ways. A run that was spoiled without effect is met again by
-// the agent that begins anew, and spoiled in the next way, until that agent gets past it; what is left then
+// the agent that starts again, and spoiled in the next way, until that agent gets past it; what is left then
 // is met in a further life of the objects, from nothing. After each operation the machine has
 // to be what it is without faults.
 func inject(t *testing.T, operations []operation, programs []string, reset func(string), names ...string) {
@@ -261,7 +261,7 @@ func (s *spoiler) atPoint(done step.Step, point string) {
 	}
 }
 
-// byKernel reports whether a step only tells the kernel of a partition. A life lacks it where udev is sooner.
+// byKernel reports whether a step only informs the kernel of a partition. A life lacks it where udev is sooner.
 func byKernel(kind string) bool { return kind == "announce-partition" || kind == "forget-partition" }
 
 func (s *spoiler) atRun(c host.Command) {

@@ -116,7 +116,7 @@ func TestStoryStuckDisk(t *testing.T) {
 	}
 }
 
-// awaitAnswers waits until no device owes the agent an answer. The controller is told of that, and forgets what was.
+// awaitAnswers waits until no device owes the agent an answer. The controller gets to know that, and forgets what was.
 func (b *bench) awaitAnswers() {
 	b.t.Helper()
 	devices, err := device.Scan(b.engine.Host)

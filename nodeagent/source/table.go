@@ -53,7 +53,7 @@ func (t diskTable) whole() ([]step.Step, *device.Device, error) {
 		case found && have.Size == p.Size && c.Table.Copies == 2:
 			return t.announce(p)
 		}
-		// The disk has grown, or the table was cut off: it is ours and has nothing of others.
+		// The disk has grown, or the table was cut off: it is ours and has nothing foreign.
 		return []step.Step{t.write(want, true)}, nil, nil
 	}
 	switch {
@@ -105,7 +105,7 @@ func (t diskTable) write(want gpt.Table, ours bool) step.Step {
 	return s
 }
 
-// announce tells the kernel of a partition where udev has not, and returns its device.
+// announce informs the kernel of a partition where udev has not, and returns its device.
 func (t diskTable) announce(p gpt.Partition) ([]step.Step, *device.Device, error) {
 	d := t.disk
 	op, command := int32(unix.BLKPG_ADD_PARTITION), "add"
@@ -156,7 +156,7 @@ func (t diskTable) forget(p gpt.Partition) step.Step {
 // partitions of the disk go and come meanwhile.
 const settling = 30 * time.Second
 
-// kernel tells the kernel of one partition. may judges the table before it, right the
+// kernel informs the kernel of one partition. may judges the table before it, right the
 // partitions that the kernel then has.
 func (t diskTable) kernel(kind, command string, op int32, p gpt.Partition, may func(probe.Content) bool, right func([]*device.Device) bool) step.Step {
 	s := t.step(kind, t.uuid, t.disk)
@@ -210,7 +210,7 @@ func (t diskTable) clear(guid string) step.Step {
 	return s
 }
 
-// setPartition tells the kernel of one partition. Whether udev was sooner, and it is so, is checked.
+// setPartition informs the kernel of one partition. Whether udev was sooner, and it is so, is checked.
 func setPartition(disk *os.File, op int32, p gpt.Partition) error {
 	err := device.SetPartition(disk, op, p.Number, p.Start, p.Size)
 	if op == unix.BLKPG_DEL_PARTITION && errors.Is(err, unix.ENXIO) || op == unix.BLKPG_ADD_PARTITION && errors.Is(err, unix.EBUSY) {

@@ -177,7 +177,7 @@ func (v volume) finish(ctx context.Context, result Result) (Result, error) {
 	}
 	if _, err := v.Host.Tools.Find("udevadm"); err == nil && device.ReadLink(v.Host, result.Path) == "" && v.lock != nil {
 		// It looks at a disk once nobody writes to it any more, some milliseconds from now.
-		_, _ = v.Host.Tools.Output(ctx, "udevadm", "settle", "--timeout=10", "--exit-if-exists="+result.Path) // the link tells
+		_, _ = v.Host.Tools.Output(ctx, "udevadm", "settle", "--timeout=10", "--exit-if-exists="+result.Path) // the link shows
 	}
 	switch to := device.ReadLink(v.Host, result.Path); to {
 	case result.Device.Name:

@@ -19,7 +19,7 @@ func wiped(v *api.Volume, policy string) *api.Volume {
 	return v
 }
 
-// write puts a secret on a disk of the bench, and returns what tells whether it is there.
+// write puts a secret on a disk of the bench, and returns what shows whether it is there.
 func (b *bench) write(disk string, at int64) (there func() bool) {
 	b.t.Helper()
 	secret := []byte("somebody's secret")

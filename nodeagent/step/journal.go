@@ -19,7 +19,7 @@ import (
 var ErrBusy = errors.New("a program that was started earlier still runs")
 
 // Journal keeps one file an object. What is done is decided on facts; the journal only
-// tells work of ours that was cut off from what somebody else has left.
+// distinguishes work of ours that was cut off from what somebody else has left.
 type Journal struct {
 	// Folder has the files; /var/lib/poolwright/journal.
 	Folder string
@@ -112,7 +112,7 @@ func (j Journal) file(object, ending string) string {
 }
 
 // Read is what the journal has of an object; an empty entry where it has nothing. A file
-// that cannot be read is an error, and no reason to begin anew.
+// that cannot be read is an error, and no reason to start again.
 func (j Journal) Read(object string) (Entry, error) {
 	data, err := os.ReadFile(j.file(object, ".json"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -88,7 +88,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestJournal: a file that is not understood is an error, and no reason to begin anew; a lock
+// TestJournal: a file that is not understood is an error, and no reason to start again; a lock
 // is held once.
 func TestJournal(t *testing.T) {
 	journal, err := step.Open(t.TempDir())

@@ -13,7 +13,7 @@ import (
 	"unsafe"
 )
 
-// Kind tells what a node is.
+// Kind is the type of a node.
 type Kind uint8
 
 // The kinds of node. The zero Node is a null.
@@ -125,7 +125,7 @@ func sequence(items []Node, off int32) Node {
 	return n
 }
 
-// Kind tells what n is: Null where it is absent.
+// Kind is the type of n: Null where it is absent.
 func (n *Node) Kind() Kind {
 	if n == nil {
 		return Null

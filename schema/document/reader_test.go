@@ -55,7 +55,7 @@ func TestFastRoad(t *testing.T) {
 	}
 }
 
-// TestOtherEncoders holds the same for any tree that the encoders of others
+// TestOtherEncoders holds the same for any tree that other encoders
 // write: sigs.k8s.io/yaml (kubectl, kustomize) and yaml.v3 (kpt).
 func TestOtherEncoders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

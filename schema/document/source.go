@@ -57,7 +57,7 @@ func (s *Source) Position(off int32) Position {
 }
 
 // breaks counts the line breaks before off. The first call indexes the source:
-// a bad input of many megabytes has thousands of places to tell.
+// a bad input of many megabytes has thousands of findings.
 func (s *Source) breaks(off int) int {
 	lineBreak := []byte{'\n'}
 	s.index.Do(func() {

@@ -63,7 +63,7 @@ const maxStates = 4096
 
 // table is a deterministic automaton. State 0 is the first.
 type table struct {
-	class   [ascii]uint8 // characters that no instruction tells apart are of one class
+	class   [ascii]uint8 // characters that no instruction distinguishes are in one class
 	classes int
 	next    []uint16 // by state and class
 	accepts []bool   // where the text may end
@@ -128,7 +128,7 @@ func (b *builder) classify() []byte {
 }
 
 // step adds where a state goes on a character. It reports false if that cannot be
-// told.
+// distinguished.
 func (b *builder) step(at int, c rune) bool {
 	if slices.ContainsFunc(b.sets[at], func(pc uint32) bool { return b.prog.Inst[pc].Op == syntax.InstMatch }) {
 		b.next = append(b.next, uint16(at)) // whatever follows, it has matched

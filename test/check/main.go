@@ -129,7 +129,7 @@ func changed() ([]string, error) {
 	return lines("git", "diff-tree", "--no-commit-id", "--name-only", "-r", "--root", "HEAD")
 }
 
-// dependents are the packages that import one of those given, also by way of others.
+// dependents are the packages that import one of those given, also indirectly.
 func dependents(of []string) ([]string, error) {
 	all, err := lines("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...")
 	if err != nil {

@@ -46,7 +46,7 @@ func TestConfigMap(t *testing.T) {
 	}
 }
 
-// TestIgnoreDifferences takes from a pool cluster what Argo CD is told to ignore, with
+// TestIgnoreDifferences takes from a pool cluster what Argo CD is configured to ignore, with
 // the jq that it uses, and holds that the rest is what we rendered.
 func TestIgnoreDifferences(t *testing.T) {
 	var settings struct{ Data map[string]string }

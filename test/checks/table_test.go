@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// check is a kind whose health we tell the engines.
+// check is a kind that the engines have a health check for.
 type check struct {
 	group, kind string
 	own         bool   // has a status of ours: nothing waits for its objects
 	tree        string // what poolwright tree calls it; "" where no tree starts at it
 }
 
-// checks are the kinds of which the storage systems declare that engines are told.
+// checks are the kinds of which the storage systems declare that the engines need a health check.
 func checks() []check {
 	data, err := os.ReadFile("kinds.yaml")
 	if err != nil {
@@ -140,7 +140,7 @@ func TestRendered(t *testing.T) {
 	}
 }
 
-// static reports whether there is nothing to tell of a kind: it has no status, its operator
+// static reports whether a kind needs no check: it has no status, its operator
 // does not write one, or every engine knows it.
 func static(kind string) bool {
 	return slices.Contains([]string{

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestTree holds that poolwright itself judges an object as the engines are told to,
+// TestTree holds that poolwright itself judges an object as the health checks of the engines do,
 // for each kind that it shows in a tree.
 func TestTree(t *testing.T) {
 	phases := map[string]string{"current": "OK", "progressing": "PROGRESSING", "degraded": "ERROR", "failed": "ERROR"}

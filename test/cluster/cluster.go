@@ -13,7 +13,7 @@ import (
 // Namespace is that of everything that has one.
 const Namespace = "openebs"
 
-// Cluster is everything that lives.
+// Cluster is everything that exists.
 type Cluster struct {
 	Nodes     []Node
 	Devices   []Device

@@ -169,7 +169,7 @@ func make2(apiVersion, kind string, meta, more fields) fields {
 	return o
 }
 
-// live tells what a cluster has from what people write.
+// live distinguishes what a cluster has from what people write.
 var live = fields{"poolwright.io/inventory": "true"}
 
 func nodeObject(n Node) fields {

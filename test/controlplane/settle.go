@@ -15,7 +15,7 @@ import (
 // written to it.
 const settleTimeout = 5 * time.Minute
 
-// AwaitServed waits until discovery tells of every kind that has a definition: a
+// AwaitServed waits until discovery reports every kind that has a definition: a
 // definition is established before that.
 func (c *ControlPlane) AwaitServed(ctx context.Context) error {
 	return settle(ctx, func(ctx context.Context) error {
@@ -40,7 +40,7 @@ func (c *ControlPlane) AwaitServed(ctx context.Context) error {
 	})
 }
 
-// served are the resources that discovery tells of, as definitions are named.
+// served are the resources that discovery reports, as definitions are named.
 func (c *ControlPlane) served(ctx context.Context) (map[string]bool, error) {
 	var groups struct {
 		Items []struct {

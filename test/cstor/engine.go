@@ -94,7 +94,7 @@ func decoded[T any](text []byte, apply func(*T) error) error {
 }
 
 // merge is what a server-side apply does to labels and annotations: those that were applied
-// last and are applied no more go, and those of others stay.
+// last and are applied no more go, and those of other owners stay.
 func (e *Engine) merge(to, from *header) {
 	last := e.owned[from.Kind+"/"+from.Name]
 	mergeKeys(to.Labels, last.Labels, from.Labels)

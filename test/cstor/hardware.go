@@ -117,7 +117,7 @@ func (h *Hardware) Return(node string) error {
 	return nil
 }
 
-// Recreate makes the Node object anew, with another uid and the labels that it had.
+// Recreate makes the Node object again, with another uid and the labels that it had.
 func (h *Hardware) Recreate(node string) error {
 	old := h.api.Nodes[node]
 	if old == nil {

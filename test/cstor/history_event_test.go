@@ -39,8 +39,8 @@ func rarely(act happening) happening {
 	}
 }
 
-// personHelps does what a person does who is told what is wrong: a node comes back or is
-// let go, a disk is mended or replaced.
+// personHelps does what a person does who reads what is wrong: a node comes back or is
+// released, a disk is repaired or replaced.
 func personHelps(h *history, e event) (string, error) {
 	for _, m := range sorted(h.cluster.machines) {
 		switch {
@@ -266,7 +266,7 @@ func nodeRelabelled(h *history, e event) (string, error) {
 	return fmt.Sprintf("node %s has the label pool=%s", n.Name, value), h.cluster.Label(n.Name, "pool", value)
 }
 
-// unfinalized is what a person does whom a warning tells so.
+// unfinalized is what a person does because of a warning.
 func unfinalized(h *history, _ event) (string, error) {
 	stuck := h.cluster.Stuck()
 	for _, name := range stuck {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestListedHistories lives through histories of configs that list pools node by node: entries
+// TestListedHistories goes through histories of configs that list pools node by node: entries
 // come, grow and go, also those of pools that live.
 func TestListedHistories(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func (h *history) settle() error {
 	return broken{"comes-to-rest", fmt.Sprintf("after %d turns rendering still changes", mostTurns)}
 }
 
-// atRest holds that what is rendered lives, or that a person is told what stands in the way.
+// atRest holds that what is rendered exists, or that a person can read what stands in the way.
 func (h *history) atRest() error {
 	if finding.Failed(h.findings) {
 		h.Waiting++

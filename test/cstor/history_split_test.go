@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSplitHistories lives through histories of configs with maxDisksPerCluster, which have
+// TestSplitHistories goes through histories of configs with maxDisksPerCluster, which have
 // several CStorPoolClusters each: no pool ever goes from one to another.
 func TestSplitHistories(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func configOf(cluster string) string {
 	return config
 }
 
-// clustersKeepPools: no pool is rendered in another CStorPoolCluster than it lives in, nor on a
+// clustersKeepPools: no pool is rendered in another CStorPoolCluster than it is in, nor on a
 // host where another of its config has one.
 func (h *history) clustersKeepPools() error {
 	in := map[string]string{} // by config and host

@@ -36,11 +36,11 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // much garbage, of which little lives: a quarter of the processor time
+	debug.SetGCPercent(400) // much garbage, of which little is in use: a quarter of the processor time
 	os.Exit(m.Run())
 }
 
-// TestHistories lives through random histories of clusters and of the packages that
+// TestHistories goes through random histories of clusters and of the packages that
 // describe them: nodes and disks fail, specs are edited, snapshots are old. At every step the
 // watch of the cluster holds, what a fresh snapshot gives is never refused, and when nothing
 // happens any more the cluster comes to rest. make histories runs a thousand.
@@ -52,7 +52,7 @@ func TestHistories(t *testing.T) {
 // beginning is how a history begins, by its seed.
 type beginning func(seed uint64) *history
 
-// liveThrough lives through as many histories as the flags say.
+// liveThrough goes through as many histories as the flags say.
 func liveThrough(t *testing.T, begin beginning) {
 	t.Helper()
 	count := *histories
@@ -189,7 +189,7 @@ type history struct {
 	findings []finding.Finding
 	errors   map[string]int // how often each rule was an error
 	stopped  []string       // the rules that are errors at rest
-	reverted bool           // rendered/ is what a person put back, and could not be rendered anew
+	reverted bool           // rendered/ is what a person put back, and could not be rendered again
 	split    bool           // configs are split into several CStorPoolClusters
 	lists    bool           // entries of spec.pools come and go
 	fresh    bool           // nobody renders from an old snapshot
@@ -199,7 +199,7 @@ type history struct {
 	tally
 }
 
-// snapshotted is a snapshot, and what it tells.
+// snapshotted is a snapshot, and what it shows.
 type snapshotted struct {
 	objects []*krm.Object
 	view    View
@@ -345,7 +345,7 @@ func parse(text []byte) []*krm.Object {
 	return objects
 }
 
-// snapshot takes the facts anew, as poolwright inventory does.
+// snapshot takes the facts again, as poolwright inventory does.
 func (h *history) snapshot() {
 	taken, findings := snapshot.Dump(parse(h.cluster.Dump()), "", snapshot.Options{Kinds: h.function.Kinds().Read()})
 	if taken == nil {
@@ -478,7 +478,7 @@ func difference(a, b string) string {
 	return out.String()
 }
 
-// story tells what happened, for a person.
+// story describes what happened, for a person.
 func (h *history) story() string {
 	var b strings.Builder
 	for i, s := range h.told {

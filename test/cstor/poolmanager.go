@@ -18,7 +18,7 @@ const (
 	rebuildMinutes  = 3
 )
 
-// poolManagers run the pools of the nodes that are up: they import disks, mend RAID
+// poolManagers run the pools of the nodes that are up: they import disks, repair RAID
 // groups, and keep replicas.
 type poolManagers struct {
 	api      *API
@@ -95,7 +95,7 @@ func (m *poolManagers) members(i *Instance, group RAIDGroup) []string {
 	return slices.DeleteFunc(group.names(), func(name string) bool { return known && !slices.Contains(z.members, name) })
 }
 
-// resilver starts for the disks that came in the place of others, and goes on. The claim
+// resilver starts for the disks that came in the place of other ones, and goes on. The claim
 // of the old one goes when it is done.
 func (m *poolManagers) resilver(i *Instance, z *zpool) {
 	for _, name := range minus(i.Spec.disks(), z.members) {

@@ -97,7 +97,7 @@ func (t *transition) illegal(a *API, known View, old, wanted *PoolCluster) strin
 }
 
 // takesBack reports whether all that comes are pools whose removal the operator has not begun, as
-// far as the facts tell: it counts pools and instances, and where these are as many again it does
+// far as the facts show: it counts pools and instances, and where these are as many again it does
 // nothing.
 func (t *transition) takesBack(a *API, known View, wanted *PoolCluster) bool {
 	for _, host := range t.added {

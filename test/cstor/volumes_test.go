@@ -141,7 +141,7 @@ func TestLostNode(t *testing.T) {
 }
 
 // TestLetGo: while a replica goes no edit brings it back, and what fails meanwhile is fate; of one
-// that goes although another is not healthy the watch tells.
+// that goes although another is not healthy is reported by the watch.
 func TestLetGo(t *testing.T) {
 	for _, c := range []struct {
 		explain      string

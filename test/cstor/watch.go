@@ -15,12 +15,12 @@ type Watch struct {
 	wrong []error
 
 	struck map[string]int // how often fate had struck when it last took of a volume
-	theirs bool           // what is applied is what a person put back, and was refused to be rendered anew
+	theirs bool           // what is applied is what a person put back, and was refused to be rendered again
 	fates  int            // how often it has
 	known  View
 }
 
-// View is what facts that were taken at some time tell.
+// View is what facts that were taken at some time show.
 type View struct {
 	fates int                 // that had struck
 	false map[string]bool     // volumes of which a replica is not as the API says it is
@@ -96,7 +96,7 @@ func (w *Watch) Healthy(volume string) int {
 	return n
 }
 
-// Look is what facts tell that are taken now.
+// Look is what facts show that are taken now.
 func (w *Watch) Look() View {
 	v := View{
 		fates: w.fates, false: map[string]bool{}, claim: map[string]bool{}, stays: map[string][]string{},
@@ -125,7 +125,7 @@ func (w *Watch) Look() View {
 	return v
 }
 
-// isBelow reports whether a volume is below quorum as facts tell it: an edit of its replicas then waits,
+// isBelow reports whether a volume is below quorum as facts show it: an edit of its replicas then waits,
 // and comes true when nobody expects it.
 func (v View) isBelow(w *Watch, volume string) bool {
 	if v.below == nil {
@@ -139,8 +139,8 @@ func (v View) isBelow(w *Watch, volume string) bool {
 // always those of the moment.
 func (w *Watch) Know(v View) { w.known = v }
 
-// check counts anew. A volume must not have less than it had, up to what was asked for, as
-// far as the facts can tell.
+// check counts again. A volume must not have less than it had, up to what was asked for, as
+// far as the facts can show.
 func (w *Watch) check(when string) {
 	for name := range w.floor {
 		if w.api.VolumeConfigs[name] == nil {
@@ -159,7 +159,7 @@ func (w *Watch) check(when string) {
 	}
 }
 
-// late counts the healthy replicas of a volume that an edit has let go, or its pool, and that the
+// late counts the healthy replicas of a volume that an edit has released, or its pool, and that the
 // operators have not removed yet. No later edit can do anything about them, not even if another
 // fails meanwhile: a volume that had them before that edit has them in its floor.
 func (w *Watch) late(volume string) int {
@@ -178,7 +178,7 @@ func (w *Watch) late(volume string) int {
 	return n
 }
 
-// lets holds that no pool uses a cloud disk that an engine lets go: what happens to it. What goes
+// lets holds that no pool uses a cloud disk that an engine releases: what happens to it. What goes
 // since a person put back an older output, against an error of the renderer, is his doing.
 func (w *Watch) lets(volume, what string) {
 	v := w.api.PersistentVolumes[volume]

@@ -13,7 +13,7 @@ import (
 	"github.com/poolwright/poolwright/fn/systems"
 )
 
-// checked is a kind of whose health the engines are told, for test/checks, which is a
+// checked is a kind that the engines have a health check for, for test/checks, which is a
 // module of its own.
 type checked struct {
 	Group string `json:"group"`
@@ -23,7 +23,7 @@ type checked struct {
 }
 
 // TestHealth holds that test/checks knows the kinds of whose health the systems say that
-// engines are told. There, each of them needs a check for Argo CD and one for Flux.
+// engines have health checks. There, each of them needs a check for Argo CD and one for Flux.
 func TestHealth(t *testing.T) {
 	kinds := system.NewKinds(systems.All()...)
 	all := slices.DeleteFunc(kinds.All(), func(k system.Kind) bool { return !k.Health })

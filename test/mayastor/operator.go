@@ -1,6 +1,6 @@
 // Package mayastor plays the DiskPool operator of Mayastor against a real API server: its
 // states, its events and its pauses, after what its source does, with a control plane that
-// answers as it is told. What the operator cannot know stands for what is not here.
+// answers as it is instructed. What the operator cannot know stands for what is not here.
 package mayastor
 
 import (
@@ -191,7 +191,7 @@ func (o *Operator) check(ctx context.Context, pool *unstructured.Unstructured) (
 	return pauseCheck, o.write(ctx, pool, o.status("Created", w.State))
 }
 
-// remove deletes the pool, and then lets go of the object.
+// remove deletes the pool, and then releases the object.
 func (o *Operator) remove(ctx context.Context, pool *unstructured.Unstructured, state string) (time.Duration, error) {
 	if state != "Terminating" {
 		if err := o.write(ctx, pool, o.status("Terminating", o.world.State)); err != nil {
@@ -275,7 +275,7 @@ func (o *Operator) notify(ctx context.Context, pool *unstructured.Unstructured, 
 			"apiVersion": pool.GetAPIVersion(), "kind": pool.GetKind(), "namespace": o.Namespace, "name": pool.GetName(), "uid": string(pool.GetUID()),
 		},
 		"type": kind, "reason": reason, "message": message,
-		"eventTime":          now.Format("2006-01-02T15:04:05.000000Z"), // two of one second are told apart
+		"eventTime":          now.Format("2006-01-02T15:04:05.000000Z"), // two of one second are distinguished
 		"reportingComponent": "dsp-operator", "reportingInstance": "dsp-operator", "action": reason,
 	}}
 	_, err := o.Client.Resource(events).Namespace(o.Namespace).Create(ctx, event, metav1.CreateOptions{})

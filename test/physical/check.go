@@ -77,7 +77,7 @@ func Judge(w *World, p *Package, r Rendered) Outcome {
 	for _, g := range j.grips("the lock", output) {
 		j.before = append(j.before, g)
 		if !slices.Contains(p.Kinds, liveKind(&g.Hold)) {
-			j.hidden = append(j.hidden, g) // nobody knows whether it lives
+			j.hidden = append(j.hidden, g) // nobody knows whether it exists
 		}
 	}
 	j.live = j.grips("", facts(objects))
@@ -90,7 +90,7 @@ func Judge(w *World, p *Package, r Rendered) Outcome {
 	return out
 }
 
-// liveKind is the plural of the kind that shows whether a rendered object lives.
+// liveKind is the plural of the kind that shows whether a rendered object exists.
 func liveKind(h *Hold) string {
 	switch {
 	case h.Kind == "CStorClusterStorageSet":
@@ -120,7 +120,7 @@ type judge struct {
 	world             *World
 	evidence          *evidence
 	before, live, now []grip
-	hidden            []grip // of before: those that may live, for all that the snapshot tells
+	hidden            []grip // of before: those that may exist by the snapshot
 	out               *Outcome
 }
 
@@ -144,7 +144,7 @@ func (j *judge) grips(source string, objects []*krm.Object) []grip {
 	return all
 }
 
-// isNew reports whether a rendered hold on a disk is one that neither the lock has nor what lives.
+// isNew reports whether a rendered hold on a disk is one that neither the lock nor the cluster has.
 func (j *judge) isNew(g *grip, d *Disk) bool {
 	for _, was := range slices.Concat(j.before, j.live) {
 		if was.Owner == g.Owner && slices.Contains(was.disks, d) {

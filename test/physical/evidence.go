@@ -18,7 +18,7 @@ type evidence struct {
 	looks  map[*Disk][]look     // as reports show it
 }
 
-// look is by what a report tells a disk from one that shares a name with it; "" for what it does not tell.
+// look is what distinguishes a disk in a report from one that shares a name with it; "" for what it does not contain.
 type look struct{ reporter, size, serial string }
 
 func newEvidence(w *World, objects []*krm.Object) *evidence {
@@ -111,7 +111,7 @@ func (e *evidence) add(d *Disk, said []string, filled bool) {
 	}
 }
 
-// serialIn is the serial number of a disk where a report tells it, as such or in a link.
+// serialIn is the serial number of a disk where a report has it, as such or in a link.
 func serialIn(d *Disk, said []string) string {
 	if d.Serial != "" && slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, d.Serial) }) {
 		return d.Serial
@@ -119,8 +119,8 @@ func serialIn(d *Disk, said []string) string {
 	return ""
 }
 
-// apart reports whether reports tell two disks from each other: one reporter has both, or they differ in what
-// both reports tell.
+// apart reports whether reports distinguish two disks: one reporter has both, or they differ in what
+// both reports have.
 func (e *evidence) apart(a, b *Disk) bool {
 	differ := func(x, y string) bool { return x != "" && y != "" && x != y }
 	return slices.ContainsFunc(e.looks[a], func(x look) bool {

@@ -180,7 +180,7 @@ func RunPackage(seed uint64) (*History, *Broken) {
 	return h, h.Step(what, h.snapshot())
 }
 
-// RunHistory lives through so many events, and renders after each.
+// RunHistory applies so many events, and renders after each.
 func RunHistory(seed uint64, count int) (*History, *Broken) {
 	h := NewHistory(seed)
 	broken := h.Step(begin, h.Now())
@@ -205,7 +205,7 @@ func (h *History) snapshot() *Package {
 	return h.Now()
 }
 
-// String tells a violation as a package that can become a script.
+// String prints a violation as a package that can become a script.
 func (b *Broken) String() string {
 	return fmt.Sprintf("%s\n%s\n%s", b.Error(), strings.Join(b.Story, "\n"), b.Package)
 }

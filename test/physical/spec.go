@@ -139,7 +139,7 @@ func ceph(r Rand, w *World, free []*Disk) *Spec {
 }
 
 // reportedLink is a link or kernel name of a disk that a report of it has, or "": mostly of one that
-// reports tell from all others.
+// reports distinguish from all others.
 func (w *World) reportedLink(r Rand, d *Disk, at Place) string {
 	clone := func(other *Disk) bool { return other != d && other.WWN == d.WWN && d.WWN != "" }
 	if slices.ContainsFunc(w.Disks, clone) && r.In(9, 10) {

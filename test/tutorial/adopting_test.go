@@ -26,7 +26,7 @@ func byHand() string {
 	return text
 }
 
-// specs lists what lives of some kinds, with uid, generation and spec.
+// specs lists the objects of some kinds in the cluster, with uid, generation and spec.
 func specs(cluster tutorial.Cluster, kinds string) (string, error) {
 	cmd := exec.Command(cluster.Kubectl, "get", kinds, "-A", "-o",
 		`jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.uid} {.metadata.generation} {.spec}{"\n"}{end}`)
@@ -36,7 +36,7 @@ func specs(cluster tutorial.Cluster, kinds string) (string, error) {
 }
 
 // TestAdopting runs the way from pools that were made by hand to a package under Git, and
-// holds that applying it changes neither the spec nor the generation of anything that lives.
+// holds that applying it changes neither the spec nor the generation of anything that exists.
 func TestAdopting(t *testing.T) {
 	cluster, reader := tutorial.Start(t, root, nil)
 	state := func() (string, error) { return specs(cluster, "cspc,cspi,bd,bdc,pvc,nodes") }

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// AllocatedPrefix begins the line on the standard error with which a process tells
+// AllocatedPrefix begins the line on the standard error with which a process reports
 // how many bytes it allocated.
 const AllocatedPrefix = "allocated: "
 
@@ -35,11 +35,11 @@ type Job struct {
 	Dir   string
 	Stdin string
 	Argv  []string
-	Twin  []string // the same work in a process that tells what it allocated; nil if Argv does
+	Twin  []string // the same work in a process that reports what it allocated; nil if Argv does
 }
 
 // Measurement is the median of several runs. Allocated is 0 where the process
-// does not tell.
+// does not report.
 type Measurement struct {
 	Wall      time.Duration
 	Peak      int64 // bytes

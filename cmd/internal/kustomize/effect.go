@@ -61,7 +61,7 @@ func difference(before, after []*krm.Object, last bool) (effect *types.Kustomiza
 	return effect, text.Bytes()
 }
 
-// identity is what kustomize tells objects by.
+// identity is what kustomize distinguishes objects by.
 type identity struct{ apiVersion, kind, namespace, name string }
 
 func identify(o *krm.Object) identity {

@@ -94,7 +94,7 @@ func configs(m resmap.ResMap, file string) ([]*function, error) {
 	return fs, nil
 }
 
-// isOurs tells Poolwright's function by the name of the program or the image.
+// isOurs finds Poolwright's function by the name of the program or the image.
 func isOurs(spec *runtimeutil.FunctionSpec) bool {
 	switch {
 	case spec == nil:

@@ -61,7 +61,7 @@ func (b *builder) items(m resmap.ResMap, dir string) ([]*krm.Object, error) {
 		}
 		o = locate(o, files[file])
 		if inInventory(b.disk, file) {
-			o.SetAnnotation(krm.AnnotationInventory, "true") // items of kustomize have no path that tells
+			o.SetAnnotation(krm.AnnotationInventory, "true") // items of kustomize have no path that shows it
 		}
 		items = append(items, o)
 	}
@@ -123,7 +123,7 @@ func locate(o *krm.Object, written []*krm.Object) *krm.Object {
 		}
 		kin = append(kin, w)
 	}
-	// Of several, the name tells; of one, it may have got a prefix.
+	// Of several, the name decides; of one, it may have got a prefix.
 	for _, w := range kin {
 		if len(kin) == 1 || w.Name == o.Name && (w.Namespace == o.Namespace || w.Namespace == "") {
 			o.Source = w.Source

@@ -15,7 +15,7 @@ import (
 
 // readLock reads what was rendered beside a kustomization. It is the lock even
 // where the kustomization does not list it: else every node and disk would be
-// chosen anew, without a word. Where it lists the folder, that is what is applied with the
+// chosen again, without a word. Where it lists the folder, that is what is applied with the
 // rest, and only what is applied apart is missing. The order is that of a rendered
 // kustomization.
 func readLock(dir, shown string, listed bool) ([]*krm.Object, []finding.Finding) {

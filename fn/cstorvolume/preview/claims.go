@@ -60,7 +60,7 @@ func (s *Subject) is(kind, namespace, name string) bool {
 }
 
 // claimOf is the claim that a CStorVolumeConfig was made for, as it is rendered or else
-// lives, or the config where there is none.
+// exists, or the config where there is none.
 func claimOf(facts *inventory.Facts, rendered []*krm.Object, config *krm.Object) *krm.Object {
 	for _, o := range facts.Objects("", claimKind) {
 		if o.Node.Str("spec", "volumeName") != config.Name && "pvc-"+o.Node.Str("metadata", "uid") != config.Name {

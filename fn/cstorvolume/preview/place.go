@@ -45,7 +45,7 @@ func (r *request) settle() {
 	r.warnOfZones()
 }
 
-// isPlaced reports whether the volume is made and the facts tell where its replicas are:
+// isPlaced reports whether the volume is made and the facts show where its replicas are:
 // then it has as many as it is asked to have.
 func (r *request) isPlaced() bool {
 	if r.vol.Phase != chain.PhaseBound {

@@ -96,7 +96,7 @@ func newViewer(facts *inventory.Facts, rendered []*krm.Object) *viewer {
 	return v
 }
 
-// find finds an object as it will be: as it is rendered, or else lives.
+// find finds an object as it will be: as it is rendered, or else as it is in the cluster.
 func (v *viewer) find(id krm.ID) *krm.Object {
 	if o := v.rendered[id]; o != nil {
 		return o
@@ -165,7 +165,7 @@ func bound(claim *krm.Object, name string) *krm.Object {
 	return krm.NewObject(nil, &node)
 }
 
-// classOf is the class of a claim, as it is rendered or lives; nil where there is none.
+// classOf is the class of a claim, as it is rendered, or as it is in the cluster; nil where there is none.
 func (v *viewer) classOf(claim *krm.Object) *class.Class {
 	if claim.Node.Get("spec", "storageClassName") == nil {
 		return v.defaultClass()

@@ -164,7 +164,7 @@ func written(objects []*krm.Object) string {
 }
 
 // twice reports whether two objects have one identity: which of them counts is an error of
-// the package, and told before.
+// the package, and reported before.
 func twice(objects []*krm.Object) bool {
 	var ids []krm.ID
 	for _, o := range objects {

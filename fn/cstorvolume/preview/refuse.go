@@ -19,7 +19,7 @@ import (
 type request struct {
 	*viewer
 	about  finding.Ref
-	config *krm.Object // that lives, or nil
+	config *krm.Object // that exists, or nil
 	vol    *chain.Volume
 	chain  Chain
 

@@ -90,7 +90,7 @@ func (p *proof) object(c *conformance.Check, v *volume.Chain, want *krm.Object) 
 	live := p.live(v, want.ID())
 	switch {
 	case live != nil:
-	case want.Kind == volume.ConfigKind: // that is told
+	case want.Kind == volume.ConfigKind: // that is reported
 		return
 	case want.Kind == pool.ReplicaKind && v.Config != nil && scales(v.Config):
 		p.missing(c, want.ID(), scaled)
@@ -234,7 +234,7 @@ func (p *proof) health(c *conformance.Check, v *volume.Chain) {
 		}
 	}
 	if v.Target == nil {
-		return // that is told
+		return // that is reported
 	}
 	healthy, phase := v.Healthy(nil), phaseOf(v.Target)
 	switch {
@@ -272,7 +272,7 @@ func orNone(phase string) string {
 func (p *proof) target(c *conformance.Check, want *chain.Volume) {
 	o := p.facts.Object(krm.ID{Group: "apps", Kind: deploymentKind, Namespace: want.Namespace, Name: chain.TargetName(want.Name)})
 	if o == nil {
-		return // that is told
+		return // that is reported
 	}
 	available := ""
 	for _, condition := range o.Node.Seq("status", "conditions") {

@@ -1,6 +1,6 @@
 // Package verify holds what the operators of cStor made of claims against what preview says
 // that they make: each chain, from the claim to its replicas, object by object. What is put
-// together by hand, or half made, is told with what the operators do about it (cStor 3.6).
+// together by hand, or half made, is reported with what the operators do about it (cStor 3.6).
 //
 // Source: cstor-csi and cstor-operators, 3.6.0, measured.
 package verify
@@ -89,14 +89,14 @@ type proof struct {
 	claims   map[inventory.Key]*krm.Object     // that are rendered
 	seen     map[inventory.Key]bool            // claims that are verified
 	budgets  map[inventory.Key][]*budget       // by cluster
-	told     map[krm.ID]bool                   // whether the facts tell of a kind in a namespace
+	told     map[krm.ID]bool                   // whether the facts list a kind in a namespace
 	refusals map[finding.Ref][]finding.Finding // of volumes that are not made, by what asks for them
 	checks   []conformance.Check
 }
 
 func key(o *krm.Object) inventory.Key { return inventory.Key{Namespace: o.Namespace, Name: o.Name} }
 
-// tells reports whether the facts tell of a kind; if not, the check says so.
+// tells reports whether the facts list a kind; if not, the check says so.
 func (p *proof) tells(c *conformance.Check, kind krm.GroupKind, namespace string) bool {
 	at := krm.ID{Group: kind.Group, Kind: kind.Kind, Namespace: namespace}
 	told, asked := p.told[at]
@@ -202,7 +202,7 @@ const (
 	scaled  = "its config asks for it by now; what the operators say is in the events of that"
 )
 
-// missing reports an object that should be there, if the facts would tell of it.
+// missing reports an object that should be there, if the facts would report it.
 func (p *proof) missing(c *conformance.Check, id krm.ID, remedy string) {
 	if p.tells(c, id.GroupKind(), id.Namespace) {
 		ref := finding.Ref{APIVersion: versionOf(id), Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
@@ -253,7 +253,7 @@ func (p *proof) waiting(claim *krm.Object) {
 	p.checks = append(p.checks, *c)
 }
 
-// class is the StorageClass of a claim as it lives or is rendered, or nil.
+// class is the StorageClass of a claim as it is in the cluster or is rendered, or nil.
 func (p *proof) class(claim *krm.Object) *class.Class {
 	name := claim.Node.Str("spec", "storageClassName")
 	if o := p.facts.Object(class.ID(name)); o != nil {

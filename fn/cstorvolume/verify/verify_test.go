@@ -172,7 +172,7 @@ func TestCarriedOut(t *testing.T) {
 	}
 }
 
-// suffers does one damage to a copy of the facts, at random, and holds that it is told; false
+// suffers does one damage to a copy of the facts, at random, and holds that it is reported; false
 // where there is nothing that it could be done to.
 func (m *made) suffers(t *rapid.T, name string, damage damage) bool {
 	at := m.of(damage.kinds...)

@@ -31,7 +31,7 @@ func Setup(env *testscript.Env) error {
 	return nil
 }
 
-// Commands are the commands of a script: cstor VERB ARG... applied is told of each step,
+// Commands are the commands of a script: cstor VERB ARG... applied is called with each step,
 // and may be nil.
 func Commands(applied func(Step)) map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){

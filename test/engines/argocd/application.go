@@ -107,7 +107,7 @@ func (a *Application) Sync(ctx context.Context, dir string) (scenario.Report, er
 	}
 }
 
-// operate runs one sync operation. Each step compares anew, as the controller does.
+// operate runs one sync operation. Each step compares again, as the controller does.
 func (a *Application) operate(ctx context.Context, objects []*unstructured.Unstructured, report *scenario.Report) error {
 	var (
 		began   = metav1.Now()

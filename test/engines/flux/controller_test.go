@@ -92,7 +92,7 @@ var controller struct {
 	err  error
 }
 
-// runController starts the controller, which lives on after the test.
+// runController starts the controller, which runs on after the test.
 func runController(t *testing.T) error {
 	t.Helper()
 	tmp := filepath.Join(plane.Dir, "tmp")

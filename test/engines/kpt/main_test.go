@@ -32,7 +32,7 @@ func TestVolumes(t *testing.T) { scenario.RunVolumes(t, library("volumes")) }
 
 func TestDrain(t *testing.T) { scenario.RunDrain(t, library("drain")) }
 
-// TestDrainRefused has kpt take over nothing, as it does unless it is told otherwise.
+// TestDrainRefused has kpt take over nothing, as it does by default.
 func TestDrainRefused(t *testing.T) {
 	s := library("drain-refused")
 	adopts := s.New

@@ -35,7 +35,7 @@ func New(kubeconfig, name, cache string) (*Package, error) {
 	flags := genericclioptions.NewConfigFlags(false)
 	flags.KubeConfig, flags.CacheDir = &kubeconfig, &cache
 	// Faster than the library's own pace, and slower than the API server learns of
-	// new definitions: whoever asks for their objects before is told that there are
+	// new definitions: whoever asks for their objects before gets the answer that there are
 	// none, and does not ask again.
 	flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst = 40, 20

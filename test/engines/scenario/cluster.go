@@ -129,7 +129,7 @@ func (c *Cluster) State(ctx context.Context, objects []*unstructured.Unstructure
 	return state, nil
 }
 
-// Lost lists what was there before and is not, or is there anew.
+// Lost lists what was there before and is not, or is there again.
 func (s State) Lost(now State) []string {
 	var lost []string
 	for id, uid := range s {

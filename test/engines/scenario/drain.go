@@ -108,7 +108,7 @@ func RunDrain(t *testing.T, s Suite) {
 	})
 }
 
-// RunDrainRefused has an engine apply parts that is not told that it may take over what others
+// RunDrainRefused has an engine apply parts that is not allowed to take over what others
 // made: it changes nothing.
 func RunDrainRefused(t *testing.T, s Suite, refusal string) {
 	r := beginDrain(t, s)
@@ -256,7 +256,7 @@ func (r *drainRun) provision() {
 	}
 }
 
-// render takes the inventory anew, and renders. It returns the parts of the volumes that
+// render takes the inventory again, and renders. It returns the parts of the volumes that
 // move, by name.
 func (r *drainRun) render() map[string]*unstructured.Unstructured {
 	r.t.Helper()

@@ -42,7 +42,7 @@ type Suite struct {
 	Root       string // of the repository
 	Plane      *controlplane.ControlPlane
 	Poolwright string // the program
-	Name       string // tells this engine from another one in the same cluster
+	Name       string // distinguishes this engine from another one in the same cluster
 	New        func(t *testing.T, name string) Engine
 	// KindOrder is for an engine that takes the objects of one commit by kind: pool
 	// clusters before attachments. There the three commits alone make the order.
@@ -54,7 +54,7 @@ type Suite struct {
 	// by the checks that we ship.
 	HeedsHealth bool
 	// WaitsForReady is for an engine that waits for every object with a condition Ready,
-	// and cannot be told that nothing waits for our records: there nobody may write
+	// and cannot know that nothing waits for our records: there nobody may write
 	// their statuses.
 	WaitsForReady bool
 	// AllOrNothing is for an engine that applies nothing where one object is refused.

@@ -20,7 +20,7 @@ import (
 type Git struct {
 	t         *testing.T
 	suite     Suite
-	name      string // tells the example of one test from that of another, in the same cluster
+	name      string // distinguishes the example of one test from that of another, in the same cluster
 	Dir       string
 	Namespace string
 	example   string // the folder of examples that it copies from

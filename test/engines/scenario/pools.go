@@ -159,7 +159,7 @@ func (r *poolRun) synced() ([]*unstructured.Unstructured, State) {
 }
 
 // play plays the operator until the test ends: while it is at work it puts its finalizer on
-// each pool, makes it, and lets go of one that is deleted.
+// each pool, creates it, and releases one that is deleted.
 func (r *poolRun) play() {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())

@@ -214,7 +214,7 @@ func (r *run) withoutStorage() {
 func (r *run) folder() string { return "cstorclusterconfig." + r.Namespace + ".prod" }
 
 // atWork waits for the CSI driver, the operator and Kubernetes: kpt fails on the
-// conflict if they write to an object while it lets go of it.
+// conflict if they write to an object while it releases it.
 func (r *run) atWork(objects []*unstructured.Unstructured) {
 	r.t.Helper()
 	for _, o := range of(objects, data...) {

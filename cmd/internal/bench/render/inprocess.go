@@ -23,7 +23,7 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// inProcess does one of the jobs as a process of its own, and tells what it
+// inProcess does one of the jobs as a process of its own, and prints what it
 // allocated. input is a ResourceList, or the folder of a package.
 func inProcess(job, input string) error {
 	jobs := map[string]func(string) error{
