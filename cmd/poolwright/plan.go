@@ -52,6 +52,9 @@ changes, each with risk, action, object, gitOnly (not for the cluster), fields {
 action, old, new} and reasons {risk, field, reason}; findings, as in vet. These formats
 and markdown are printed even if there are errors.
 
+Several DIRs are compared one after the other, all of them, even if one has errors; the exit
+code is that of the worst. -o json then prints a document for each.
+
 Exit codes: 0 no change, 2 changes, 1 errors. Bad usage is 2, with nothing on stdout.
 With --fail-on, a change of that risk is an error (1), and any other change is 0; then 2
 means only bad usage.`

@@ -23,7 +23,8 @@ folder is the lock: nodes and disks that were chosen before are kept. The folder
 replaced completely, so there is never partial output. Files in it that are not
 Poolwright's stay. If any finding is an error, nothing is written.
 
-DIR may also be a single file, or - for a stream of documents on stdin, which needs -o.`
+DIR may also be a single file, or - for a stream of documents on stdin, which needs -o.
+Several DIRs are rendered one after the other, all of them, even if one has errors.`
 
 const renderExample = `  # Write ./rendered
   poolwright render
@@ -32,7 +33,10 @@ const renderExample = `  # Write ./rendered
   poolwright render storage -o -
 
   # In a pipeline: write nothing, exit with 1 if the output is out of date
-  poolwright render storage --check`
+  poolwright render storage --check
+
+  # The same for all clusters
+  poolwright render clusters/* --check`
 
 func newRender(s program) *cobra.Command {
 	var output string

@@ -40,6 +40,8 @@ the table up to date, with the last messages below. Otherwise it prints a line, 
 starts with the time, whenever a status changes; as json, one object per line. It waits
 for an API server that does not answer.
 
+Several DIRs are shown one after the other; -o json prints a list for each.
+
 Exit code 1 means that a status is ERROR.`
 
 const statusCluster = `With --cluster the specs are read from the cluster, too, as custom resources

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/folder"
+)
 
 // verb is a command of the program.
 type verb struct {
@@ -22,15 +26,15 @@ type route struct {
 // verbs lists the commands.
 func verbs() []verb {
 	return []verb{
-		{make: newRender, wraps: []wrapper{collectingLate}},
+		{make: newRender, wraps: []wrapper{severalDirs(aloneFlags{"output": {folder.Stdout}}), collectingLate}},
 		{make: newBuild, wraps: []wrapper{collectingLate}},
-		{make: newVet, route: &route{flags: []string{"output"}, result: []machineFinding{}, listed: true}},
+		{make: newVet, wraps: []wrapper{severalDirs(nil)}, route: &route{flags: []string{"output"}, result: []machineFinding{}, listed: true}},
 		{make: newExplain, route: &route{flags: []string{"output", "chosen", "summary"}, result: []explanation{}}},
 		{make: newPreview, route: &route{flags: []string{"output"}, result: machinePreview{}}},
 		{make: newInventory, wraps: []wrapper{interruptible}},
-		{make: newPlan, wraps: []wrapper{interruptible, collectingLate}, route: &route{flags: []string{"output", "summary", "fail-on"}, result: machinePlan{}, listed: true}},
-		{make: newStatus, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output", "namespace"}, result: []machineStatus{}}},
-		{make: newVerify, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output"}, result: machineVerification{}, listed: true}},
+		{make: newPlan, wraps: []wrapper{severalDirs(aloneFlags{"against": {againstRendered, againstLive}, "picture": nil}), interruptible, collectingLate}, route: &route{flags: []string{"output", "summary", "fail-on"}, result: machinePlan{}, listed: true}},
+		{make: newStatus, wraps: []wrapper{severalDirs(aloneFlags{"watch": nil, "cluster": nil, "write": nil}), interruptible}, route: &route{flags: []string{"output", "namespace"}, result: []machineStatus{}}},
+		{make: newVerify, wraps: []wrapper{severalDirs(nil), interruptible}, route: &route{flags: []string{"output"}, result: machineVerification{}, listed: true}},
 		{make: newTree, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output", "namespace", "planned", "unhealthy"}, result: []machineTree{}}},
 		{make: newSchema},
 		{make: newInit},

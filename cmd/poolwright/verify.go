@@ -36,6 +36,8 @@ the package or from another snapshot.
 Findings go to stderr, one per line. Any deviation is an error. A replica, pool or disk that
 exists but is unhealthy, while enough others are healthy, is a warning.
 
+Several DIRs are verified one after the other; -o json prints a document for each.
+
 Exit code 1 means that there is an error, or nothing to verify.`
 
 const verifyExample = `  # After a sync: the package in the current folder, against the cluster of the kubeconfig

@@ -13,7 +13,8 @@ and column.`
 
 const vetExample = `  poolwright vet
   poolwright vet storage/cstor.yaml
-  poolwright vet storage -o json`
+  poolwright vet storage -o json
+  poolwright vet clusters/*`
 
 func newVet(s program) *cobra.Command {
 	var f format
