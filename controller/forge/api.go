@@ -118,9 +118,14 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, in,
 		return res.Header, nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return nil, &Error{Reason: remote.Failed, Status: res.StatusCode, Message: fmt.Sprintf("%s does not answer as the API of a forge does; correct spec.publish.apiURL and spec.publish.provider", a.base.Host)}
+		return nil, &Error{Reason: remote.Failed, Status: res.StatusCode, Message: noAPI(a.base.Host)}
 	}
 	return res.Header, nil
+}
+
+// noAPI says that a server has another API than that of the provider, or none.
+func noAPI(host string) string {
+	return host + " does not answer as the API of this forge does; correct spec.publish.provider and spec.publish.apiURL"
 }
 
 // explain is the error of an answer.
@@ -143,10 +148,12 @@ func (a *api) explain(res *http.Response, text []byte) error {
 		e.Reason = remote.Unknown
 		e.Message = fmt.Sprintf("the API of %s does not permit this to the user of the credentials%s; allow it to read and write pull requests", at, said)
 	case res.StatusCode == http.StatusNotFound:
-		e.Message = fmt.Sprintf("the API of %s has no such repository or pull request, or the token may not read it%s; correct spec.publish.apiURL, or allow the token to read and write pull requests", at, said)
+		e.Message = fmt.Sprintf("the API of %s has no such repository or pull request, or the token may not read it%s; correct spec.publish.provider and spec.publish.apiURL, or allow the token to read and write pull requests", at, said)
 	case res.StatusCode < 400:
 		e.Reason = remote.Refused
 		e.Message = fmt.Sprintf("the API of %s redirects a change, which is not followed; write the URL that it leads to in spec.source.url and spec.publish.apiURL", at)
+	case res.StatusCode == http.StatusMethodNotAllowed && res.Request.Method == http.MethodGet:
+		e.Message = noAPI(at)
 	default:
 		e.Message = fmt.Sprintf("the API of %s answers %d%s", at, res.StatusCode, said)
 	}

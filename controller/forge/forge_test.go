@@ -183,7 +183,7 @@ func TestErrors(t *testing.T) {
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }))
 	defer s.Close()
-	if _, err := client(t, GitHub, "https://github.com/team/storage", s.URL).Find(context.Background(), head, "main"); err == nil || !strings.Contains(err.Error(), "does not answer as the API of a forge does") {
+	if _, err := client(t, GitHub, "https://github.com/team/storage", s.URL).Find(context.Background(), head, "main"); err == nil || !strings.Contains(err.Error(), "does not answer as the API of this forge does") {
 		t.Errorf("no JSON: %v", err)
 	}
 }

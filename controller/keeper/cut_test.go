@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poolwright/poolwright/test/gitea"
@@ -67,7 +68,11 @@ func TestUnreported(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := k.get(t, ns, name).Status
+	events := k.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(ns)
 	for _, theirs := range []int{0, 20} { // commits of people after it
+		if err := events.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := k.hydrations(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status":{"published":null,"history":null,"conditions":null}}`), metav1.PatchOptions{}, "status"); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +85,16 @@ func TestUnreported(t *testing.T) {
 		got := k.get(t, ns, name).Status
 		if got.Published != want.Published || len(got.History) != 1 || got.History[0].Output != want.Published.Digest || len(commits(t, server)) != 2+theirs {
 			t.Errorf("%d commits later: got %+v, want %+v", theirs, got, want)
+		}
+		// The event is made up for, once.
+		for range 2 {
+			if n := strings.Count(k.everything(t, ns), `"reason":"Published"`); n != 1 {
+				t.Errorf("%d commits later: %d events", theirs, n)
+			}
+			again, _ := newKeeper(t, ns)
+			if _, err := again.Once(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

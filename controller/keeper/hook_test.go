@@ -75,6 +75,13 @@ func post(t *testing.T, url, header, value string, body io.Reader) (*http.Respon
 	return answer, string(text)
 }
 
+// hooksOf is where a process listens for webhooks.
+func hooksOf(t *testing.T, p *process) string {
+	t.Helper()
+	p.says(t, "listening for webhooks on ")
+	return regexp.MustCompile(`listening for webhooks on (\S+)`).FindStringSubmatch(p.log.String())[1]
+}
+
 // TestWebhook: a push is judged as soon as a webhook comes, long before the interval ends. Many webhooks make
 // no more than a look every few seconds. It is not parallel: nodes of other tests would have it judged, too.
 func TestWebhook(t *testing.T) {
@@ -84,8 +91,7 @@ func TestWebhook(t *testing.T) {
 	k.member(t, ns, "hooked-0")
 	hooked(t, k, server, ns, name)
 	p := start(t, ns, "--leader-elect=false", "--webhook-listen", "127.0.0.1:0")
-	p.says(t, "listening for webhooks on ")
-	url := regexp.MustCompile(`listening for webhooks on (\S+)`).FindStringSubmatch(p.log.String())[1] + "/hook/" + ns + "/" + name
+	url := hooksOf(t, p) + "/hook/" + ns + "/" + name
 	k.becomes(t, ns, name, "Published")
 	time.Sleep(4 * time.Second) // its own commit is judged once more
 

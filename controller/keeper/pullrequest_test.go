@@ -43,7 +43,7 @@ func TestForge(t *testing.T) {
 	s := gitea.Start(t)
 	for name, test := range map[string]func(*testing.T, *gitea.Server){
 		"PullRequest": pullRequest, "Flapping": pullRequestFlapping, "Killed": pullRequestKilled, "AutoMerge": autoMerge,
-		"Tutorial": readerTutorial,
+		"Tutorial": readerTutorial, "Webhook": forgeWebhook,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -276,4 +276,25 @@ func autoMerge(t *testing.T, s *gitea.Server) {
 	if !strings.Contains(r.Show(t, "main", rendered), "m2") {
 		t.Error("main lacks the second node")
 	}
+}
+
+// forgeWebhook: a real forge signs its webhooks as the controller expects it. The branch is looked up every 10 minutes,
+// so that only they have a push and a merge noticed.
+func forgeWebhook(t *testing.T, s *gitea.Server) {
+	k := newKube(t)
+	const ns = "forgehook"
+	k.member(t, ns, "fh-1")
+	r := propose(t, k, s, ns, "")
+	k.must(t, `{apiVersion: v1, kind: Secret, metadata: {name: hook, namespace: %s}, stringData: {token: %q}}`, ns, hookToken)
+	k.patch(t, ns, "prod", `{"spec":{"source":{"interval":"10m","webhookSecretRef":{"name":"hook"}}}}`)
+	url := hooksOf(t, start(t, ns, "--leader-elect=false", "--webhook-listen", "127.0.0.1:0")) + "/hook/" + ns + "/prod"
+	k.becomes(t, ns, "prod", "AwaitingMerge")
+	r.Must(t, http.MethodPost, r.Path+"/hooks", map[string]any{
+		"type": "gitea", "active": true, "events": []string{"push", "pull_request"},
+		"config": map[string]string{"url": url, "content_type": "json", "secret": hookToken},
+	}, nil)
+	r.Merge(t, 1, "merge")
+	k.becomes(t, ns, "prod", "UpToDate")
+	r.Commit(t, "main", "larger", map[string]string{dir + "/logs.yaml": strings.Replace(filesOf(ns)[dir+"/logs.yaml"], "1Gi", "2Gi", 1)})
+	k.becomes(t, ns, "prod", "AwaitingMerge")
 }

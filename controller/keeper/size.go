@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"errors"
+	"path"
 
 	"github.com/poolwright/poolwright/controller/remote"
 	"github.com/poolwright/poolwright/controller/tree"
@@ -69,6 +70,10 @@ func (a *attempt) ofFiles(err error) verdict {
 	var why *tree.RefusedError
 	if errors.As(err, &why) && why.TooLarge() && a.size.source < a.keeper.Rules.MaxSource {
 		return say(tooLarge, "%s", why.Error())
+	}
+	if why != nil && why.Missing() {
+		source := &a.object.Spec.Source
+		return say(reason(remote.Refused), "there is no folder %s on branch %s; push it, or correct spec.source.path", path.Clean(source.Path), source.Branch)
 	}
 	return ofTree(err)
 }

@@ -84,10 +84,34 @@ func (w *worker) write(ctx context.Context, status hydrations.Status, v verdict)
 	}
 	w.keeper.Metrics.verdict(h.Key(), v.reason)
 	if wrote && (before.Reason != string(v.reason) || v.reason == published && before.Message != v.message) {
-		w.keeper.Store.Event(h, v.reason.class() != ready && v.reason != applying, string(v.reason), v.message)
+		if v.reason != published || status.Published == w.announced {
+			w.keeper.Store.Event(h, v.reason.class() != ready && v.reason != applying, string(v.reason), v.message)
+		}
 		w.keeper.Log.Info(v.message, "hydration", h.Key().String(), "reason", string(v.reason))
 	}
-	return nil
+	return w.announce(ctx, status.Published, v)
+}
+
+// eventLife is how long an API server keeps events by default.
+const eventLife = time.Hour
+
+// announce makes the event of what was published. It follows from the status alone, so that whoever comes after a
+// controller that was killed before its report makes up for it. A pull request has events of its own.
+func (w *worker) announce(ctx context.Context, p hydrations.Published, v verdict) error {
+	spec := &w.object.Spec
+	proposed := spec.Head() != "" && (spec.AutoMerge != "Safe" || strings.HasPrefix(p.Revision, spec.Head()+"@"))
+	if p == w.announced || p.Revision == "" || proposed || time.Since(p.Time) >= eventLife {
+		return nil
+	}
+	message := v.message
+	if v.reason != published {
+		message = p.Revision + " was published"
+	}
+	err := w.keeper.Store.Announce(ctx, w.object, string(published), message, p.Revision+" "+p.Time.UTC().Format(time.RFC3339))
+	if err == nil {
+		w.announced = p
+	}
+	return err
 }
 
 // conditionsOf are the conditions of a verdict; the times of those that stay the same are kept.

@@ -21,6 +21,7 @@ import (
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/hydrations"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/test/expected"
 	"github.com/poolwright/poolwright/test/gitserver"
 )
 
@@ -141,6 +142,8 @@ func secret(t *testing.T, k kube, namespace, user, password string) {
 	t.Helper()
 	k.must(t, `{apiVersion: v1, kind: Secret, metadata: {name: git, namespace: %s}, stringData: {username: %q, password: %q}}`, namespace, user, password)
 }
+
+const wrongKeys expected.Text = "the Secret keys in namespace story has none of the keys username, password, bearerToken, identity and ca.crt; it has token, user; correct the keys"
 
 // TestStory is the way from a fact to a commit, and of what may come in between.
 func TestStory(t *testing.T) {
@@ -274,6 +277,12 @@ func TestStory(t *testing.T) {
 		secret(t, k, ns, server.User, "wrong-canary-0815")
 		k.reconcile(t, ns, name)
 		k.becomes(t, ns, name, "AuthenticationFailed")
+		k.must(t, `{apiVersion: v1, kind: Secret, metadata: {name: keys, namespace: %s}, stringData: {user: u, token: t}}`, ns)
+		k.patch(t, ns, name, `{"spec":{"source":{"secretRef":{"name":"keys"}}}}`)
+		await(t, "the keys are named", func() bool {
+			return strings.Contains(k.get(t, ns, name).Status.Condition("Ready").Message, string(wrongKeys))
+		})
+		k.patch(t, ns, name, `{"spec":{"source":{"secretRef":{"name":"git"}}}}`)
 		secret(t, k, ns, server.User, server.Password)
 		k.reconcile(t, ns, name)
 		k.becomes(t, ns, name, "UpToDate")
@@ -299,7 +308,7 @@ func TestStory(t *testing.T) {
 		}
 		k.patch(t, ns, name, `{"spec":{"source":{"path":"clusters/none"}}}`)
 		k.becomes(t, ns, "younger", "UpToDate")
-		if got := k.becomes(t, ns, name, "SourceRefused").Status.Condition("Ready").Message; !strings.HasPrefix(got, "clusters/none is not in the commit") {
+		if got := k.becomes(t, ns, name, "SourceRefused").Status.Condition("Ready").Message; !strings.HasPrefix(got, "there is no folder clusters/none on branch main; push it, or correct spec.source.path") {
 			t.Errorf("the message is %q", got)
 		}
 	})

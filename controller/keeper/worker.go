@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +46,7 @@ type worker struct {
 
 	flapping  rests      // nil where nothing was judged yet
 	unwritten *unwritten // nil where the object has the last report
+	announced hydrations.Published
 }
 
 // memory is what is known of the last judgement. Without it there is one more.
@@ -286,7 +290,17 @@ func (w *worker) open(ctx context.Context) (*remote.Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remote.Open(source.URL, w.keeper.Rules, remote.ReadSecret(data))
+	credentials := remote.ReadSecret(data)
+	if source.SecretRef != nil && credentials.IsZero() {
+		has := "no keys"
+		if len(data) > 0 {
+			has = strings.Join(slices.Sorted(maps.Keys(data)), ", ")
+		}
+		return nil, &remote.Error{Reason: remote.Unknown, Message: fmt.Sprintf(
+			"the Secret %s in namespace %s has none of the keys username, password, bearerToken, identity and ca.crt; it has %s; correct the keys",
+			source.SecretRef.Name, w.object.Metadata.Namespace, has)}
+	}
+	return remote.Open(source.URL, w.keeper.Rules, credentials)
 }
 
 // secret reads the Secret that a field names; nil where it names none.

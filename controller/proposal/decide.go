@@ -64,29 +64,56 @@ const (
 
 // Decision is what is to be done, in this order, and what is said afterwards.
 type Decision struct {
+	// Duplicates are younger pull requests of the controller's for the same branches, which are marked and closed: a
+	// forge may make two where the controller was stopped while it created one.
+	Duplicates []*forge.Request
+
 	Push     bool // the head is made, or replaced from the commit that it has
 	Create   bool // a pull request
 	Edit     bool // its text
 	Withdraw bool // it is marked as withdrawn, and closed
 	Delete   bool // the head branch, if it still has its commit
-
-	Verdict Verdict
-	Request *forge.Request // that the verdict is about; nil if there is none
-	Foreign []string       // commits that are not the controller's
-	Merged  bool           // the last pull request was merged
+	Verdict  Verdict
+	Request  *forge.Request // that the verdict is about; nil if there is none
+	Foreign  []string       // commits that are not the controller's
+	Merged   bool           // the last pull request was merged
 }
 
 // Decide decides.
 func Decide(s *State) Decision {
-	var open, last *forge.Request
+	open, duplicates := s.open()
+	d := s.decide(open)
+	d.Duplicates = duplicates
+	return d
+}
+
+// open is the open pull request: of those that are the controller's the oldest, or else the newest. duplicates
+// are the others that are the controller's.
+func (s *State) open() (open *forge.Request, duplicates []*forge.Request) {
+	var own []*forge.Request
 	for i := range s.Request {
-		r := &s.Request[i]
-		if last == nil {
-			last = r
-		}
-		if r.State == forge.Open && open == nil {
+		switch r := &s.Request[i]; {
+		case r.State != forge.Open:
+		case ReadMarks(r.Body).Output != "":
+			own = append(own, r)
+		case open == nil:
 			open = r
 		}
+	}
+	if len(own) == 0 {
+		return open, nil
+	}
+	for len(own) > 1 {
+		duplicates, own = append(duplicates, own[0]), own[1:]
+	}
+	return own[0], duplicates
+}
+
+// decide decides about one pull request, nil if none is open.
+func (s *State) decide(open *forge.Request) Decision {
+	var last *forge.Request
+	if len(s.Request) > 0 {
+		last = &s.Request[0]
 	}
 	strangers := s.strangers()
 	foreign := strangers

@@ -38,6 +38,40 @@ func withdrawn(r forge.Request) forge.Request {
 	return r
 }
 
+// TestDuplicates: of two of its own for one head and base the controller keeps the older one, whatever else there is
+// to do. One of a person stays.
+func TestDuplicates(t *testing.T) {
+	number := func(n int, r forge.Request) forge.Request {
+		r.Number = n
+		return r
+	}
+	theirs := forge.Request{Number: 3, State: forge.Open, Head: "h1", Text: forge.Text{Title: "mine", Body: "by hand"}}
+	requests := []forge.Request{theirs, number(2, written(forge.Open, "h1", "new")), number(1, written(forge.Open, "h1", "new"))}
+	for judged, want := range map[string]Decision{
+		"new":   {Verdict: AwaitingMerge},
+		"newer": {Verdict: AwaitingMerge, Push: true, Edit: true},
+		"old":   {Verdict: UpToDate, Withdraw: true, Delete: true},
+	} {
+		text := ""
+		if judged == "new" {
+			_, text = Compose("title", "body", "new")
+		}
+		d := Decide(&State{Base: base, Judged: judged, Text: text, Me: me, Head: headOf(own("h1", "new")), Request: requests})
+		if d.Request == nil || d.Request.Number != 1 || len(d.Duplicates) != 1 || d.Duplicates[0].Number != 2 {
+			t.Fatalf("%s: %+v", judged, d)
+		}
+		twin := requests[1]
+		twin.State, twin.Text = forge.Closed, Duplicate(d.Duplicates[0], d.Request)
+		if again := Decide(&State{Base: base, Judged: "new", Me: me, Head: headOf(own("h1", "new")), Request: []forge.Request{twin}}); again.Verdict != AwaitingMerge {
+			t.Errorf("%s: the duplicate is taken as declined: %+v", judged, again)
+		}
+		d.Request, d.Duplicates = nil, nil
+		if !reflect.DeepEqual(d, want) {
+			t.Errorf("%s: %+v instead of %+v", judged, d, want)
+		}
+	}
+}
+
 func TestDecide(t *testing.T) {
 	_, text := Compose("title", "body", "new")
 	foreign := Commit{ID: "x", Author: ann, Committer: ann, Output: "new"}

@@ -36,13 +36,16 @@ func (w *world) open() *forge.Request {
 
 // sync is what a forge does after a push.
 func (w *world) sync() {
-	if r := w.open(); r != nil {
+	for _, r := range w.requests {
+		if r.State != forge.Open {
+			continue
+		}
 		if w.head == nil {
 			r.State = forge.Closed
 			if marks := ReadMarks(r.Body); !marks.Withdrawn {
 				w.declined[marks.Output] = true
 			}
-			return
+			continue
 		}
 		r.Head = w.head.Commit
 		r.Conflict = w.head.Fork.Package != w.base.Package
@@ -146,6 +149,11 @@ func (w *world) turn(t *rapid.T, judged string, steps int) (Decision, bool) {
 			t.Fatalf("commits %v of people are lost", s.strangers())
 		}
 	}
+	for _, twin := range d.Duplicates {
+		r := w.requests[twin.Number-1]
+		step(true, func() { r.Text = Duplicate(r, d.Request) })
+		step(true, func() { r.State = forge.Closed })
+	}
 	step(d.Push, func() {
 		lost()
 		c := own(w.name("h"), judged)
@@ -153,6 +161,7 @@ func (w *world) turn(t *rapid.T, judged string, steps int) (Decision, bool) {
 		w.sync()
 	})
 	text, _ := Compose("title "+judged, "body", judged)
+	created := rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "created") // a forge may make two
 	step(d.Create, func() {
 		if w.open() != nil {
 			t.Fatal("a second pull request")
@@ -160,7 +169,9 @@ func (w *world) turn(t *rapid.T, judged string, steps int) (Decision, bool) {
 		if w.declined[judged] {
 			t.Fatalf("%s was declined, and is proposed again", judged)
 		}
-		w.requests = append(w.requests, &forge.Request{Number: len(w.requests) + 1, State: forge.Open, Head: w.head.Commit, Text: text})
+		for range created {
+			w.requests = append(w.requests, &forge.Request{Number: len(w.requests) + 1, State: forge.Open, Head: w.head.Commit, Text: text})
+		}
 	})
 	step(d.Edit, func() { w.open().Text = text })
 	step(d.Withdraw, func() { r := w.open(); r.Text = Withdrawn(r) })
@@ -198,6 +209,9 @@ func TestHistories(t *testing.T) {
 			d, busy = w.turn(t, judged, 10)
 		}
 		open := w.open()
+		if all := slices.DeleteFunc(slices.Clone(w.requests), func(r *forge.Request) bool { return r.State != forge.Open }); len(all) > 1 {
+			t.Fatalf("%d pull requests are open", len(all))
+		}
 		switch {
 		case d.Verdict == ForeignCommits || d.Verdict == Declined:
 		case judged == w.base.Output:

@@ -3,6 +3,7 @@ package proposal
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/poolwright/poolwright/controller/forge"
@@ -67,9 +68,18 @@ func Compose(title, body, output string) (forge.Text, string) {
 
 // Withdrawn is the text of a pull request before the controller closes it.
 func Withdrawn(r *forge.Request) forge.Text {
+	return withdraw(r, "the output of the base is that of the specs and the cluster again")
+}
+
+// Duplicate is the text of a pull request before the controller closes it for another one.
+func Duplicate(r, of *forge.Request) forge.Text {
+	return withdraw(r, fmt.Sprintf("this is a duplicate of pull request %d", of.Number))
+}
+
+func withdraw(r *forge.Request, why string) forge.Text {
 	t := r.Text
 	if !ReadMarks(t.Body).Withdrawn {
-		t.Body = strings.TrimRight(t.Body, "\n") + "\n\nWithdrawn: the output of the base is that of the specs and the cluster again.\n" + mark(markWithdrawn)
+		t.Body = strings.TrimRight(t.Body, "\n") + "\n\nWithdrawn: " + why + ".\n" + mark(markWithdrawn)
 	}
 	return t
 }

@@ -127,6 +127,12 @@ func (p PullRequest) unreadable(err error) error {
 	return &remote.Error{Reason: remote.Failed, Message: fmt.Sprintf("branch %s cannot be read: %v", p.Head, err)}
 }
 
+// step is one that others see.
+type step struct {
+	wanted, output bool
+	do             func() error
+}
+
 // act takes the steps of a decision: one after the other, each after it was permitted. It returns the
 // pull request and the head that are there then.
 func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *proposal.Decision, with place) (r *forge.Request, at plumbing.Hash, err error) {
@@ -138,10 +144,13 @@ func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *pr
 			return nil, at, p.unreadable(err)
 		}
 	}
-	for _, step := range []struct {
-		wanted, output bool
-		do             func() error
-	}{
+	var steps []step
+	for _, twin := range d.Duplicates {
+		steps = append(steps,
+			step{true, false, func() error { return p.Forge.Edit(ctx, *twin, proposal.Duplicate(twin, d.Request)) }},
+			step{true, false, func() error { return p.Forge.Close(ctx, *twin) }})
+	}
+	steps = append(steps, []step{
 		{d.Push, true, func() error {
 			commit, err := write(c)
 			if err == nil {
@@ -159,7 +168,8 @@ func (p PullRequest) act(ctx context.Context, c Change, s *proposal.State, d *pr
 		{d.Withdraw, false, func() error { return p.Forge.Edit(ctx, *r, proposal.Withdrawn(r)) }},
 		{d.Withdraw, false, func() error { return p.Forge.Close(ctx, *r) }},
 		{d.Delete, false, func() error { return p.Remote.Move(ctx, p.Head, at, plumbing.ZeroHash, c.Source) }},
-	} {
+	}...)
+	for _, step := range steps {
 		if !step.wanted {
 			continue
 		}

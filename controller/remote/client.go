@@ -109,13 +109,13 @@ func unanswered(host string, err error, clean func(string) string) *Error {
 	case errors.As(err, &authority):
 		return &Error{Unavailable, fmt.Sprintf("the certificate of %s is from an unknown authority; add its certificate to the Secret as ca.crt", host)}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return &Error{Unavailable, fmt.Sprintf("%s did not answer in time", host)}
+		return &Error{Unavailable, fmt.Sprintf("%s did not answer in time; is the address right, and does a network policy permit the port?", host)}
 	}
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	return &Error{Unavailable, fmt.Sprintf("%s cannot be asked: %s", host, clean(err.Error()))}
+	return &Error{Unavailable, fmt.Sprintf("%s cannot be asked: %s; is the address right, and does a network policy permit the port?", host, clean(err.Error()))}
 }
 
 // Close closes what is open.

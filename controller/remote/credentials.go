@@ -31,6 +31,11 @@ func (c *Credentials) isEmpty() bool {
 	return c.Password == "" && c.BearerToken == "" && len(c.Identity) == 0
 }
 
+// IsZero reports whether a Secret has none of them.
+func (c *Credentials) IsZero() bool {
+	return c.isEmpty() && c.Username == "" && len(c.KnownHosts) == 0 && len(c.CA) == 0
+}
+
 // redactor removes credentials from what a server says.
 type redactor struct{ secrets []string }
 

@@ -60,11 +60,11 @@ func (r *Remote) explain(c *connection, err error) error {
 	case is(transport.ErrEmptyRemoteRepository):
 		return &Error{Unavailable, fmt.Sprintf("the repository of %s is empty; push the branch of spec.source.branch", at)}
 	case is(context.DeadlineExceeded):
-		return &Error{Unavailable, fmt.Sprintf("%s did not answer in time", at)}
+		return &Error{Unavailable, fmt.Sprintf("%s did not answer in time; is the address right, and does a network policy permit the port?", at)}
 	case errors.As(inner(err), &authority):
 		return &Error{Unavailable, fmt.Sprintf("the certificate of %s is from an unknown authority; add its certificate to the Secret as ca.crt", at)}
 	}
-	return &Error{Unavailable, fmt.Sprintf("%s cannot be asked: %s", at, said)}
+	return &Error{Unavailable, fmt.Sprintf("%s cannot be asked: %s; is the address right, and does a network policy permit the port?", at, said)}
 }
 
 // noSSHMethod is how golang.org/x/crypto/ssh says that a server takes no key; the error has no type.

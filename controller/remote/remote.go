@@ -12,7 +12,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -222,6 +225,17 @@ func moved(branch string) error {
 	return &Error{Reason: Moved, Message: fmt.Sprintf("branch %s has moved to another commit", branch)}
 }
 
+// besides is a reference that keeps another one from being created: the name of one begins with that of the
+// other and a slash. "" if there is none.
+func besides(all map[string]plumbing.Hash, name string) string {
+	for _, other := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(other, name+"/") || strings.HasPrefix(name, other+"/") {
+			return other
+		}
+	}
+	return ""
+}
+
 func (r *Remote) push(ctx context.Context, branch string, from, to plumbing.Hash, source *Source) error {
 	var pack io.ReadCloser
 	if !to.IsZero() {
@@ -247,6 +261,11 @@ func (r *Remote) push(ctx context.Context, branch string, from, to plumbing.Hash
 	name := plumbing.NewBranchReferenceName(branch)
 	if refs.References[name.String()] != from {
 		return moved(branch)
+	}
+	if other := besides(refs.References, name.String()); other != "" && !to.IsZero() {
+		return &Error{Reason: Protected, Message: fmt.Sprintf(
+			"branch %s cannot be created beside branch %s, because Git has no branch within another; write another spec.publish.branch, or delete that one",
+			branch, strings.TrimPrefix(other, "refs/heads/"))}
 	}
 	req := packp.NewReferenceUpdateRequestFromCapabilities(refs.Capabilities)
 	for _, wanted := range []capability.Capability{capability.Sideband64k, capability.Atomic, capability.DeleteRefs} {

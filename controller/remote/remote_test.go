@@ -176,6 +176,16 @@ func TestTheBranchDecides(t *testing.T) {
 		err := r.Push(t.Context(), "main", source, write(t, source, "f.txt", "f\n"))
 		reason(t, err, remote.Protected, "the server does not accept a push to branch main: GL-HOOK-ERR: You are not allowed to push code to protected branches, *** command error on refs/heads/main: pre-receive hook declined; allow the user of spec.source.secretRef to push to it")
 	})
+	t.Run("within another branch", func(t *testing.T) {
+		server.Git(t, "update-ref", "refs/heads/poolwright/main/a", "main")
+		defer server.Git(t, "update-ref", "-d", "refs/heads/poolwright/main/a")
+		source := fetch(t, r)
+		commit := write(t, source, "g.txt", "g\n")
+		for _, branch := range []string{"poolwright/main", "poolwright/main/a/b"} {
+			reason(t, r.Move(t.Context(), branch, plumbing.ZeroHash, commit, source), remote.Protected, expected.Text("branch "+branch+
+				" cannot be created beside branch poolwright/main/a, because Git has no branch within another; write another spec.publish.branch, or delete that one"))
+		}
+	})
 	t.Run("cut after the push", func(t *testing.T) {
 		server.Watch(func(_ http.ResponseWriter, q *http.Request) bool {
 			if q.Method != http.MethodPost || !strings.HasSuffix(q.URL.Path, "git-receive-pack") {

@@ -25,6 +25,9 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Path + " " + e.Why }
 
+// Missing reports whether there is no such folder.
+func (e *RefusedError) Missing() bool { return e.Why == notThere || e.Why == notFolder }
+
 // TooLarge reports whether the files together have more bytes than may be read.
 func (e *RefusedError) TooLarge() bool { return e.Why == tooLarge }
 

@@ -3,7 +3,9 @@ package hydrations
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +35,7 @@ type Store struct {
 	log      *slog.Logger
 	recorder record.EventRecorder
 	events   record.EventBroadcaster
+	client   *corev1.CoreV1Client
 }
 
 // NewStore makes a Store, which logs the Hydrations that it cannot read. Close ends it.
@@ -44,7 +47,7 @@ func NewStore(ctx context.Context, c *cluster.Cluster, log *slog.Logger) (*Store
 	events := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, logr.Discard())))
 	events.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.Events("")})
 	recorder := events.NewRecorder(runtime.NewScheme(), core.EventSource{Component: fieldManager})
-	return &Store{cluster: c, log: log, events: events, recorder: recorder}, nil
+	return &Store{cluster: c, log: log, events: events, recorder: recorder, client: client}, nil
 }
 
 // Close stops recording events.
@@ -157,15 +160,40 @@ func (s *Store) WriteStatus(ctx context.Context, h *Hydration, status Status) (w
 	return true, nil
 }
 
-// Event records an event about a Hydration.
+// Event records an event about a Hydration. It is sent in the background, and lost if the process ends before.
 func (s *Store) Event(h *Hydration, warning bool, reason, message string) {
 	kind := core.EventTypeNormal
 	if warning {
 		kind = core.EventTypeWarning
 	}
-	apiVersion, of := Kind().ToAPIVersionAndKind()
-	s.recorder.Event(&core.ObjectReference{
-		APIVersion: apiVersion, Kind: of, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name,
+	s.recorder.Event(reference(h), kind, reason, cut(message))
+}
+
+// Announce makes the event of one thing that happened, which of names: it is made once, whoever does it how
+// often, for as long as the API server keeps it. It returns when the event is there, or cannot be: the
+// namespace is gone, or nobody may write events in it.
+func (s *Store) Announce(ctx context.Context, h *Hydration, reason, message, of string) error {
+	sum := sha256.Sum256([]byte(h.Metadata.UID + "\n" + reason + "\n" + of))
+	now := metav1.Now()
+	event := &core.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: h.Metadata.Namespace, Name: h.Metadata.Name + "." + hex.EncodeToString(sum[:8])},
+		InvolvedObject: *reference(h),
+		Reason:         reason, Message: cut(message), Type: core.EventTypeNormal, Count: 1, FirstTimestamp: now, LastTimestamp: now,
+		Source: core.EventSource{Component: fieldManager}, ReportingController: fieldManager,
+	}
+	ctx, cancel := context.WithTimeout(ctx, cluster.RequestTimeout)
+	defer cancel()
+	_, err := s.client.Events(h.Metadata.Namespace).Create(ctx, event, metav1.CreateOptions{})
+	if err == nil || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil
+	}
+	return s.cluster.Explain(err, "create the event of Hydration "+h.Key().String())
+}
+
+func reference(h *Hydration) *core.ObjectReference {
+	apiVersion, kind := Kind().ToAPIVersionAndKind()
+	return &core.ObjectReference{
+		APIVersion: apiVersion, Kind: kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name,
 		UID: uid(h), ResourceVersion: h.Metadata.ResourceVersion,
-	}, kind, reason, cut(message))
+	}
 }

@@ -61,6 +61,8 @@ TYPE = channel
 ENABLED = false
 [cron]
 ENABLED = false
+[webhook]
+ALLOWED_HOST_LIST = loopback
 [mailer]
 ENABLED = false
 `
