@@ -80,6 +80,9 @@ func (p program) run(args []string) int {
 	default:
 		complain(p.err, err)
 	}
+	if bad != nil && verb.Name() == "plan" {
+		return exitFailed // 2 is for changes: a pipeline reads nothing but the code
+	}
 	return exitOf(err)
 }
 

@@ -55,9 +55,8 @@ and markdown are printed even if there are errors.
 Several DIRs are compared one after the other, all of them, even if one has errors; the exit
 code is that of the worst. -o json then prints a document for each.
 
-Exit codes: 0 no change, 2 changes, 1 errors. Bad usage is 2, with nothing on stdout.
-With --fail-on, a change of that risk is an error (1), and any other change is 0; then 2
-means only bad usage.`
+Exit codes: 0 no change, 2 changes, 1 errors, bad usage among them (unlike other verbs).
+With --fail-on, a change of that risk is an error (1), and any other change is 0.`
 
 const planRoles = `--against live needs two roles of deploy/rbac: poolwright-inventory, to read, and
 poolwright-plan, to get, list, patch and create the rendered kinds, as a dry run needs

@@ -19,7 +19,7 @@ Without a verb it is a KRM function: it renders a ResourceList from stdin to std
 like "poolwright fn".
 
 Manifests and tables go to stdout, everything else to stderr. Exit codes: 0 success;
-1 findings of severity error, or a failure; 2 bad usage, or changes that plan found.`
+1 findings of severity error, or a failure; 2 bad usage, or for plan: changes.`
 
 const rootExample = `  # Create a package, with a snapshot of the cluster
   poolwright inventory -o mycluster/inventory

@@ -28,7 +28,7 @@ and disks.
 
 If nothing is applied yet, the tree shows the planned state from the inventory; with
 --planned it always does: the zones, their nodes and disks, with the role that the specs of
-the current folder give each disk, or why it is free or refused.
+DIR (by default the current folder) give each disk, or why it is free or refused.
 
 An object that others refer to and that does not exist is shown as Missing, also a node,
 with the objects on it. All namespaces are read, because a volume and its claim are in
@@ -50,10 +50,10 @@ const treeExample = `  poolwright tree
   poolwright tree bd/blockdevice-1c10eb1bb14c94f02a00373f2fa09b93
   poolwright tree node/worker-1
 
-  # Without a cluster, from the inventory of the package in this folder
-  poolwright tree --from inventory
+  # Without a cluster, from the inventory of a package
+  poolwright tree storage --from inventory
 
-  # Where will the pools of this package be?
+  # Where will the pools of the package in the current folder be?
   poolwright tree --planned
 
   # A picture: pools by zone and node, with replicas, disks, fill level and health
@@ -62,25 +62,32 @@ const treeExample = `  poolwright tree
 func newTree(s program) *cobra.Command {
 	var f treeFlags
 	cmd := &cobra.Command{
-		Use:     "tree [KIND/NAME]",
+		Use:     "tree [DIR] [KIND/NAME]",
 		Short:   "Show dependencies and health, from claims to disks",
 		Long:    fmt.Sprintf(treeLong, wrap(fmt.Sprintf(treeRoots, rootNames(s.function.Kinds())))),
 		Example: treeExample,
-		Args:    atMost(1, "tree takes one KIND/NAME"),
+		Args:    atMost(2, "tree takes one DIR and one KIND/NAME"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
+			if len(args) > 1 || len(args) == 1 && !isDir(args[0]) {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return s.offerRoots(begun, f.from, f.namespace)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.plannedOnly(cmd, args); err != nil {
+			dir, wanted, err := explainArgs(args)
+			if err != nil {
+				return err
+			}
+			if err := f.plannedOnly(cmd, wanted); err != nil {
 				return err
 			}
 			if err := onlyLive(cmd, f.from); err != nil {
 				return err
 			}
-			return runTree(cmd.Context(), s, args, f)
+			if dir != "." && f.from != fromInventory {
+				return usage("%s is a package: add --from inventory or --planned; or did you mean an object? That is KIND/NAME, such as Node/worker-1", dir)
+			}
+			return runTree(cmd.Context(), s, dir, wanted, f)
 		},
 	}
 	addClusterFlags(s, cmd, &f.clusterFlags)
@@ -89,7 +96,7 @@ func newTree(s program) *cobra.Command {
 	addPictureFormat(s, cmd, &f.format, "print as json or yaml instead of as text", asJSON, asYAML)
 	addFrom(s, cmd, &f.from)
 	cmd.Flags().BoolVar(&f.unhealthy, "unhealthy", false, "show only what is not OK, and the path to it")
-	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render would put the pools of the package in the current folder")
+	cmd.Flags().BoolVar(&f.planned, "planned", false, "show where a render would put the pools of the package")
 	return cmd
 }
 
@@ -102,22 +109,18 @@ type treeFlags struct {
 	namespace string // of the root; facts are of all namespaces
 }
 
-func runTree(ctx context.Context, s program, args []string, f treeFlags) error {
+func runTree(ctx context.Context, s program, dir string, wanted *ref, f treeFlags) error {
 	var kind system.Kind
-	var wanted *ref
-	if len(args) > 0 {
+	if wanted != nil {
 		var err error
-		if wanted, err = parseRef(args[0]); err != nil {
-			return err
-		}
 		if kind, err = s.function.Kinds().Root(wanted.kind); err != nil {
 			return usage("%v", err)
 		}
 	}
 	if f.planned {
-		return runPlanned(s, f)
+		return runPlanned(s, dir, f)
 	}
-	facts, err := treeFacts(ctx, s, f)
+	facts, err := treeFacts(ctx, s, dir, f)
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func runTree(ctx context.Context, s program, args []string, f treeFlags) error {
 	}
 	trees := s.function.Tree(facts, root)
 	if len(trees) == 0 && f.from == fromInventory {
-		return runPlanned(s, f)
+		return runPlanned(s, dir, f)
 	}
 	shown := trees
 	if f.unhealthy {
@@ -138,7 +141,7 @@ func runTree(ctx context.Context, s program, args []string, f treeFlags) error {
 	if f.format.isPicture() {
 		title := "Storage"
 		if wanted != nil {
-			title += " of " + args[0]
+			title += " of " + wanted.String()
 		}
 		return printPicture(s.out, f.format, title, poolsOf(shown, inventory.New(facts)))
 	}
@@ -175,11 +178,11 @@ func printTallies(w io.Writer, trees []*health.Tree, below bool) error {
 }
 
 // treeFacts reads what a tree is made of.
-func treeFacts(ctx context.Context, s program, f treeFlags) ([]*krm.Object, error) {
+func treeFacts(ctx context.Context, s program, dir string, f treeFlags) ([]*krm.Object, error) {
 	switch f.from {
 	case fromInventory:
 		defer terminal.Progress(s.err, "reading the inventory")()
-		p, fs, err := s.read(folder.Input{Dir: "."})
+		p, fs, err := s.read(folder.Input{Dir: dir})
 		if err != nil {
 			return nil, err
 		}

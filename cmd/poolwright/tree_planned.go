@@ -10,13 +10,13 @@ import (
 
 // plannedOnly refuses what cannot be meant together with --planned: the facts of a
 // render are those of its package.
-func (f *treeFlags) plannedOnly(cmd *cobra.Command, args []string) error {
+func (f *treeFlags) plannedOnly(cmd *cobra.Command, wanted *ref) error {
 	switch {
 	case !f.planned:
 	case f.unhealthy:
 		return usage("what is only planned has no health yet: leave out --planned or --unhealthy")
-	case len(args) > 0:
-		return usage("--planned shows all that the package asks for: leave out %s, or see poolwright explain . %s", args[0], args[0])
+	case wanted != nil:
+		return usage("--planned shows all that the package asks for: leave out %s, or see poolwright explain . %s", wanted, wanted)
 	case cmd.Flags().Changed("from") && f.from != fromInventory:
 		return usage("--planned looks at the inventory of the package only: leave out --from %s", f.from)
 	default:
@@ -25,9 +25,9 @@ func (f *treeFlags) plannedOnly(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// runPlanned shows where a render of the package in the current folder puts things.
-func runPlanned(s program, f treeFlags) error {
-	l, err := load(s, ".", "")
+// runPlanned shows where a render of a package puts things.
+func runPlanned(s program, dir string, f treeFlags) error {
+	l, err := load(s, dir, "")
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func runPlanned(s program, f treeFlags) error {
 		return printAs(s.out, f.format, treesForMachines(trees))
 	}
 	if len(trees) == 0 {
-		terminal.Println(s.err, "there are no pools and no volumes, and no spec in the current folder asks for any")
+		terminal.Println(s.err, "there are no pools and no volumes, and no spec of the package asks for any")
 		return nil
 	}
 	if err := printTrees(s.out, trees, true); err != nil {
