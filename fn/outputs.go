@@ -28,6 +28,8 @@ type chosen struct {
 	in       system.Input // what they were made from
 	handover *handover
 	failed   bool // nothing is written
+
+	renderings []system.Rendering // after their Choose
 }
 
 // outputs has every system keep what is there, and then each choose in turn. A disk of the
@@ -50,14 +52,14 @@ func (pkg *prepared) outputs(facts *inventory.Facts, selected, left []*system.Sp
 			DrainVolumes: pkg.policy.Drain.Volumes,
 			Unsound:      pkg.unsoundObjects(),
 		}
-		outputs, leave := pkg.choose(in, selected, left)
+		outputs, leave, renderings := pkg.choose(in, selected, left)
 		if slices.ContainsFunc(outputs, func(o output) bool { return finding.Failed(o.Findings) }) {
-			return &chosen{outputs, leave, in, handover, true}
+			return &chosen{outputs, leave, in, handover, true, renderings}
 		}
 		more := pkg.abandoned(ledger, holdings, outputs, given)
 		handover.giveUp(ledger, leave, given, more)
 		if len(more) == 0 {
-			return &chosen{outputs, leave, in, handover, false}
+			return &chosen{outputs, leave, in, handover, false, renderings}
 		}
 		maps.Copy(given, more)
 	}
@@ -74,7 +76,7 @@ func (c *chosen) findings() (all []finding.Finding) {
 	return all
 }
 
-func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]output, departures) {
+func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]output, departures, []system.Rendering) {
 	systems := pkg.function.systems
 	renderings := make([]system.Rendering, len(systems))
 	for i := range systems {
@@ -103,7 +105,7 @@ func (pkg *prepared) choose(in system.Input, selected, left []*system.Spec) ([]o
 			}
 		}
 	}
-	return outputs, leave
+	return outputs, leave, renderings
 }
 
 // departures are the specs that are gone, by the owner key of what was rendered for them, of

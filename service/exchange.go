@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/poolwright/poolwright/service/web"
 )
 
 const shuttingDown = "the server is shutting down"
@@ -118,7 +120,7 @@ func (x *exchange) send(status int, mediaType string, text []byte) {
 	h.Add("Vary", "Accept, Accept-Encoding")
 	out := &timedWriter{x, time.Now().Add(x.most)}
 	const worthPacking = 1400 // what fits in one packet is not packed
-	if len(text) < worthPacking || !acceptsGzip(x.request) {
+	if len(text) < worthPacking || !web.AcceptsGzip(x.request) {
 		h.Set("Content-Length", strconv.Itoa(len(text)))
 		x.writer.WriteHeader(status)
 		_, _ = out.Write(text)

@@ -2,14 +2,13 @@ package service
 
 import (
 	"maps"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/service/web"
 )
 
 // Media types of what is served.
@@ -30,10 +29,10 @@ func choose(forms []Form, values url.Values, accept []string) (Form, *problem) {
 	if len(accept) == 0 {
 		return forms[0], nil
 	}
-	ranges := parseAccept(accept)
+	ranges := web.ParseAccept(accept)
 	best, weight := -1, 0.0
 	for i, f := range forms {
-		if q := quality(ranges, f.Type); q > weight {
+		if q := web.Quality(ranges, f.Type); q > weight {
 			best, weight = i, q
 		}
 	}
@@ -49,59 +48,6 @@ func formTypes(forms []Form) []string {
 		types = append(types, f.Type)
 	}
 	return types
-}
-
-// mediaRange is an entry of Accept or Accept-Encoding.
-type mediaRange struct {
-	name    string
-	quality float64
-}
-
-// parseAccept reads a list with qualities. What is malformed accepts nothing.
-func parseAccept(values []string) []mediaRange {
-	var ranges []mediaRange
-	for _, entry := range strings.Split(strings.Join(values, ","), ",") {
-		name, parameters, err := mime.ParseMediaType(entry)
-		if err != nil {
-			continue
-		}
-		q := 1.0
-		if text, given := parameters["q"]; given {
-			if q, err = strconv.ParseFloat(text, 64); err != nil || q < 0 || q > 1 {
-				continue
-			}
-		}
-		ranges = append(ranges, mediaRange{name, q})
-	}
-	return ranges
-}
-
-// quality is how much a client wants a type: what the most specific range says.
-func quality(ranges []mediaRange, name string) float64 {
-	group, _, _ := strings.Cut(name, "/")
-	for _, pattern := range []string{name, group + "/*", "*/*"} {
-		best := -1.0
-		for _, r := range ranges {
-			if r.name == pattern {
-				best = max(best, r.quality)
-			}
-		}
-		if best >= 0 {
-			return best
-		}
-	}
-	return 0
-}
-
-// acceptsGzip reports whether an answer may be packed.
-func acceptsGzip(r *http.Request) bool {
-	ranges := parseAccept(r.Header.Values("Accept-Encoding"))
-	for _, name := range []string{"gzip", "*"} {
-		if i := slices.IndexFunc(ranges, func(m mediaRange) bool { return m.name == name }); i >= 0 {
-			return ranges[i].quality > 0
-		}
-	}
-	return false
 }
 
 // checkParameters refuses a query that an endpoint does not have.

@@ -2,22 +2,24 @@ package service
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/poolwright/poolwright/service/web"
 )
 
-// object is an object of the OpenAPI document.
-type object = map[string]any
+type object = web.Object
+
+// schemas are those of what is served.
+type schemas struct{ web.Schemas }
 
 // describe is the OpenAPI document: made of the routes, the forms and parameters of the verbs,
 // and the Go types that they print.
 func (s *Server) describe() []byte {
-	schemas := &schemas{named: object{"ResourceList": resourceList()}, names: map[reflect.Type]string{}}
+	schemas := &schemas{web.NewSchemas(object{"ResourceList": resourceList()})}
 	paths := object{}
 	for _, path := range slices.Sorted(maps.Keys(s.routes)) {
 		r := s.routes[path]
@@ -30,7 +32,7 @@ func (s *Server) describe() []byte {
 			"summary": "The KRM function of Poolwright, and its commands that read a package",
 		},
 		"paths":      paths,
-		"components": object{"schemas": schemas.named},
+		"components": object{"schemas": schemas.Named},
 	}
 	text, err := json.MarshalIndent(document, "", "  ") // sorts the keys
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *schemas) operation(r *route) object {
 	}
 	content := object{}
 	for _, t := range bodyTypes {
-		content[t] = object{"schema": reference("ResourceList")}
+		content[t] = object{"schema": web.Reference("ResourceList")}
 	}
 	operation["requestBody"] = object{"required": true, "content": content}
 	var parameters []object
@@ -114,7 +116,7 @@ func (s *schemas) response(r *route, code int) object {
 		}
 	}
 	if code != http.StatusOK && !(code == http.StatusUnprocessableEntity && r.work.result == nil) {
-		content[typeProblem] = object{"schema": s.of(problem{})}
+		content[typeProblem] = object{"schema": s.Of(problem{})}
 	}
 	headers := object{}
 	header := func(name, description string) {
@@ -142,14 +144,10 @@ func (s *schemas) forms(e *endpoint, content object) {
 		schema := object{}
 		switch {
 		case e.result == nil:
-			schema = reference("ResourceList")
+			schema = web.Reference("ResourceList")
 		case f.Type == typeJSON:
-			schema = s.of(e.result)
+			schema = s.Of(e.result)
 		}
 		content[f.Type] = object{"schema": schema}
 	}
-}
-
-func reference(name string) object {
-	return object{"$ref": fmt.Sprintf("#/components/schemas/%s", name)}
 }

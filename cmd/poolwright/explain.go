@@ -165,7 +165,7 @@ func (r *ref) isAbout(c *place.Choice) bool {
 // explanation is what explain has to say about one spec.
 type explanation struct {
 	Spec        machineRef          `json:"spec"`
-	Transitions []machineTransition `json:"transitions,omitempty"`
+	Transitions []transition.Record `json:"transitions,omitempty"`
 	Choices     []choice            `json:"choices,omitempty"`
 	Notes       []machineFinding    `json:"notes,omitempty"`
 	Summary     []place.Tally       `json:"summary,omitempty"`
@@ -250,7 +250,7 @@ func explain(choices []place.Choice, fs []finding.Finding, transitions []transit
 			e.notes = append(e.notes, f)
 		}
 	}
-	for _, t := range transitionsForMachines(transitions) {
+	for _, t := range transition.Records(transitions) {
 		if spec := finding.Ref(t.Spec); subject.matches(spec) || subject.matches(finding.Ref(t.Object)) {
 			e := about(spec)
 			e.Transitions = append(e.Transitions, t)

@@ -18,7 +18,7 @@ func printStatuses(s program, dir string, f statusFlags, at subject, v statusVie
 	err := verdict(report(s.streams, v.rest))
 	switch {
 	case f.format != asText:
-		if err := printAs(s.out, f.format, statusesForMachines(v.statuses)); err != nil {
+		if err := printAs(s.out, f.format, health.StatusRecords(v.statuses)); err != nil {
 			return err
 		}
 	case len(v.statuses) == 0 && err == nil:
@@ -143,48 +143,4 @@ func age(t time.Time) string {
 		return "-"
 	}
 	return duration.HumanDuration(max(time.Since(t), 0))
-}
-
-// machineStatus is a status as -o json prints it.
-type machineStatus struct {
-	Spec    machineRef      `json:"spec"`
-	Phase   health.Phase    `json:"phase"`
-	Reason  string          `json:"reason"`
-	Message string          `json:"message"`
-	Since   string          `json:"since,omitempty"`
-	Details []machineDetail `json:"details,omitempty"`
-
-	Transitions []machineTransition `json:"transitions,omitempty"`
-}
-
-type machineDetail struct {
-	Object  machineRef   `json:"object"`
-	Node    string       `json:"node,omitempty"`
-	Phase   health.Phase `json:"phase"`
-	Reason  string       `json:"reason"`
-	Message string       `json:"message"`
-	Since   string       `json:"since,omitempty"`
-}
-
-func statusesForMachines(statuses []health.Status) []machineStatus {
-	out := make([]machineStatus, len(statuses))
-	for i := range statuses {
-		out[i] = statusForMachines(&statuses[i])
-	}
-	return out
-}
-
-func statusForMachines(st *health.Status) machineStatus {
-	m := machineStatus{machineRef(st.Spec), st.Phase, st.Reason, st.Message, stamp(st.Since), nil, transitionsForMachines(st.Transitions)}
-	for _, d := range st.Details {
-		m.Details = append(m.Details, machineDetail{machineRef(d.Object), d.Node, d.Phase, d.Reason, d.Message, stamp(d.Since)})
-	}
-	return m
-}
-
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }

@@ -114,7 +114,7 @@ func sameStatus(a, b health.Status) bool {
 
 func (p *statusPrinter) printMachines(changed []health.Status) error {
 	for i := range changed {
-		m := statusForMachines(&changed[i])
+		m := changed[i].Record()
 		if p.format == asYAML {
 			if _, err := terminal.Println(p.out, "---"); err != nil {
 				return err

@@ -146,7 +146,7 @@ func runTree(ctx context.Context, s program, dir string, wanted *ref, f treeFlag
 		return printPicture(s.out, f.format, title, poolsOf(shown, inventory.New(facts)))
 	}
 	if f.format != asText {
-		return printAs(s.out, f.format, treesForMachines(shown))
+		return printAs(s.out, f.format, health.TreeRecords(shown))
 	}
 	if len(trees) == 0 {
 		terminal.Println(s.err, "there are no pools and no volumes; poolwright tree --planned shows where those of a package will go")
@@ -292,24 +292,4 @@ func (p *treePrinter) print(t *health.Tree, first, rest string) {
 			p.print(c, rest+p.more, rest+p.through)
 		}
 	}
-}
-
-// machineTree is a tree as -o json prints it.
-type machineTree struct {
-	machineRef `json:",inline"`
-	Health     health.Phase  `json:"health,omitempty"`
-	State      string        `json:"state,omitempty"`
-	Details    string        `json:"details,omitempty"`
-	Children   []machineTree `json:"children,omitempty"`
-}
-
-func treesForMachines(trees []*health.Tree) []machineTree {
-	out := make([]machineTree, len(trees))
-	for i, t := range trees {
-		out[i] = machineTree{machineRef(t.Object), t.Phase, t.State, t.Note, nil}
-		if len(t.Children) > 0 {
-			out[i].Children = treesForMachines(t.Children)
-		}
-	}
-	return out
 }

@@ -43,7 +43,7 @@ func runPlanned(s program, dir string, f treeFlags) error {
 		return printPicture(s.out, f.format, "Storage as it is planned", poolsOf(trees, result.Facts))
 	}
 	if f.format != asText {
-		return printAs(s.out, f.format, treesForMachines(trees))
+		return printAs(s.out, f.format, health.TreeRecords(trees))
 	}
 	if len(trees) == 0 {
 		terminal.Println(s.err, "there are no pools and no volumes, and no spec of the package asks for any")

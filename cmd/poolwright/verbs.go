@@ -3,7 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/folder"
+	"github.com/poolwright/poolwright/plan"
 )
 
 // verb is a command of the program.
@@ -32,10 +34,10 @@ func verbs() []verb {
 		{make: newExplain, route: &route{flags: []string{"output", "chosen", "summary"}, result: []explanation{}}},
 		{make: newPreview, route: &route{flags: []string{"output"}, result: machinePreview{}}},
 		{make: newInventory, wraps: []wrapper{interruptible}},
-		{make: newPlan, wraps: []wrapper{severalDirs(aloneFlags{"against": {againstRendered, againstLive}, "picture": nil}), interruptible, collectingLate}, route: &route{flags: []string{"output", "summary", "fail-on"}, result: machinePlan{}, listed: true}},
-		{make: newStatus, wraps: []wrapper{severalDirs(aloneFlags{"watch": nil, "cluster": nil, "write": nil}), interruptible}, route: &route{flags: []string{"output", "namespace"}, result: []machineStatus{}}},
+		{make: newPlan, wraps: []wrapper{severalDirs(aloneFlags{"against": {againstRendered, againstLive}, "picture": nil}), interruptible, collectingLate}, route: &route{flags: []string{"output", "summary", "fail-on"}, result: plan.Record{}, listed: true}},
+		{make: newStatus, wraps: []wrapper{severalDirs(aloneFlags{"watch": nil, "cluster": nil, "write": nil}), interruptible}, route: &route{flags: []string{"output", "namespace"}, result: []health.StatusRecord{}}},
 		{make: newVerify, wraps: []wrapper{severalDirs(nil), interruptible}, route: &route{flags: []string{"output"}, result: machineVerification{}, listed: true}},
-		{make: newTree, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output", "namespace", "planned", "unhealthy"}, result: []machineTree{}}},
+		{make: newTree, wraps: []wrapper{interruptible}, route: &route{flags: []string{"output", "namespace", "planned", "unhealthy"}, result: []health.TreeRecord{}}},
 		{make: newSchema},
 		{make: newInit},
 		{make: newWhatIf, wraps: []wrapper{interruptible, collectingLate}, route: &route{flags: []string{"output", "every", "require"}, result: machineWhatIf{}}},

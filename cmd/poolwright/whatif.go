@@ -248,6 +248,6 @@ type machineWhatIf struct {
 // machineNext is the next render, as plan prints it; the risk is "" without changes.
 type machineNext struct {
 	Risk     change.Risk      `json:"risk"`
-	Changes  []machineChange  `json:"changes"`
+	Changes  []plan.ChangeRecord  `json:"changes"`
 	Findings []machineFinding `json:"findings"`
 }

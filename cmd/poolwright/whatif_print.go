@@ -19,7 +19,7 @@ import (
 func printWhatIf(w io.Writer, f *whatIfFlags, q fn.Question, answer *fn.WhatIf, next *planning) error {
 	switch f.format {
 	case asJSON, asYAML:
-		m := next.machine()
+		m := next.Record()
 		return printAs(w, f.format, machineWhatIf{f.from, answer.Answer, machineNext{m.Risk, m.Changes, m.Findings}})
 	case asSVG:
 		_, err := w.Write(lossMap(answer, q).SVG())

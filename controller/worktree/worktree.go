@@ -35,6 +35,7 @@ type WorkTree struct {
 	root    string // of the work tree
 	git     string // its own folder: HEAD, index
 	common  string // that of all work trees of the repository: objects, references
+	outside error  // why there is no work tree, nil if there is
 	lock    *os.File
 	storage *filesystem.Storage
 }
@@ -47,33 +48,11 @@ func usage(format string, args ...any) error {
 // Close. What an earlier one that was killed has left is made whole. The error is a *folder.UsageError where
 // there is no work tree, or nothing can be committed to it in the state that it is in.
 func Open(dir string) (*WorkTree, error) {
-	real, err := filepath.Abs(dir)
-	if err == nil {
-		real, err = filepath.EvalSymlinks(real)
-	}
-	if info, statErr := os.Stat(dir); err != nil || statErr != nil || !info.IsDir() {
-		return nil, usage("%s: no such folder", dir)
-	}
-	w := &WorkTree{Dir: dir}
-	if err := w.find(real); err != nil {
-		return nil, err
-	}
-	rel, err := filepath.Rel(w.root, real)
+	w, err := Inspect(dir)
 	if err != nil {
 		return nil, err
 	}
-	if rel != "." {
-		w.Path = filepath.ToSlash(rel)
-	}
-	for part := range strings.SplitSeq(w.Path, "/") {
-		if part == ".git" {
-			return nil, usage("%s is inside the folder of Git itself; name a folder of the work tree", dir)
-		}
-	}
-	if err := w.check(); err != nil {
-		return nil, err
-	}
-	if _, err := w.Head(); err != nil {
+	if err := w.Writable(); err != nil {
 		return nil, err
 	}
 	if err := w.exclude(); err != nil {

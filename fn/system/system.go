@@ -18,6 +18,7 @@ import (
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/resilience"
+	"github.com/poolwright/poolwright/fn/stock"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -104,6 +105,12 @@ type Follower interface {
 type Leaver interface {
 	// Leave is asked after Choose. An error keeps what was rendered.
 	Leave(gone Gone) []finding.Finding
+}
+
+// Stocker is a Rendering of volumes that people create one by one.
+type Stocker interface {
+	// Stock is asked after Choose: the volumes and groups of the package, and those in the cluster.
+	Stock() stock.Stock
 }
 
 // Gone is a spec that is no longer in the package, of which something was rendered.

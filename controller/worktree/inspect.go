@@ -1,0 +1,135 @@
+package worktree
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/poolwright/poolwright/controller/tree"
+)
+
+// Inspect opens a folder to look at it: nobody is kept from committing, and nothing is made whole. In no work
+// tree only Files and Look work. The error is a *folder.UsageError: there is no such folder, or it is Git's own.
+func Inspect(dir string) (*WorkTree, error) {
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if info, statErr := os.Stat(dir); err != nil || statErr != nil || !info.IsDir() {
+		return nil, usage("%s: no such folder", dir)
+	}
+	w := &WorkTree{Dir: dir}
+	if w.outside = w.find(real); w.outside != nil {
+		w.root = real
+		return w, nil
+	}
+	rel, err := filepath.Rel(w.root, real)
+	if err != nil {
+		return nil, err
+	}
+	if rel != "." {
+		w.Path = filepath.ToSlash(rel)
+	}
+	for part := range strings.SplitSeq(w.Path, "/") {
+		if part == ".git" {
+			return nil, usage("%s is inside the folder of Git itself; name a folder of the work tree", dir)
+		}
+	}
+	return w, nil
+}
+
+// Writable is the error where nothing can be committed, a *folder.UsageError: there is no work tree, it is not
+// supported, it is in the middle of a merge or the like, or HEAD is on no branch or at no commit.
+func (w *WorkTree) Writable() error {
+	if w.outside != nil {
+		return w.outside
+	}
+	if err := w.check(); err != nil {
+		return err
+	}
+	_, err := w.Head()
+	return err
+}
+
+// At is the commit that is checked out, on a branch or not; zero where there is none.
+func (w *WorkTree) At() plumbing.Hash {
+	if w.outside != nil {
+		return plumbing.ZeroHash
+	}
+	head, err := w.look()
+	if err != nil {
+		return plumbing.ZeroHash
+	}
+	return head
+}
+
+// Entry is a commit that changed the package.
+type Entry struct {
+	Hash    plumbing.Hash
+	Author  tree.Author
+	Time    time.Time // of the author
+	Message string
+}
+
+// History lists the commits before and at one that changed the package, the last first, at most so many. What a
+// shallow clone lacks is left out.
+func (w *WorkTree) History(from plumbing.Hash, most int) ([]Entry, error) {
+	first, err := object.GetCommit(w.storage, from)
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	commits := object.NewCommitIterCTime(first, nil, nil)
+	defer commits.Close()
+	for len(entries) < most {
+		c, err := commits.Next()
+		if err != nil {
+			break // the end, or that of a shallow clone
+		}
+		changed, err := w.changedIn(c)
+		if err != nil {
+			return nil, err
+		}
+		if changed {
+			entries = append(entries, Entry{c.Hash, tree.Author{Name: c.Author.Name, Email: c.Author.Email}, c.Author.When, c.Message})
+		}
+	}
+	return entries, nil
+}
+
+// changedIn reports whether a commit has the package otherwise than each of its parents.
+func (w *WorkTree) changedIn(c *object.Commit) (bool, error) {
+	now, err := w.treeIn(c.Hash)
+	if err != nil {
+		return false, err
+	}
+	if c.NumParents() == 0 {
+		return !now.IsZero(), nil
+	}
+	for _, parent := range c.ParentHashes {
+		before, err := w.treeIn(parent)
+		switch {
+		case errors.Is(err, plumbing.ErrObjectNotFound):
+		case err != nil:
+			return false, err
+		case before == now:
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// treeIn is the tree of the package in a commit, zero for one without it.
+func (w *WorkTree) treeIn(commit plumbing.Hash) (plumbing.Hash, error) {
+	found, err := w.Tree(commit)
+	var refused *tree.RefusedError
+	if errors.As(err, &refused) {
+		return plumbing.ZeroHash, nil
+	}
+	return found, err
+}
