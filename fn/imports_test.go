@@ -32,7 +32,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, room := range []string{"schema", "fn", "folder", "plan", "live", "service", "nodeagent", "cmd", "test"} {
+	for _, room := range []string{"schema", "fn", "folder", "plan", "live", "service", "controller", "console", "nodeagent", "cmd", "test"} {
 		if packages[room] == 0 {
 			t.Errorf("saw no package in %s:\n%s", room, out)
 		}
@@ -43,7 +43,7 @@ func TestImports(t *testing.T) {
 // Imports in the same module are relative to it.
 func refuseImport(importer, room, imported string) string {
 	root, _, _ := strings.Cut(imported, "/")
-	order := []string{"schema", "fn", "terminal", "folder", "plan", "live", "service", "controller", "cmd"}
+	order := []string{"schema", "fn", "terminal", "folder", "plan", "live", "service", "controller", "console", "cmd"}
 	if room == "nodeagent" {
 		return refuseAgent(importer, imported)
 	}
@@ -60,6 +60,10 @@ func refuseImport(importer, room, imported string) string {
 		return "and only live and nodeagent talk to the API server"
 	case room == "controller" && imported == "os/exec":
 		return "and the controller runs no program"
+	case room == "console" && (imported == "os/exec" || strings.HasPrefix(imported, "k8s.io/")):
+		return "and the console has no cluster and runs no program"
+	case room == "console" && slices.Contains(systemPackages(), imported):
+		return "and the console knows no system"
 	// The benchmarks are programs that are not shipped, over packages of cmd.
 	case root == "nodeagent" && room != "test" && importer != "cmd/nodeagent":
 		return "which may touch disks"
@@ -67,6 +71,11 @@ func refuseImport(importer, room, imported string) string {
 		return "which is for tests only"
 	}
 	return ""
+}
+
+// systemPackages are those of the storage systems.
+func systemPackages() []string {
+	return []string{"fn/systems", "fn/cstor", "fn/cstorvolume", "fn/diskpool", "fn/localvolume", "fn/hypercloud"}
 }
 
 // refuseAgent says the same for a package of the node agent. It renders nothing, so that of fn

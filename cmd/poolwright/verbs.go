@@ -47,6 +47,7 @@ func verbs() []verb {
 		{make: newFn, wraps: []wrapper{collectingLate}},
 		{make: newServe},
 		{make: newController, wraps: []wrapper{stoppable}},
+		{make: newConsole},
 		{make: newVersion},
 	}
 }

@@ -247,7 +247,7 @@ type machineWhatIf struct {
 
 // machineNext is the next render, as plan prints it; the risk is "" without changes.
 type machineNext struct {
-	Risk     change.Risk      `json:"risk"`
-	Changes  []plan.ChangeRecord  `json:"changes"`
-	Findings []machineFinding `json:"findings"`
+	Risk     change.Risk         `json:"risk"`
+	Changes  []plan.ChangeRecord `json:"changes"`
+	Findings []machineFinding    `json:"findings"`
 }

@@ -1,8 +1,10 @@
 package worktree
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -132,4 +134,39 @@ func (w *WorkTree) treeIn(commit plumbing.Hash) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, nil
 	}
 	return found, err
+}
+
+// FolderTime is when a folder of the package became what it is, given the files of the package on the disk: the
+// time of the commit that last changed it or, where a file is not as committed, of the last change of one; zero
+// for a folder without files.
+func (w *WorkTree) FolderTime(head plumbing.Hash, name string, files map[string][]byte) time.Time {
+	var last time.Time
+	for file := range files {
+		if path.Dir(file) == name {
+			if info, err := os.Lstat(w.file(file)); err == nil && info.ModTime().After(last) {
+				last = info.ModTime()
+			}
+		}
+	}
+	if last.IsZero() || head.IsZero() {
+		return last
+	}
+	root, err := w.Tree(head)
+	if err != nil {
+		return last
+	}
+	inside := func(file string) bool { return path.Dir(file) == name }
+	committed, err := w.read(root, mostRead, inside)
+	if err != nil {
+		return last
+	}
+	for file, data := range files {
+		if inside(file) && !bytes.Equal(committed[file], data) {
+			return last
+		}
+	}
+	if at, err := w.ChangedAt(head, name, time.Time{}); err == nil && !at.IsZero() {
+		return at
+	}
+	return last
 }

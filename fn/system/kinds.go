@@ -305,3 +305,13 @@ func (k *Kinds) read(holds func(*Kind) bool) []Kind {
 		return (kind.Keep != "" || kind.Identity) && asked && holds(kind)
 	})
 }
+
+// SystemOf is what people call the system that brings a kind, "" for a kind of no system.
+func (k *Kinds) SystemOf(kind krm.GroupKind) string {
+	for i := range k.declarations {
+		if _, found := k.declarations[i].Kind(kind); found && k.declarations[i].Name != "" {
+			return k.declarations[i].Name
+		}
+	}
+	return ""
+}

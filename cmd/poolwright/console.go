@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/poolwright/poolwright/console"
+	"github.com/poolwright/poolwright/service"
+	"github.com/poolwright/poolwright/terminal"
+)
+
+const consoleLong = `Serve pages about the package DIR to a browser on this machine: what waits for a person, the
+state of each spec, disks and why they may not be used, volumes and volume groups with their
+room, pools, the plan, what a loss would do, and the history. The inventory of the package is
+the state of the cluster: no cluster is read. Nothing is written.
+
+On stdout is one line, the link that signs a browser in. Its token holds until the process
+ends. A browser stays signed in for 8 hours. The files and the commit are read again when
+they change.
+
+The same is at /api/v1 for programs, with the token as a bearer token; /openapi.json
+describes it.
+
+Exit codes: 0 after a signal; 1 a failure, such as a port that is in use; 2 bad usage.`
+
+const consoleExample = `  # Open the package of this folder in a browser
+  poolwright console --open
+
+  # The same for a program
+  curl -H "Authorization: Bearer $TOKEN" 'http://127.0.0.1:8081/api/v1/disks?q=free&sort=-size'`
+
+type consoleFlags struct {
+	console.Config
+	open bool
+}
+
+func newConsole(s program) *cobra.Command {
+	var f consoleFlags
+	cmd := &cobra.Command{
+		Use:               "console [DIR]",
+		Short:             "Serve pages about a package to a browser",
+		Long:              consoleLong,
+		Example:           consoleExample,
+		Args:              atMost(1, "console takes one DIR"),
+		ValidArgsFunction: folders,
+		RunE: func(_ *cobra.Command, args []string) error {
+			f.Dir = dirArg(args)
+			return runConsole(s, &f)
+		},
+	}
+	cmd.Flags().StringVar(&f.Listen, "listen", "127.0.0.1:8081", "where to listen on this machine, HOST:PORT; port 0 is any free one")
+	cmd.Flags().BoolVar(&f.open, "open", false, "open the link in the browser of the desktop")
+	complete(s, cmd, "listen")
+	return cmd
+}
+
+func runConsole(s program, f *consoleFlags) error {
+	f.Function, f.Version, f.Log = s.function, thisBuild().Version, service.NewLog(s.err, "text")
+	server, err := console.New(f.Config)
+	if err != nil {
+		return err
+	}
+	listener, err := server.Listen()
+	if err != nil {
+		var address *console.AddressError
+		if errors.As(err, &address) {
+			return usage("%v", err)
+		}
+		return err
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	link := server.Login(listener)
+	if _, err := terminal.Println(s.out, link); err != nil {
+		return err
+	}
+	if f.open {
+		openBrowser(s, link)
+	}
+	return server.Serve(listener, signals)
+}
+
+// openBrowser opens a link as the desktop does. The link is printed already, so that a failure is only told.
+func openBrowser(s program, link string) {
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		program = "open"
+	}
+	cmd := exec.Command(program, link)
+	if err := cmd.Start(); err != nil {
+		terminal.Printf(s.err, "the link cannot be opened: %v; open it yourself\n", err)
+		return
+	}
+	go func() { _ = cmd.Wait() }()
+}
