@@ -20,18 +20,18 @@ import (
 func CheckInventory(target string) error {
 	info, err := os.Stat(target)
 	if err == nil && !info.IsDir() {
-		return usage("-o %s: not a folder; name a folder, or - for the standard output", target)
+		return usage("-O %s: not a folder; name a folder, or - for the standard output", target)
 	}
 	out, err := realPath(target)
 	if err != nil {
 		return nil // writing says why
 	}
 	if dir := outputAround(out); dir != "" {
-		return usage("-o %s: the folder %s is for what poolwright render writes; name another one, such as inventory beside it",
+		return usage("-O %s: the folder %s is for what poolwright render writes; name another one, such as inventory beside it",
 			target, filepath.Base(dir))
 	}
 	if here, err := realPath("."); err == nil && within(out, here) {
-		return usage("-o %s: the folder is replaced as a whole, so it must not be the current one or hold it; name a folder of its own, such as %s",
+		return usage("-O %s: the folder is replaced as a whole, so it must not be the current one or hold it; name a folder of its own, such as %s",
 			target, filepath.Join(target, inventory.Folder))
 	}
 	return nil

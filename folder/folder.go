@@ -178,7 +178,7 @@ func (in Input) Target() (string, error) {
 		return in.Output, nil
 	}
 	if in.Dir == Stdin {
-		return "", usage("the package comes from the standard input, so there is no folder to render into: name one with -o, or print with -o -")
+		return "", usage("the package comes from the standard input, so there is no folder to render into: name one with -O, or print with -o -")
 	}
 	return in.renderedDir()
 }
@@ -208,7 +208,7 @@ func (in Input) renderedDir() (string, error) {
 func checkTarget(dir, target string) error {
 	info, err := os.Stat(target)
 	if err == nil && !info.IsDir() {
-		return usage("-o %s: not a folder; name a folder, or - for the standard output", target)
+		return usage("-O %s: not a folder; name a folder, or - for the standard output", target)
 	}
 	if dir == Stdin {
 		return nil
@@ -223,14 +223,14 @@ func checkTarget(dir, target string) error {
 	}
 	own := filepath.Join(dir, fn.RenderedFolder)
 	if within(out, pkg) {
-		return usage("-o %s: the output folder must not be the package or hold it; name a folder of its own, such as %s", target, own)
+		return usage("-O %s: the output folder must not be the package or hold it; name a folder of its own, such as %s", target, own)
 	}
 	above := filepath.Dir(out)
 	if within(filepath.Join(pkg, fn.RenderedFolder), above) || madeByRender(above) != "" {
-		return usage("-o %s: lies in an output folder, which is written as a whole, and where everything is the lock; name a folder of its own, such as %s", target, own)
+		return usage("-O %s: lies in an output folder, which is written as a whole, and where everything is the lock; name a folder of its own, such as %s", target, own)
 	}
 	if rel, err := filepath.Rel(pkg, out); err == nil && within(pkg, out) && fn.InInventory(filepath.ToSlash(rel)+"/") {
-		return usage("-o %s: lies in an inventory, where everything is a fact; name a folder of its own, such as %s", target, own)
+		return usage("-O %s: lies in an inventory, where everything is a fact; name a folder of its own, such as %s", target, own)
 	}
 	return nil
 }

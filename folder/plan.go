@@ -223,7 +223,7 @@ func (f *oldFiles) kustomizations(folders []string) error {
 			case name == kustomizationFile && bytes.HasPrefix(unixLines(data), []byte(madeBy)):
 				f.ours[path] = data
 			default:
-				return fmt.Errorf("%s is not Poolwright's: it does not start with %q; move it out of the folder, or render into another with -o",
+				return fmt.Errorf("%s is not Poolwright's: it does not start with %q; move it out of the folder, or render into another with -O",
 					filepath.Join(f.target, path), strings.TrimSpace(madeBy))
 			}
 		}

@@ -44,13 +44,13 @@ const convertExample = `  # Print the spec of these pools
   kubectl get cspc -n openebs -o yaml | poolwright convert -
 
   # Create a package from a cluster
-  poolwright inventory -o storage/inventory
-  poolwright convert storage -o storage
+  poolwright inventory -O storage/inventory
+  poolwright convert storage -O storage
   poolwright plan storage --against live
 
   # Convert a manifest written by hand; its pools may not exist yet
-  poolwright inventory -o storage/inventory
-  poolwright convert cspc.yaml -o storage`
+  poolwright inventory -O storage/inventory
+  poolwright convert cspc.yaml -O storage`
 
 // convertFlags are those of the verb convert.
 type convertFlags struct{ output, inventory string }
@@ -71,13 +71,11 @@ func newConvert(s program) *cobra.Command {
 			return runConvert(cmd.Context(), s, dirArg(args), f)
 		},
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", folder.Stdout, "the folder of the package to write, or - for the spec on stdout")
-	cmd.Flags().StringVar(&f.inventory, "inventory", "", "the folder of a snapshot to test the spec with (default that of the package, or DIR/inventory of -o)")
-	for _, flag := range []string{"output", "inventory"} {
-		// The only error is a flag that does not exist.
-		if err := cmd.MarkFlagDirname(flag); err != nil {
-			panic(err)
-		}
+	addTarget(s, cmd, &f.output, folder.Stdout, "the folder of the package to write (default: the spec on stdout)", nil)
+	cmd.Flags().StringVar(&f.inventory, "inventory", "", "the folder of a snapshot to test the spec with (default that of the package, or DIR/inventory of --output-dir)")
+	// The only error is a flag that does not exist.
+	if err := cmd.MarkFlagDirname("inventory"); err != nil {
+		panic(err)
 	}
 	return cmd
 }
@@ -108,7 +106,7 @@ func runConvert(ctx context.Context, s program, from string, f convertFlags) err
 	if f.output != folder.Stdout && facts.there == nil && !finding.Failed(findings) {
 		findings = append(findings, finding.Finding{
 			Severity: finding.Error, Rule: "no-inventory",
-			Message: "a package needs an inventory, to identify each disk; create it first: poolwright inventory -o " + quote(filepath.Join(f.output, inventory.Folder)),
+			Message: "a package needs an inventory, to identify each disk; create it first: poolwright inventory -O " + quote(filepath.Join(f.output, inventory.Folder)),
 		})
 	}
 	failed := report(s.streams, finding.Sort(findings))

@@ -46,7 +46,7 @@ const initExample = `  # Ask, or take the defaults
   poolwright init cstor-local mycluster --nodes storage=cstor --disks spec.details.driveType=HDD --raid mirror
 
   # From a snapshot
-  poolwright inventory -o mycluster/inventory
+  poolwright inventory -O mycluster/inventory
   poolwright init cstor-local mycluster
 
   # An example to look at, which renders as it stands

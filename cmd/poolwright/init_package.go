@@ -118,7 +118,7 @@ func try(s program, name string, spec []byte, facts []*krm.Object) error {
 // next says how to go on.
 func next(dir string, facts initFacts) string {
 	target := filepath.Join(dir, inventory.Folder)
-	output := " -o " + quote(target)
+	output := " -O " + quote(target)
 	if target == inventory.Folder {
 		output = ""
 	}

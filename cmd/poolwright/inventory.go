@@ -56,7 +56,7 @@ const inventoryExample = `  # Write ./inventory from the current context of the 
   poolwright inventory
 
   # Another cluster, another folder
-  poolwright inventory --context prod -o clusters/prod/inventory
+  poolwright inventory --context prod -O clusters/prod/inventory
 
   # One object per line
   poolwright inventory --format json
@@ -88,7 +88,7 @@ func newInventory(s program) *cobra.Command {
 		Short:             "Snapshot a running cluster into a package",
 		Long:              inventoryLong,
 		Example:           inventoryExample,
-		Args:              atMost(0, "inventory takes none; name the folder with -o"),
+		Args:              atMost(0, "inventory takes none; name the folder with --output-dir"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.onlyDumps(cmd); err != nil {
@@ -97,7 +97,13 @@ func newInventory(s program) *cobra.Command {
 			return runInventory(cmd.Context(), s, f)
 		},
 	}
-	cmd.Flags().StringVarP(&f.output, "output", "o", inventory.Folder, "the folder to write, or - for stdout")
+	addTarget(s, cmd, &f.output, inventory.Folder, "the folder to write", func(form string) bool {
+		is := form == string(snapshot.YAML) || form == string(snapshot.JSON)
+		if is {
+			f.format = snapshot.Format(form)
+		}
+		return is
+	})
 	addOneOf(s, cmd, &f.format, "format", "", "write yaml, or json with one object a line", snapshot.YAML, snapshot.JSON)
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "read only nodes with these labels, and what belongs to them")
 	cmd.Flags().StringArrayVar(&f.annotations, "keep-annotation", nil, "also keep this annotation of nodes and block devices; may be repeated")
@@ -105,10 +111,6 @@ func newInventory(s program) *cobra.Command {
 	addClusterFlags(s, cmd, &f.clusterFlags)
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "", "read namespaced kinds only from this namespace (default all)")
 	completeWith(s, cmd, "namespace", func([]string) []string { return namespacesOf(s.knownFacts(fromInventory)) })
-	// The only error is a flag that does not exist.
-	if err := cmd.MarkFlagDirname("output"); err != nil {
-		panic(err)
-	}
 	return cmd
 }
 
@@ -145,11 +147,8 @@ func (f inventoryFlags) check() error {
 	if f.Namespace != "" && len(validation.IsDNS1123Label(f.Namespace)) > 0 {
 		return usage("-n %q: no namespace can have this name: it is at most 63 lower-case letters, digits and -, with a letter or digit at both ends", f.Namespace)
 	}
-	switch snapshot.Format(f.output) {
-	case folder.Stdout:
+	if f.output == folder.Stdout {
 		return nil
-	case snapshot.YAML, snapshot.JSON:
-		return usage("-o %s: here -o names the folder to write; for the format say --format %s, and -o ./%s if the folder is meant", f.output, f.output, f.output)
 	}
 	return folder.CheckInventory(f.output)
 }

@@ -26,7 +26,7 @@ func (f inventoryFlags) onlyDumps(cmd *cobra.Command) error {
 			return usage("--from needs a file, a folder, or - for the standard input")
 		}
 		if path != folder.Stdin && filepath.Clean(path) == filepath.Clean(f.output) {
-			return usage("--from %s: this is the folder that is written; name another one with -o", path)
+			return usage("--from %s: this is the folder that is written; name another one with --output-dir", path)
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func (l loaded) addPlace(fs []finding.Finding) {
 	}
 	for i := range fs {
 		if fs[i].Rule == "no-inventory" {
-			fs[i].Message += " -o " + quote(filepath.Join(l.input.Dir, inventory.Folder))
+			fs[i].Message += " -O " + quote(filepath.Join(l.input.Dir, inventory.Folder))
 		}
 	}
 }

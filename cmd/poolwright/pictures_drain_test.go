@@ -80,7 +80,7 @@ func snapshotOf(t *testing.T, c *cstor.Cluster, pkg string) {
 	if err := os.WriteFile(dump, c.Dump(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, "inventory", "-o", filepath.Join(pkg, "inventory"), "--from", dump)
+	succeed(t, "inventory", "-O", filepath.Join(pkg, "inventory"), "--from", dump)
 }
 
 // succeed runs the program, which must find nothing wrong.

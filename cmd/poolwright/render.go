@@ -18,12 +18,12 @@ import (
 const renderLong = `Render the specs of a package: read the folder DIR (by default the current one),
 choose nodes and disks, and write all manifests for the specs.
 
-The output goes to DIR/rendered, or to the folder that -o names. An existing output
+The output goes to DIR/rendered, or to the folder that --output-dir names. An existing output
 folder is the lock: nodes and disks that were chosen before are kept. The folder is
 replaced completely, so there is never partial output. Files in it that are not
 Poolwright's stay. If any finding is an error, nothing is written.
 
-DIR may also be a single file, or - for a stream of documents on stdin, which needs -o.
+DIR may also be a single file, or - for a stream of documents on stdin, which needs -o - or --output-dir.
 Several DIRs are rendered one after the other, all of them, even if one has errors.`
 
 const renderExample = `  # Write ./rendered
@@ -52,7 +52,7 @@ func newRender(s program) *cobra.Command {
 			return runRender(s, dirArg(args), output, check)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the output folder, or - for stdout (default DIR/rendered)")
+	addTarget(s, cmd, &output, "", "the output folder (default DIR/rendered)", nil)
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and exit with 1 if anything would change")
 	return cmd
 }

@@ -22,7 +22,7 @@ Manifests and tables go to stdout, everything else to stderr. Exit codes: 0 succ
 1 findings of severity error, or a failure; 2 bad usage, or for plan: changes.`
 
 const rootExample = `  # Create a package, with a snapshot of the cluster
-  poolwright inventory -o mycluster/inventory
+  poolwright inventory -O mycluster/inventory
   poolwright init cstor-local mycluster
 
   # Show which nodes and disks would be chosen, and why; then write mycluster/rendered

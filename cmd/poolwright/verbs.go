@@ -28,7 +28,7 @@ type route struct {
 // verbs lists the commands.
 func verbs() []verb {
 	return []verb{
-		{make: newRender, wraps: []wrapper{severalDirs(aloneFlags{"output": {folder.Stdout}}), collectingLate}},
+		{make: newRender, wraps: []wrapper{severalDirs(aloneFlags{"output": {folder.Stdout}, "output-dir": nil}), collectingLate}},
 		{make: newBuild, wraps: []wrapper{collectingLate}},
 		{make: newVet, wraps: []wrapper{severalDirs(nil)}, route: &route{flags: []string{"output"}, result: []machineFinding{}, listed: true}},
 		{make: newExplain, route: &route{flags: []string{"output", "chosen", "summary"}, result: []explanation{}}},

@@ -219,7 +219,7 @@ func larger(team string, size *int) map[string]string {
 func byHand(t *testing.T, clone string) {
 	t.Helper()
 	pkg := filepath.Join(clone, dir)
-	for _, args := range [][]string{{"render", pkg, "--check"}, {"inventory", "--kubeconfig", plane.Kubeconfig, "-o", filepath.Join(pkg, "inventory")}, {"render", pkg}} {
+	for _, args := range [][]string{{"render", pkg, "--check"}, {"inventory", "--kubeconfig", plane.Kubeconfig, "-O", filepath.Join(pkg, "inventory")}, {"render", pkg}} {
 		if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 			t.Fatalf("poolwright %s: %v\n%s", strings.Join(args, " "), err, out)
 		}

@@ -152,7 +152,7 @@ func TestAdoptingOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, before)
 	}
-	sh(0, "poolwright inventory -o pools/inventory && poolwright convert pools -o pools")
+	sh(0, "poolwright inventory -O pools/inventory && poolwright convert pools -O pools")
 	if plan := sh(2, "poolwright plan pools --against live"); !strings.Contains(plan, "0 to create, 4 to change, 0 to remove; all safe") {
 		t.Error("the plan is to change more than marks")
 	}
@@ -160,5 +160,5 @@ func TestAdoptingOthers(t *testing.T) {
 	if after, err := specs(cluster, kinds); err != nil || after != before {
 		t.Errorf("what lives was changed: %v\n%s\nbefore:\n%s", err, after, before)
 	}
-	sh(0, "poolwright inventory -o pools/inventory && poolwright render pools --check && poolwright plan pools --against live")
+	sh(0, "poolwright inventory -O pools/inventory && poolwright render pools --check && poolwright plan pools --against live")
 }

@@ -67,7 +67,7 @@ func (s scene) inventory(dir string) error {
 	if err := os.WriteFile(dump, s.cluster.Dump(), 0o666); err != nil {
 		return err
 	}
-	return s.ts.Exec("poolwright", "inventory", "-o", filepath.Join(dir, "inventory"), "--from", dump)
+	return s.ts.Exec("poolwright", "inventory", "-O", filepath.Join(dir, "inventory"), "--from", dump)
 }
 
 // apply applies what is rendered in a package. The error is what was refused.

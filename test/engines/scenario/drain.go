@@ -262,7 +262,7 @@ func (r *drainRun) render() map[string]*unstructured.Unstructured {
 	r.t.Helper()
 	dump := filepath.Join(r.t.TempDir(), "dump.yaml")
 	r.check(os.WriteFile(dump, r.operators.Dump(), 0o666))
-	r.Git.run(r.Dir, r.suite.Poolwright, "inventory", "-o", "storage/inventory", "--from", dump)
+	r.Git.run(r.Dir, r.suite.Poolwright, "inventory", "-O", "storage/inventory", "--from", dump)
 	r.Git.run(r.Dir, r.suite.Poolwright, "render", "storage")
 	return r.parts()
 }

@@ -97,8 +97,8 @@ func jobs(work, poolwright, kubeconfig string) []bench.Job {
 	} else {
 		fmt.Fprintln(os.Stderr, "bench: kubectl left out:", err)
 	}
-	add("`poolwright inventory`", poolwright, "inventory -o out")
-	add("`poolwright inventory --format json`", poolwright, "inventory -o out --format json")
+	add("`poolwright inventory`", poolwright, "inventory -O out")
+	add("`poolwright inventory --format json`", poolwright, "inventory -O out --format json")
 	return all
 }
 
