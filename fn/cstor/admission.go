@@ -6,24 +6,25 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // admit reports what would become of a CStorPoolCluster that is to be rendered, were it
 // applied now.
-func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
+func admit(in *input, of *standing.Cluster, wanted *pool.Cluster) {
 	old := baseline(in, of)
 	problems := in.state.Review(old, wanted)
 	judged, had := map[string]bool{}, old.Has()
-	held := of.before != nil && admission.NewStep(of.before, wanted).Empty()
+	held := of.Before != nil && admission.NewStep(of.Before, wanted).Empty()
 	for _, p := range problems {
 		judged[p.Disk] = true
-		if was := in.lock.host(p.Host); p.Rule == "disk-elsewhere" && was != nil && in.lock.pooled[p.Disk] && in.live.elsewhere(was.Pool) != "" {
+		if was := in.standing.OnHost(p.Host); p.Rule == "disk-elsewhere" && was != nil && in.standing.Pooled(p.Disk) && in.live.elsewhere(was.Pool) != "" {
 			continue // the pool is rendered to move, and there is a finding that it cannot yet
 		}
 		severity := severityOf(p)
-		if old == nil && (in.lock.pooled[p.Disk] || p.Rule == "node-count" && in.lock.host(p.Host) != nil) {
+		if old == nil && (in.standing.Pooled(p.Disk) || p.Rule == "node-count" && in.standing.OnHost(p.Host) != nil) {
 			severity = finding.Warning // what was rendered earlier is held, and nothing lives of it
 		}
 		if held && had[p.Disk] && (p.Rule == "disk-inactive" || p.Rule == "disk-missing") {
@@ -33,10 +34,10 @@ func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
 	}
 	for _, p := range wanted.Pools {
 		for _, name := range p.Disks() {
-			if had[name] || judged[name] || in.lock.pooled[name] {
+			if had[name] || judged[name] || in.standing.Pooled(name) {
 				continue
 			}
-			want := in.keep(in.lock.nodeOn(p.Hostname, in.facts))
+			want := in.keep(in.standing.NodeOn(p.Hostname, in.facts))
 			want.Volumes = func(*inventory.Volume) bool { return true }
 			if reason := in.ledger.Verdict(in.disk(name), want).Reason(); reason != "" {
 				in.report(finding.Error, "disk-unfit", "", "block device %s cannot be in the pool on %s: %s; the cStor webhook does not look at that", name, p.Hostname, reason)
@@ -51,16 +52,16 @@ func admit(in *input, of *poolCluster, wanted *pool.Cluster) {
 
 // baseline is what the API server compares with: the live pool cluster, or what was
 // rendered where the facts do not tell of any; nil where there is none.
-func baseline(in *input, of *poolCluster) *pool.Cluster {
+func baseline(in *input, of *standing.Cluster) *pool.Cluster {
 	switch {
-	case of.current != nil:
-		return of.current
-	case of.before == nil || in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
+	case of.Current != nil:
+		return of.Current
+	case of.Before == nil || in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
 		return nil
 	}
-	rendered := *of.before
+	rendered := *of.Before
 	rendered.Pools = nil
-	for _, p := range in.lock.poolsOf(of) { // among them those that were taken back
+	for _, p := range in.standing.PoolsOf(of) { // among them those that were taken back
 		rendered.Pools = append(rendered.Pools, p.Pool)
 	}
 	return &rendered
@@ -104,7 +105,7 @@ func warnOfHostnames(in *input, pools []*pool.Pool) {
 				continue
 			}
 			// Of a node that was renamed there is a warning already.
-			if was := in.lock.host(p.Hostname); was == nil || was.node == n.Name || in.facts.Node(was.node) != nil {
+			if was := in.standing.OnHost(p.Hostname); was == nil || was.Node == n.Name || in.facts.Node(was.Node) != nil {
 				nodes = append(nodes, fmt.Sprintf("%s (%s)", n.Name, p.Hostname))
 			}
 		}

@@ -114,7 +114,7 @@ func TestAdmit(t *testing.T) {
 				facts += writtenCluster(c.live)
 			}
 			in := newTestInput(t, facts)
-			admit(in, in.lock.clusters[0], pool.DecodeCluster(parse(t, writtenCluster(c.wanted))[0]))
+			admit(in, in.standing.Clusters()[0], pool.DecodeCluster(parse(t, writtenCluster(c.wanted))[0]))
 			var got []string
 			for _, f := range in.Findings {
 				if f.Rule != "hostname-differs" && f.Rule != "pools-unknown" {

@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/fn/change"
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -151,9 +152,9 @@ func (a assessment) renders(claim inventory.Key, hostname string) bool {
 	}
 	const most = 100 // disks of a role on one node
 	for _, n := range a.facts.Host(hostname) {
-		for _, r := range []role{data, cache, spare} {
+		for _, r := range []record.Role{record.Data, record.Cache, record.Spare} {
 			for i := range most {
-				if claim == (inventory.Key{Namespace: a.Ref.Namespace, Name: storageName(config, n.Name, r, i)}) {
+				if claim == (inventory.Key{Namespace: a.Ref.Namespace, Name: record.StorageName(config, n.Name, r, i)}) {
 					return true
 				}
 			}

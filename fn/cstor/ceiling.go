@@ -5,6 +5,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -14,7 +15,7 @@ import (
 func warnOfCeiling(in *input) {
 	const field = "spec.poolConfig.poolExpansion"
 	written := in.spec.Object.Node.Get("spec", "poolConfig", "poolExpansion")
-	if written == nil || written.Kind() == document.Null || in.cfg.Spec.PoolConfig.PoolExpansion.Disable || in.limit() > 0 || in.spec.IsRendered() || in.lock.lives() {
+	if written == nil || written.Kind() == document.Null || in.cfg.Spec.PoolConfig.PoolExpansion.Disable || in.limit() > 0 || in.spec.IsRendered() || in.standing.IsRunning() {
 		return
 	}
 	s := in.cfg.general
@@ -58,14 +59,14 @@ func (s *settings) whole(c admission.Ceiling) int {
 
 // warnOfEdits says of a CStorPoolCluster that nothing of it can be edited any more in the time of
 // the webhook, and what would do. A step that waits for that has said it.
-func warnOfEdits(in *input, of *poolCluster, wanted *pool.Cluster) {
+func warnOfEdits(in *input, of *standing.Cluster, wanted *pool.Cluster) {
 	cost := in.state.Cost(wanted, wanted)
-	if in.state.Timeout.Allows(cost) || of.steps.isLate() {
+	if in.state.Timeout.Allows(cost) || in.steps(of).isLate() {
 		return
 	}
 	remedy := fmt.Sprintf("timeoutSeconds: %d, the longest, is too short as well: remove pools, and create them again in another CStorClusterConfig", admission.Longest().Seconds)
 	if t, ok := admission.Enough(cost); ok {
 		remedy = fmt.Sprintf("set timeoutSeconds: %d there", t.Seconds)
 	}
-	in.report(finding.Warning, "cluster-not-editable", "", "CStorPoolCluster %s cannot be edited: the cStor webhook needs %s, whatever changes, and %s; %s", of.name, cost.Said(), in.state.Timeout.Given(), remedy)
+	in.report(finding.Warning, "cluster-not-editable", "", "CStorPoolCluster %s cannot be edited: the cStor webhook needs %s, whatever changes, and %s; %s", of.Name, cost.Said(), in.state.Timeout.Given(), remedy)
 }

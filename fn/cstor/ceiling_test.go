@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/test/expected"
 )
 
@@ -27,8 +28,8 @@ func TestWarnOfEdits(t *testing.T) {
 		}
 		wanted := writtenCluster(strings.Join(pools, "; "))
 		in := newTestInput(t, facts+wanted)
-		of := in.lock.clusters[0]
-		of.steps = &steps{input: in, of: of}
+		of := in.standing.Clusters()[0]
+		in.works = map[*standing.Cluster]*work{of: {steps: &steps{input: in, of: of}}}
 		admit(in, of, pool.DecodeCluster(parse(t, wanted)[0]))
 		got := ""
 		for _, f := range in.Findings {

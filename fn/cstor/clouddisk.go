@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -18,10 +19,10 @@ import (
 // cloudDisk is one disk of a member that a cloud provides, from its Storage to its block device.
 type cloudDisk struct {
 	name     string // of the Storage and of the claim
-	role     role
+	role     record.Role
 	capacity string
 	larger   string // what it is to hold by now, where that is more; "" else
-	*provisioner
+	*record.Provisioner
 	override string // the block device that a person named
 	pvName   string // once bound
 	device   string // once known, the block device
@@ -75,8 +76,8 @@ func (c *cloudDisks) place(m *member) {
 	s := c.settings(m.name)
 	if s.external() {
 		c.setWants(m)
-		m.addCloudDisks(c.input, data, 0, m.wants, s.capacity, s.provisioner)
-		m.addCloudDisks(c.input, spare, 0, s.spare, s.capacity, s.provisioner)
+		m.addCloudDisks(c.input, record.Data, 0, m.wants, s.capacity, s.provisioner)
+		m.addCloudDisks(c.input, record.Spare, 0, s.spare, s.capacity, s.provisioner)
 	}
 	if w := s.writeCache; s.cacheExternal() {
 		count := w.Count
@@ -84,7 +85,7 @@ func (c *cloudDisks) place(m *member) {
 			// No pool gets another write cache than it has, so none is bought for it.
 			count = min(count, len(m.before.Cache.Disks()))
 		}
-		m.addCloudDisks(c.input, cache, 0, count, w.Capacity, w.ExternalProvisioner)
+		m.addCloudDisks(c.input, record.Cache, 0, count, w.Capacity, w.ExternalProvisioner)
 	}
 
 	var unbound, unseen, unchanged []string
@@ -96,12 +97,12 @@ func (c *cloudDisks) place(m *member) {
 		}
 		c.bind(m, v)
 		c.see(m, v)
-		if v.role == spare && (v.used || v.device == "" && c.lock.objects[c.storageID(c.storage(m.name, spare, spares))] != nil) {
-			m.addCloudDisks(c.input, spare, spares, 1, s.capacity, s.provisioner)
+		if v.role == record.Spare && (v.used || v.device == "" && c.standing.Object(c.storageID(c.storage(m.name, record.Spare, spares))) != nil) {
+			m.addCloudDisks(c.input, record.Spare, spares, 1, s.capacity, s.provisioner)
 			spares++
 		}
 		switch {
-		case v.device != "" || v.role == spare && v.pvName != "":
+		case v.device != "" || v.role == record.Spare && v.pvName != "":
 		case v.pvName == "":
 			unbound = append(unbound, v.name)
 		default:
@@ -137,24 +138,24 @@ func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
 		}
 		return false
 	}
-	capacity, kept := cmp.Or(c.sizes.of(claim), v.capacity), *v.provisioner
+	capacity, kept := cmp.Or(c.sizes.of(claim), v.capacity), *v.Provisioner
 	kept.StorageClassName = cmp.Or(claim.Node.Str("spec", "storageClassName"), kept.StorageClassName)
-	if attachment := c.volumeObject(c.lock.attachmentID(c.namespace, v.name, m.name)); attachment != nil {
+	if attachment := c.volumeObject(c.standing.AttachmentID(c.namespace, v.name, m.name)); attachment != nil {
 		kept.CSIAttacherName = cmp.Or(attachment.Node.Str("spec", "attacher"), kept.CSIAttacherName)
 	}
-	follows := kept == *v.provisioner && quantity.Bytes(v.capacity) == quantity.Bytes(capacity)
-	if v.role != cache && quantity.Bytes(v.capacity) > quantity.Bytes(capacity) {
-		v.larger, follows = v.capacity, kept == *v.provisioner
+	follows := kept == *v.Provisioner && quantity.Bytes(v.capacity) == quantity.Bytes(capacity)
+	if v.role != record.Cache && quantity.Bytes(v.capacity) > quantity.Bytes(capacity) {
+		v.larger, follows = v.capacity, kept == *v.Provisioner
 	}
-	v.provisioner, v.capacity = &kept, capacity
+	v.Provisioner, v.capacity = &kept, capacity
 	return !follows
 }
 
 // lacksBound reports whether the facts do not have all claims that were bound when others were
 // rendered from: that one is not there does not say that it was never applied, then.
 func (c *cloudDisks) lacksBound() bool {
-	for id, o := range c.lock.objects {
-		if id.Kind != volumeClaimKind || c.lock.objects[c.lock.attachmentID(o.Namespace, o.Name, nodeOfVolume(o))] == nil {
+	for id, o := range c.standing.Objects() {
+		if id.Kind != volumeClaimKind || c.standing.Object(c.standing.AttachmentID(o.Namespace, o.Name, record.NodeOfVolume(o))) == nil {
 			continue
 		}
 		if claim := c.facts.VolumeClaim(o.Namespace, o.Name); claim == nil || !claim.Bound {
@@ -166,15 +167,15 @@ func (c *cloudDisks) lacksBound() bool {
 
 // addCloudDisks adds count cloud disks of one role, from a number on. A disk of an earlier pool
 // that Poolwright did not provision is left as it is.
-func (m *member) addCloudDisks(c *input, r role, from, count int, capacity string, p *provisioner) {
+func (m *member) addCloudDisks(c *input, r record.Role, from, count int, capacity string, p *record.Provisioner) {
 	for i := from; i < from+count; i++ {
-		v := &cloudDisk{name: c.storage(m.name, r, i), role: r, capacity: capacity, provisioner: p}
-		storage := c.lock.objects[c.storageID(v.name)]
+		v := &cloudDisk{name: c.storage(m.name, r, i), role: r, capacity: capacity, Provisioner: p}
+		storage := c.standing.Object(c.storageID(v.name))
 		if storage != nil {
 			v.override = storage.Annotation(krm.AnnotationBlockDevice)
 		}
 		if m.before != nil {
-			pooled := map[role][]string{data: m.before.Data.Disks(), cache: m.before.Cache.Disks()}[r]
+			pooled := map[record.Role][]string{record.Data: m.before.Data.Disks(), record.Cache: m.before.Cache.Disks()}[r]
 			foreign := storage == nil && c.facts.VolumeClaim(c.namespace, v.name) == nil
 			if i < len(pooled) && foreign {
 				keepDevices(c, m.name, r, pooled[i:i+1])
@@ -194,7 +195,7 @@ func (c *cloudDisks) bind(m *member, v *cloudDisk) {
 	if claim := c.facts.VolumeClaim(c.namespace, v.name); claim != nil && claim.Bound {
 		v.pvName = claim.VolumeName
 	}
-	old := c.lock.volumeObject(c.lock.attachmentID(c.namespace, v.name, m.name))
+	old := c.standing.VolumeObject(c.standing.AttachmentID(c.namespace, v.name, m.name))
 	if old == nil {
 		return
 	}
@@ -224,7 +225,7 @@ func (c *cloudDisks) see(m *member, v *cloudDisk) {
 		c.choose(c.storageRef(v.name), m.name, v.role, place.Awaited, awaited(v))
 		return
 	}
-	if v.role == spare && v.override == "" && c.lock.pooled[d.Name] {
+	if v.role == record.Spare && v.override == "" && c.standing.Pooled(d.Name) {
 		if v.used = c.live.inCluster(d.Name); !v.used {
 			c.report(finding.Info, "spare-used", c.settings(m.name).field("spare"),
 				"Storage %s is block device %s, which takes the place of another in a pool; a new spare is claimed once the live CStorPoolCluster has that", v.name, d.Name)
@@ -240,7 +241,7 @@ func (c *cloudDisks) see(m *member, v *cloudDisk) {
 		c.choose(c.deviceRef(d.Name), m.name, v.role, place.Refused, reason)
 		return
 	}
-	if other := c.matched[d.Name]; other != "" || c.lock.pooled[d.Name] {
+	if other := c.matched[d.Name]; other != "" || c.standing.Pooled(d.Name) {
 		c.storageError(v, "device-twice", "block device %s is already %s; correct the annotation %s of the Storages",
 			d.Name, cmp.Or(strings.TrimSuffix("Storage "+other, "Storage "), "in a pool"), krm.AnnotationBlockDevice)
 		return
@@ -335,7 +336,7 @@ func (c *cloudDisks) reportStorage(severity finding.Severity, v *cloudDisk, rule
 		Severity: severity, Rule: rule, Object: c.storageRef(v.name), Message: fmt.Sprintf(format, args...),
 		Pos: c.spec.Object.At(),
 	}
-	if storage := c.lock.objects[c.storageID(v.name)]; storage != nil {
+	if storage := c.standing.Object(c.storageID(v.name)); storage != nil {
 		f.Pos = storage.At("metadata", "annotations", krm.AnnotationBlockDevice)
 	}
 	c.Collect(f)
@@ -351,10 +352,10 @@ func (c *cloudDisks) assemble(m *member) {
 	complete := true
 	for _, v := range m.cloud {
 		switch {
-		case v.role == spare:
+		case v.role == record.Spare:
 		case v.device == "":
 			complete = false
-		case v.role == data:
+		case v.role == record.Data:
 			devices = append(devices, v.device)
 		default:
 			cached = append(cached, v.device)
@@ -390,7 +391,7 @@ func (c *cloudDisks) replaceFailed(m *member) {
 	pick := func(fits func(*inventory.BlockDevice) bool) *inventory.BlockDevice {
 		for _, v := range m.cloud {
 			d := c.facts.Device(c.namespace, v.device)
-			if v.role == spare && d != nil && !taken[d.Name] && !c.lock.pooled[d.Name] && fits(d) {
+			if v.role == record.Spare && d != nil && !taken[d.Name] && !c.standing.Pooled(d.Name) && fits(d) {
 				taken[d.Name] = true
 				return d
 			}
@@ -399,7 +400,7 @@ func (c *cloudDisks) replaceFailed(m *member) {
 	}
 	c.replace.ask(m, pick, func(old string, d *inventory.BlockDevice, wait string) {
 		if wait == "" {
-			c.choose(c.deviceRef(d.Name), m.name, data, place.Chosen, "it takes the place of "+old+": "+describe(d))
+			c.choose(c.deviceRef(d.Name), m.name, record.Data, place.Chosen, "it takes the place of "+old+": "+describe(d))
 		}
 	})
 }
@@ -412,12 +413,12 @@ func (c *cloudDisks) placeLocalCache(m *member) {
 		devices = append(devices, c.facts.Device(c.namespace, name))
 	}
 	s.fast = slices.DeleteFunc(s.fast, func(d *inventory.BlockDevice) bool { return c.matched[d.Name] != "" })
-	p := picked{data: devices, cache: named(s.fast, c.lock.reserved(m.name, cache))}
+	p := picked{data: devices, cache: named(s.fast, c.standing.Reserved(m.name, record.Cache))}
 	if lack := c.pickCache(m.name, s, &p); lack != "" {
 		m.waiting = true
 		c.report(finding.Warning, awaitingDevices, c.settings(m.name).field("writeCache"), "awaiting disks on node %s: %s", m.name, lack)
 		return
 	}
-	m.cache = c.settings(m.name).cacheGroups(c.takeAll(m.name, cache, p.cache))
+	m.cache = c.settings(m.name).cacheGroups(c.takeAll(m.name, record.Cache, p.cache))
 	c.reportNoCache(m.name, p)
 }

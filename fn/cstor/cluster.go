@@ -16,6 +16,8 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -81,9 +83,9 @@ type cluster struct {
 	replace  *replacement
 	released map[krm.ID]bool // claims and attachments that may go
 
-	old    bool                  // the inventory is older than one that was rendered from: all stays
-	chosen bool                  // every member has its disks, or says what it waits for
-	edits  map[*poolCluster]edit // the steps that come next
+	old    bool                       // the inventory is older than one that was rendered from: all stays
+	chosen bool                       // every member has its disks, or says what it waits for
+	edits  map[*standing.Cluster]edit // the steps that come next
 }
 
 // member is a node of the cluster, its disks, and what they wait for.
@@ -91,19 +93,19 @@ type member struct {
 	name     string
 	hostname string
 	uid      string
-	reason   string          // why it was chosen, one word
-	node     *inventory.Node // nil if the node is missing from the snapshot
-	before   *nodePool       // nil for a new pool
-	of       *poolCluster    // that its pool is in, or comes into
-	cloud    []*cloudDisk    // those of its disks that a cloud provides
+	reason   string            // why it was chosen, one word
+	node     *inventory.Node   // nil if the node is missing from the snapshot
+	before   *standing.Pool    // nil for a new pool
+	of       *standing.Cluster // that its pool is in, or comes into
+	cloud    []*cloudDisk      // those of its disks that a cloud provides
 	disks
-	waiting bool   // its new disks are not all there
-	grown   grown  // how its pool grew by itself
-	full    string // the CStorPoolInstance that is too full, "" where the pool need not grow
-	grows   grown  // as which it then does
-	wants   int    // data disks that it is to have, of cloud disks
-	leaving string // why it goes, which is allowed; "" for one that stays
-	held    bool   // it is not wanted, and stays as long as its removal is not allowed
+	waiting bool         // its new disks are not all there
+	grown   record.Grown // how its pool grew by itself
+	full    string       // the CStorPoolInstance that is too full, "" where the pool need not grow
+	grows   record.Grown // as which it then does
+	wants   int          // data disks that it is to have, of cloud disks
+	leaving string       // why it goes, which is allowed; "" for one that stays
+	held    bool         // it is not wanted, and stays as long as its removal is not allowed
 }
 
 // disks are the block devices of a member.
@@ -122,8 +124,9 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 			live: newLivePools(live, facts, clusters, n, owner), state: state,
 		},
 		collector: newCollector(spec, len(facts.Nodes)+len(facts.Devices)),
+		works:     map[*standing.Cluster]*work{},
 	}
-	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*poolCluster]edit{}, lost: &recovery{in, map[string]string{}}}
+	c := &cluster{input: in, released: map[krm.ID]bool{}, edits: map[*standing.Cluster]edit{}, lost: &recovery{in, map[string]string{}}}
 	c.local = &localDisks{stock: &stock{in}, left: map[string]*leftover{}}
 	c.cloud = &cloudDisks{localDisks: c.local, matched: map[string]string{}, sizes: newEnlargement(in)}
 	c.cloud.lacking = sync.OnceValue(c.cloud.lacksBound)
@@ -133,9 +136,9 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 		roster:       &roster{input: in, drains: nodesToDrain(spec.Object), back: c.lost.back, released: c.released, going: map[string]string{}},
 		cannotSupply: c.local.cannotSupply,
 	}
-	ready := func(of *poolCluster) {
+	ready := func(of *standing.Cluster) {
 		ailing := sync.OnceValue(func() string { return in.findAiling(of, c.nodes.letsGo) })
-		of.steps, of.drain = &steps{input: in, of: of, ailing: ailing}, &draining{input: in, of: of, limit: drains}
+		in.works[of] = &work{steps: &steps{input: in, of: of, ailing: ailing}, drain: &draining{input: in, of: of, limit: drains}}
 	}
 	for _, of := range clusters {
 		ready(of)
@@ -146,13 +149,13 @@ func newCluster(spec *system.Spec, facts *inventory.Facts, live *pool.Live, ledg
 	if in.cfg, err = readConfig(spec); err != nil {
 		in.report(finding.Error, "config", "", "%v", err)
 	}
-	in.lock = readLock(spec.Before, clusters, facts)
-	in.lock.forgetGivenUp(in)
-	in.consent = consent{n, spec.Consent, in.lock.begun(), in.lock}
+	in.standing = standing.New(record.Read(spec.Before), clusters, facts)
+	in.forgetGivenUp()
+	in.consent = consent{n, spec.Consent, in.standing.IsBegun(), in.standing}
 	in.checkSelectors()
 	in.readListing()
 	in.tellMeaning()
-	if in.failed() || in.lock.rendered() {
+	if in.failed() || in.standing.IsRendered() {
 		return c
 	}
 	if claimed := len(pool.LiveOf(facts).ClaimedBy(n.namespace, n.name)); claimed > 0 {
@@ -179,21 +182,21 @@ func (c *cluster) keep() {
 	if c.failed() {
 		return
 	}
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		c.moves.postpone(of)
-		of.steps.begin()
+		c.steps(of).begin()
 		c.moves.follow(of)
 	}
 	c.nodes.keep()
-	for _, of := range c.lock.clusters {
-		of.steps.forget(func(p *nodePool) bool { return c.nodes.letsGo(p) && c.live.knownGone(p.Pool) })
+	for _, of := range c.standing.Clusters() {
+		c.steps(of).forget(func(p *standing.Pool) bool { return c.nodes.letsGo(p) && c.live.knownGone(p.Pool) })
 	}
 	if c.failed() {
 		return
 	}
 	c.nodes.warnOfUnknownDrains()
-	for _, of := range c.lock.clusters {
-		of.drain.run(c.nodes.members)
+	for _, of := range c.standing.Clusters() {
+		c.drain(of).run(c.nodes.members)
 	}
 	for _, m := range c.nodes.members {
 		c.local.keepSpares(m)
@@ -205,7 +208,7 @@ func (c *cluster) keep() {
 // checkPools refuses pools that cannot be kept as they stand.
 func (c *cluster) checkPools() {
 	seen := map[string]bool{}
-	for i, p := range c.lock.pools {
+	for i, p := range c.standing.Pools() {
 		switch {
 		case p.Hostname == "":
 			c.report(finding.Error, "pool-selector", "",
@@ -216,9 +219,9 @@ func (c *cluster) checkPools() {
 				"pool %d of its CStorPoolCluster selects its node by %s, which finds %s and must find one, so that it cannot be kept; give it a nodeSelector of the label %s alone",
 				i, p.Labels, finding.Count(len(c.state.Nodes(p.Pool)), "node"), inventory.LabelHostname)
 			continue
-		case c.lock.pool(p.node) != p:
+		case c.standing.Pool(p.Node) != p:
 			c.report(finding.Error, "pool-twice", "",
-				"its CStorPoolCluster has two pools on node %s, on hosts %s and %s; correct it, a node has one pool", p.node, p.Hostname, c.lock.pool(p.node).Hostname)
+				"its CStorPoolCluster has two pools on node %s, on hosts %s and %s; correct it, a node has one pool", p.Node, p.Hostname, c.standing.Pool(p.Node).Hostname)
 			continue
 		}
 		if len(p.Labels) > 0 {
@@ -237,7 +240,7 @@ func (c *cluster) checkPools() {
 			seen[name] = true
 			if holder := heldBy(c.disk(name), c.mine); holder != "" {
 				c.report(finding.Error, "device-twice", "",
-					"block device %s on node %s is in its pool already and is also held by %s; take it out of one of them", name, p.node, holder)
+					"block device %s on node %s is in its pool already and is also held by %s; take it out of one of them", name, p.Node, holder)
 			}
 		}
 	}
@@ -286,7 +289,7 @@ func (c *cluster) choose() {
 	if c.nodes.fill(); c.failed() {
 		return
 	}
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		compareLive(c.input, of)
 	}
 	c.takeDisks(c.nodes.members...)
@@ -294,7 +297,7 @@ func (c *cluster) choose() {
 		return
 	}
 	c.chosen = true
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		c.takeSteps(of)
 	}
 	c.finish(c.members()...)
@@ -312,7 +315,7 @@ func (c *cluster) takeDisks(members ...*member) {
 }
 
 // takeSteps decides what becomes of a CStorPoolCluster.
-func (c *cluster) takeSteps(of *poolCluster) {
+func (c *cluster) takeSteps(of *standing.Cluster) {
 	theirs := slices.DeleteFunc(c.members(), func(m *member) bool { return m.of != of })
 	pools := &poolChoice{input: c.input, of: of, members: theirs, lacking: c.nodes.lacking, mayEmpty: c.nodes.mayEmpty(of), released: c.released}
 	c.edits[of] = pools.edit()
@@ -323,8 +326,8 @@ func (c *cluster) tellSteps() {
 	if !c.chosen || c.failed() {
 		return
 	}
-	for _, of := range c.lock.clusters {
-		of.steps.tell()
+	for _, of := range c.standing.Clusters() {
+		c.steps(of).tell()
 	}
 }
 
@@ -352,8 +355,8 @@ func (c *cluster) output() system.Output {
 		out.Objects, out.Kept = asRendered(c.spec.Before), true
 	}
 	out.Findings, out.Choices = c.Findings, c.Choices
-	for _, of := range c.lock.clusters {
-		if t := of.steps.transition; t != nil && !c.failed() {
+	for _, of := range c.standing.Clusters() {
+		if t := c.steps(of).transition; t != nil && !c.failed() {
 			out.Transitions = append(out.Transitions, *t)
 		}
 	}
@@ -368,15 +371,15 @@ func (c *cluster) encode() []gitops.Object {
 	}
 	members := c.members()
 	objects := &manifests{input: c.input}
-	c.lock.releaseVolumes(c.released)
-	for _, of := range c.lock.clusters {
-		of.drain.addMoves(objects)
+	c.releaseVolumes(c.released)
+	for _, of := range c.standing.Clusters() {
+		c.drain(of).addMoves(objects)
 	}
 	objects.addPlan(c.nodes.members, removalsUnderWay(c.input, c.nodes.members, c.nodes.going), c.nodes.short)
 	objects.addMembers(members)
 	removal := &removal{input: c.input, members: members, released: c.released}
 	removal.linger(objects)
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		if e := c.edits[of]; e.wanted != nil {
 			admit(c.input, of, e.wanted)
 			objects.addPoolCluster(e.wanted, e.members)
@@ -389,7 +392,7 @@ func (c *cluster) encode() []gitops.Object {
 	removal.warnOfIdleConsent()
 	c.moves.warnOfIdleMoves()
 	removal.tellLostClaims(objects)
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		removal.tellStuck(of)
 		removal.tellLateReplicas(of)
 	}

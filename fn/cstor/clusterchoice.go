@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -22,7 +23,7 @@ const (
 // is not set, a new config gets as many as can be edited in the time of the webhook.
 type clusterChoice struct {
 	*input
-	ready func(*poolCluster)       // makes a further one ready for a render
+	ready func(*standing.Cluster)  // makes a further one ready for a render
 	taken func(name string) string // who else has such a name, or ""
 
 	members []*member // that have their places
@@ -32,13 +33,13 @@ type clusterChoice struct {
 func (d *desired) limit() int { return d.cfg.Spec.PoolConfig.MaxDisksPerCluster }
 
 // hasRoom reports whether so many disks more can come into a CStorPoolCluster.
-func (in *input) hasRoom(of *poolCluster, disks int) bool {
-	return in.limit() == 0 || of.disks+disks <= in.limit()
+func (in *input) hasRoom(of *standing.Cluster, disks int) bool {
+	return in.limit() == 0 || in.works[of].disks+disks <= in.limit()
 }
 
 // takes reports whether so many pools more, of so many disks each, can come into a
 // CStorPoolCluster.
-func (c *clusterChoice) takes(of *poolCluster, more, size int) bool {
+func (c *clusterChoice) takes(of *standing.Cluster, more, size int) bool {
 	if c.limit() > 0 {
 		return c.hasRoom(of, more*size)
 	}
@@ -60,7 +61,7 @@ func (in *input) isEditable(pools []int) bool {
 // isParted reports whether the pools of a new config come into several CStorPoolClusters since one
 // of all could not be edited. Each can have three pools that can: else it is not better than one.
 func (c *clusterChoice) isParted(added []*member) bool {
-	if c.limit() > 0 || c.lock.rendered() || c.lock.lives() {
+	if c.limit() > 0 || c.standing.IsRendered() || c.standing.IsRunning() {
 		return false
 	}
 	var pools []int
@@ -74,8 +75,8 @@ func (c *clusterChoice) isParted(added []*member) bool {
 }
 
 // full says that a CStorPoolCluster takes no more disks.
-func (in *input) full(of *poolCluster) string {
-	return fmt.Sprintf("CStorPoolCluster %s has %s, and maxDisksPerCluster is %d", of.name, finding.Count(of.disks, "disk"), in.limit())
+func (in *input) full(of *standing.Cluster) string {
+	return fmt.Sprintf("CStorPoolCluster %s has %s, and maxDisksPerCluster is %d", of.Name, finding.Count(in.works[of].disks, "disk"), in.limit())
 }
 
 // checkLimit refuses pools for which no CStorPoolCluster has room.
@@ -102,17 +103,17 @@ func (s *settings) disks() int {
 // were chosen earlier do.
 func (c *clusterChoice) count(members []*member) {
 	c.members = slices.Clone(members)
-	for _, of := range c.lock.clusters {
-		of.disks = 0
+	for _, of := range c.standing.Clusters() {
+		c.works[of].disks = 0
 	}
 	for _, m := range c.members {
 		if m.leaving == "" {
-			m.of.disks += c.disksOf(m)
+			c.works[m.of].disks += c.disksOf(m)
 		}
 	}
-	for _, of := range c.lock.clusters {
-		if c.limit() > 0 && of.disks > c.limit() {
-			c.report(finding.Info, "cluster-over-limit", maxDisksField, "is %d, and CStorPoolCluster %s has %s: its pools stay in it, and no more come", c.limit(), of.name, finding.Count(of.disks, "disk"))
+	for _, of := range c.standing.Clusters() {
+		if c.limit() > 0 && c.works[of].disks > c.limit() {
+			c.report(finding.Info, "cluster-over-limit", maxDisksField, "is %d, and CStorPoolCluster %s has %s: its pools stay in it, and no more come", c.limit(), of.Name, finding.Count(c.works[of].disks, "disk"))
 		}
 	}
 }
@@ -122,11 +123,11 @@ func (c *clusterChoice) disksOf(m *member) int {
 	if m.before == nil {
 		return c.settings(m.name).disks()
 	}
-	return max(len(m.before.Data.Disks()), c.lock.sets[m.name].grown.disks) + len(m.before.Cache.Disks())
+	return max(len(m.before.Data.Disks()), c.standing.SetOf(m.name).Grown.Disks) + len(m.before.Cache.Disks())
 }
 
 // pools counts the pools of a CStorPoolCluster that stay.
-func (c *clusterChoice) pools(of *poolCluster) int {
+func (c *clusterChoice) pools(of *standing.Cluster) int {
 	n := 0
 	for _, m := range c.members {
 		if m.of == of && m.leaving == "" {
@@ -138,10 +139,10 @@ func (c *clusterChoice) pools(of *poolCluster) int {
 
 // open lists the CStorPoolClusters that take pools: one that is on its way out takes none,
 // unless there is no other.
-func (c *clusterChoice) open() []*poolCluster {
-	return slices.DeleteFunc(slices.Clone(c.lock.clusters), func(of *poolCluster) bool {
-		gone := of.current == nil && len(c.state.Live.Instances(c.namespace, of.name)) == 0
-		return len(c.lock.clusters) > 1 && !gone && c.pools(of) == 0
+func (c *clusterChoice) open() []*standing.Cluster {
+	return slices.DeleteFunc(slices.Clone(c.standing.Clusters()), func(of *standing.Cluster) bool {
+		gone := of.Current == nil && len(c.state.Live.Instances(c.namespace, of.Name)) == 0
+		return len(c.standing.Clusters()) > 1 && !gone && c.pools(of) == 0
 	})
 }
 
@@ -152,12 +153,12 @@ func (c *clusterChoice) place(added []*member) {
 	if !c.isSplit() && !c.isParted(added) {
 		return
 	}
-	before := len(c.lock.clusters)
+	before := len(c.standing.Clusters())
 	rest := slices.Clone(added)
 	quota := c.quotas(rest)
 	for len(rest) > 0 && !c.failed() {
 		left := len(rest)
-		for _, of := range slices.Clone(c.lock.clusters) {
+		for _, of := range slices.Clone(c.standing.Clusters()) {
 			if m := c.next(of, rest); m != nil && quota[of] > 0 {
 				quota[of]--
 				c.put(m, of)
@@ -167,7 +168,7 @@ func (c *clusterChoice) place(added []*member) {
 		if left == len(rest) { // pools are not all of one size
 			quota = c.quotas(rest)
 			if !slices.ContainsFunc(rest, func(m *member) bool { return c.roomFor(m) }) {
-				quota = map[*poolCluster]int{c.further(): len(rest)}
+				quota = map[*standing.Cluster]int{c.further(): len(rest)}
 			}
 		}
 	}
@@ -176,12 +177,12 @@ func (c *clusterChoice) place(added []*member) {
 
 // roomFor reports whether the pool of a new member fits into a CStorPoolCluster that is there.
 func (c *clusterChoice) roomFor(m *member) bool {
-	return slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.takes(of, 1, c.disksOf(m)) })
+	return slices.ContainsFunc(c.open(), func(of *standing.Cluster) bool { return c.takes(of, 1, c.disksOf(m)) })
 }
 
 // atOnce is how many pools come where one is to: a further CStorPoolCluster begins with three.
 func (c *clusterChoice) atOnce() int {
-	if !c.isSplit() || slices.ContainsFunc(c.open(), func(of *poolCluster) bool { return c.takes(of, 1, c.cfg.general.disks()) }) {
+	if !c.isSplit() || slices.ContainsFunc(c.open(), func(of *standing.Cluster) bool { return c.takes(of, 1, c.cfg.general.disks()) }) {
 		return 1
 	}
 	return fewestPools
@@ -189,34 +190,34 @@ func (c *clusterChoice) atOnce() int {
 
 // quotas says how many of the new pools come into each CStorPoolCluster, and opens as many
 // further ones as are needed.
-func (c *clusterChoice) quotas(added []*member) map[*poolCluster]int {
-	open, quota := c.open(), map[*poolCluster]int{}
+func (c *clusterChoice) quotas(added []*member) map[*standing.Cluster]int {
+	open, quota := c.open(), map[*standing.Cluster]int{}
 	if len(added) == 0 {
 		return quota
 	}
 	size := c.disksOf(added[0])
-	room := func(of *poolCluster) bool { return c.takes(of, quota[of]+1, size) }
+	room := func(of *standing.Cluster) bool { return c.takes(of, quota[of]+1, size) }
 	for range added {
-		fitting := slices.DeleteFunc(slices.Clone(open), func(of *poolCluster) bool { return !room(of) })
+		fitting := slices.DeleteFunc(slices.Clone(open), func(of *standing.Cluster) bool { return !room(of) })
 		if len(fitting) == 0 {
 			if c.failed() {
 				break
 			}
 			further := c.further()
-			open, fitting = append(open, further), []*poolCluster{further}
+			open, fitting = append(open, further), []*standing.Cluster{further}
 		}
 		quota[fitting[0]]++ // which it keeps: as many are opened as are needed, and no more
 	}
-	pools := func(of *poolCluster) int { return c.pools(of) + quota[of] }
+	pools := func(of *standing.Cluster) int { return c.pools(of) + quota[of] }
 	clear(quota)
 	for range added {
-		best := slices.MinFunc(open, func(a, b *poolCluster) int {
+		best := slices.MinFunc(open, func(a, b *standing.Cluster) int {
 			return cmp.Or(
 				trueFirst(room(a), room(b)),
 				trueFirst(pools(a) < fewestPools, pools(b) < fewestPools),
 				trueFirst(c.loses(a), c.loses(b)),
 				c.compareFilled(a, b, pools),
-				cmp.Compare(a.number, b.number),
+				cmp.Compare(a.Number, b.Number),
 			)
 		})
 		quota[best]++
@@ -225,7 +226,7 @@ func (c *clusterChoice) quotas(added []*member) map[*poolCluster]int {
 }
 
 // compareFilled puts the one with fewest pools first, of those that have enough.
-func (c *clusterChoice) compareFilled(a, b *poolCluster, pools func(*poolCluster) int) int {
+func (c *clusterChoice) compareFilled(a, b *standing.Cluster, pools func(*standing.Cluster) int) int {
 	if pools(a) < fewestPools {
 		return 0
 	}
@@ -233,13 +234,13 @@ func (c *clusterChoice) compareFilled(a, b *poolCluster, pools func(*poolCluster
 }
 
 // loses reports whether a pool of a CStorPoolCluster goes, whose volumes need another.
-func (c *clusterChoice) loses(of *poolCluster) bool {
+func (c *clusterChoice) loses(of *standing.Cluster) bool {
 	return slices.ContainsFunc(c.members, func(m *member) bool { return m.of == of && m.leaving != "" })
 }
 
 // next is the one of the new members whose zone has fewest pools of a CStorPoolCluster, of
 // those that fit, or nil.
-func (c *clusterChoice) next(of *poolCluster, added []*member) *member {
+func (c *clusterChoice) next(of *standing.Cluster, added []*member) *member {
 	var kept, able []*inventory.Node
 	for _, m := range c.members {
 		if m.of == of && m.node != nil && m.leaving == "" {
@@ -258,41 +259,41 @@ func (c *clusterChoice) next(of *poolCluster, added []*member) *member {
 }
 
 // put gives a new member its CStorPoolCluster.
-func (c *clusterChoice) put(m *member, of *poolCluster) {
-	m.of, c.lock.planned[m.name] = of, of
-	of.disks += c.disksOf(m)
+func (c *clusterChoice) put(m *member, of *standing.Cluster) {
+	m.of = of
+	c.standing.Plan(m.name, of)
+	c.works[of].disks += c.disksOf(m)
 	c.members = append(c.members, m)
 }
 
 // further opens another CStorPoolCluster, of the first number that is free.
-func (c *clusterChoice) further() *poolCluster {
+func (c *clusterChoice) further() *standing.Cluster {
 	number := 2
-	for c.lock.clusterNamed(c.poolCluster(number)) != nil {
+	for c.standing.Cluster(c.poolCluster(number)) != nil {
 		number++
 	}
 	of := newPoolCluster(c.names, number, c.state)
-	if other := c.taken(of.name); other != "" {
-		c.report(finding.Error, "names-meet", maxDisksField, "%s, so that a further CStorPoolCluster is needed, and its name %s is taken by %s; rename either, or %s", c.limited(), of.name, other, c.larger())
+	if other := c.taken(of.Name); other != "" {
+		c.report(finding.Error, "names-meet", maxDisksField, "%s, so that a further CStorPoolCluster is needed, and its name %s is taken by %s; rename either, or %s", c.limited(), of.Name, other, c.larger())
 	}
 	c.ready(of)
-	c.lock.clusters = append(c.lock.clusters, of)
-	slices.SortFunc(c.lock.clusters, func(a, b *poolCluster) int { return cmp.Compare(a.number, b.number) })
+	c.standing.Open(of)
 	return of
 }
 
 // tellFurther says which pools come into CStorPoolClusters that are new, beside others.
 func (c *clusterChoice) tellFurther(before int, added []*member) {
-	if len(c.lock.clusters) == before {
+	if len(c.standing.Clusters()) == before {
 		return
 	}
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		var nodes []string
 		for _, m := range added {
 			if m.of == of {
 				nodes = append(nodes, m.name)
 			}
 		}
-		if of.number == 1 || of.before != nil || len(nodes) == 0 {
+		if of.Number == 1 || of.Before != nil || len(nodes) == 0 {
 			continue
 		}
 		few := ""
@@ -300,7 +301,7 @@ func (c *clusterChoice) tellFurther(before int, added []*member) {
 			few = fmt.Sprintf("; a volume in it has at most %s, as many as there are pools: raise minPoolCount for more", finding.Count(len(nodes), "replica"))
 		}
 		c.report(finding.Info, "cluster-split", maxDisksField, "%s, so that %s into a further CStorPoolCluster, %s%s%s",
-			c.limited(), come(nodes), of.name, few, c.inOne())
+			c.limited(), come(nodes), of.Name, few, c.inOne())
 	}
 }
 
@@ -319,7 +320,7 @@ func (c *clusterChoice) inOne() string {
 		pools = append(pools, c.disksOf(m))
 	}
 	t, ok := admission.Enough(admission.Settings(pools))
-	if !ok || c.limit() > 0 || c.lock.rendered() || c.lock.lives() {
+	if !ok || c.limit() > 0 || c.standing.IsRendered() || c.standing.IsRunning() {
 		return ""
 	}
 	return fmt.Sprintf("; for one of all pools, set timeoutSeconds: %d there and take the inventory before the first render", t.Seconds)

@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -31,7 +32,7 @@ func (c *collector) written(field string) string {
 }
 
 // choose records a decision.
-func (c *collector) choose(subject finding.Ref, node string, r role, verdict place.Verdict, reason string) {
+func (c *collector) choose(subject finding.Ref, node string, r record.Role, verdict place.Verdict, reason string) {
 	c.Decide(subject, node, string(r), verdict, reason)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/fn/system"
@@ -25,11 +26,11 @@ type config struct {
 		Pools      []listedPool `json:"pools"`
 		OnlyListed bool         `json:"onlyListed"`
 		DiskConfig struct {
-			MinCount            int          `json:"minCount"`
-			GroupSize           int          `json:"groupSize"`
-			MinCapacity         string       `json:"minCapacity"`
-			ExternalProvisioner *provisioner `json:"externalProvisioner"`
-			Local               *local       `json:"local"`
+			MinCount            int                 `json:"minCount"`
+			GroupSize           int                 `json:"groupSize"`
+			MinCapacity         string              `json:"minCapacity"`
+			ExternalProvisioner *record.Provisioner `json:"externalProvisioner"`
+			Local               *local              `json:"local"`
 		} `json:"diskConfig"`
 		PoolConfig struct {
 			RAIDType          string          `json:"raidType"`
@@ -57,11 +58,6 @@ type config struct {
 	resources, auxResources, podTolerations *document.Node
 }
 
-type provisioner struct {
-	CSIAttacherName  string `json:"csiAttacherName"`
-	StorageClassName string `json:"storageClassName"`
-}
-
 type local struct {
 	BlockDeviceSelector deviceSelector `json:"blockDeviceSelector"`
 }
@@ -71,12 +67,12 @@ type deviceSelector struct {
 }
 
 type writeCache struct {
-	ExternalProvisioner *provisioner `json:"externalProvisioner"`
-	Local               *local       `json:"local"`
-	Auto                bool         `json:"auto"`
-	Count               int          `json:"count"`
-	RAIDType            string       `json:"raidType"`
-	Capacity            string       `json:"capacity"`
+	ExternalProvisioner *record.Provisioner `json:"externalProvisioner"`
+	Local               *local              `json:"local"`
+	Auto                bool                `json:"auto"`
+	Count               int                 `json:"count"`
+	RAIDType            string              `json:"raidType"`
+	Capacity            string              `json:"capacity"`
 }
 
 // orNone is nil for a write cache of no disks, which is none.

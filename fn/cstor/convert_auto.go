@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/system"
@@ -37,8 +38,8 @@ func convertAuto(facts *inventory.Facts, o *krm.Object) system.Conversion {
 	class := r.Take(o.Node, "metadata", "annotations", annotationAutoClass)
 	disk := d.Object(d.F("local", d.Object()))
 	if driver.Str() != "" || class.Str() != "" {
-		p := provisioner{CSIAttacherName: driver.Str(), StorageClassName: class.Str()}
-		disk = d.Object(d.F("externalProvisioner", p.node()))
+		p := record.Provisioner{CSIAttacherName: driver.Str(), StorageClassName: class.Str()}
+		disk = d.Object(d.F("externalProvisioner", p.Node()))
 	}
 	spec := d.Object(d.F("onlyListed", d.Bool(true)), d.F("pools", pools), d.F("diskConfig", disk))
 	if !raidType.IsEmpty() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -16,7 +17,7 @@ import (
 // later are claimed from where these are. What no spec can say of them is told at n.
 func (c *conversion) source(n *d.Node, field string, disks []string) d.Field {
 	fromNode := d.F("local", d.Object())
-	var from provisioner
+	var from record.Provisioner
 	volumes := 0
 	why := ""
 	for _, name := range disks {
@@ -49,19 +50,19 @@ func (c *conversion) source(n *d.Node, field string, disks []string) d.Field {
 			finding.Count(volumes, "disk"), finding.Agree(volumes, "is a volume", "are volumes"), why)
 		return fromNode
 	}
-	return d.F("externalProvisioner", from.node())
+	return d.F("externalProvisioner", from.Node())
 }
 
 // provisionerOf is the driver and the class of the volume that a block device is, nil where it is
 // none of a CSI driver.
-func (c *conversion) provisionerOf(device *inventory.BlockDevice) *provisioner {
+func (c *conversion) provisionerOf(device *inventory.BlockDevice) *record.Provisioner {
 	for _, v := range disk.VolumesOn(c.facts, device) {
 		if v.Driver == "" {
 			continue
 		}
 		claim := c.facts.Object(krm.ID{Kind: volumeClaimKind, Namespace: v.Claim.Namespace, Name: v.Claim.Name})
 		volume := c.facts.Object(krm.ID{Kind: persistentVolumeKind, Name: v.Name})
-		return &provisioner{v.Driver, cmp.Or(field(claim, "spec", "storageClassName").Str(), field(volume, "spec", "storageClassName").Str())}
+		return &record.Provisioner{CSIAttacherName: v.Driver, StorageClassName: cmp.Or(field(claim, "spec", "storageClassName").Str(), field(volume, "spec", "storageClassName").Str())}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -38,7 +39,7 @@ type deletion struct {
 	names
 	*collector
 	facts    *inventory.Facts
-	clusters []*poolCluster
+	clusters []*standing.Cluster
 	live     *livePools
 	objects  *manifests
 	released map[krm.ID]bool
@@ -48,7 +49,9 @@ type deletion struct {
 func (x *deletion) checkVolumes() {
 	var volumes []string
 	for _, c := range volume.IndexOf(x.facts).Sorted {
-		isOn := func(of *poolCluster) bool { return c.Cluster == inventory.Key{Namespace: x.namespace, Name: of.name} }
+		isOn := func(of *standing.Cluster) bool {
+			return c.Cluster == inventory.Key{Namespace: x.namespace, Name: of.Name}
+		}
 		if slices.ContainsFunc(x.clusters, isOn) && (c.Config != nil || c.Target != nil || len(c.Replicas) > 0) {
 			volumes = append(volumes, c.Name)
 		}
@@ -103,7 +106,7 @@ func (x *deletion) run() {
 func (x *deletion) clusterNames() string {
 	var names []string
 	for _, of := range x.clusters {
-		names = append(names, of.name)
+		names = append(names, of.Name)
 	}
 	return strings.Join(names, " ")
 }

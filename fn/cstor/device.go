@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -38,7 +39,7 @@ func (l *localDisks) cannotSupply(n *inventory.Node) string {
 // place gives a member its disks.
 func (l *localDisks) place(m *member) {
 	s := l.offer(m.name, m.hostname, m.node)
-	spares := named(s.data, l.lock.reserved(m.name, spare))
+	spares := named(s.data, l.standing.Reserved(m.name, record.Spare))
 	others := s
 	others.remove(spares)
 	var chosen picked
@@ -57,8 +58,8 @@ func (l *localDisks) place(m *member) {
 	l.left[m.name] = rest
 	if m.before != nil {
 		m.data, m.cache = m.before.Data, m.before.Cache
-		keepDevices(l.input, m.name, data, m.data.Disks())
-		keepDevices(l.input, m.name, cache, m.cache.Disks())
+		keepDevices(l.input, m.name, record.Data, m.data.Disks())
+		keepDevices(l.input, m.name, record.Cache, m.cache.Disks())
 		checkCacheUnchanged(l.input, m)
 		l.replaceFailed(m, rest)
 		wanted := rest.supply
@@ -90,7 +91,7 @@ func (l *localDisks) replaceFailed(m *member, left *leftover) {
 		switch {
 		case wait == "":
 			l.take(l.ledger.Of(d))
-			l.choose(l.deviceRef(d.Name), m.name, data, place.Chosen, "it takes the place of "+old+": "+describe(d))
+			l.choose(l.deviceRef(d.Name), m.name, record.Data, place.Chosen, "it takes the place of "+old+": "+describe(d))
 		case fromSpares[d.Name]:
 			left.spares = append(left.spares, d)
 		default:
@@ -130,21 +131,21 @@ func (l *localDisks) newPool(m *member, s *supply, p picked, reason string) {
 		m.waiting = true
 		l.report(finding.Warning, awaitingDevices, "", "awaiting disks on node %s: %s", m.name, reason)
 		// What was reserved is held until all of it is there again.
-		m.data, m.cache = pool.Groups{l.lock.reserved(m.name, data)}, pool.Groups{l.lock.reserved(m.name, cache)}
-		m.spare = l.lock.reserved(m.name, spare)
-		l.await(m, s, data, m.data.Disks())
-		l.await(m, s, cache, m.cache.Disks())
+		m.data, m.cache = pool.Groups{l.standing.Reserved(m.name, record.Data)}, pool.Groups{l.standing.Reserved(m.name, record.Cache)}
+		m.spare = l.standing.Reserved(m.name, record.Spare)
+		l.await(m, s, record.Data, m.data.Disks())
+		l.await(m, s, record.Cache, m.cache.Disks())
 		return
 	}
-	m.data = l.settings(m.name).groups(l.takeAll(m.name, data, p.data))
-	m.cache = l.settings(m.name).cacheGroups(l.takeAll(m.name, cache, p.cache))
+	m.data = l.settings(m.name).groups(l.takeAll(m.name, record.Data, p.data))
+	m.cache = l.settings(m.name).cacheGroups(l.takeAll(m.name, record.Cache, p.cache))
 	s.remove(p.data)
 	s.remove(p.cache)
 	l.reportNoCache(m.name, p)
 }
 
 // await says of the disks that are reserved for a pool that they wait for others.
-func (l *localDisks) await(m *member, s *supply, r role, reserved []string) {
+func (l *localDisks) await(m *member, s *supply, r record.Role, reserved []string) {
 	usable := slices.Concat(named(s.data, reserved), named(without(s.fast, s.data), reserved))
 	for _, d := range usable {
 		l.choose(l.deviceRef(d.Name), m.name, r, place.Awaited, "it is reserved, and its pool waits: "+describe(d))
@@ -159,12 +160,12 @@ func (l *localDisks) reportNoCache(node string, p picked) {
 }
 
 // takeAll reserves newly chosen devices.
-func (l *localDisks) takeAll(node string, r role, devices []*inventory.BlockDevice) []string {
+func (l *localDisks) takeAll(node string, r record.Role, devices []*inventory.BlockDevice) []string {
 	names := make([]string, len(devices))
 	for i, d := range devices {
 		names[i] = d.Name
 		l.take(l.ledger.Of(d))
-		if slices.Contains(l.lock.reserved(node, r), d.Name) {
+		if slices.Contains(l.standing.Reserved(node, r), d.Name) {
 			l.choose(l.deviceRef(d.Name), node, r, place.Kept, "it was reserved earlier: "+describe(d))
 			continue
 		}

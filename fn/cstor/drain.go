@@ -8,6 +8,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/drain"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -24,7 +25,7 @@ const drainFolder = "drain/"
 // that go are known.
 type draining struct {
 	*input
-	of    *poolCluster
+	of    *standing.Cluster
 	limit int // of volumes on their way at once
 
 	read  bool
@@ -51,7 +52,7 @@ func nodesToDrain(spec *krm.Object) map[string]bool {
 // warnOfUnknownDrains tells of nodes that are to be drained and that nobody knows.
 func (c *nodeChoice) warnOfUnknownDrains() {
 	for _, name := range slices.Sorted(maps.Keys(c.drains)) {
-		if c.facts.Node(name) == nil && !c.lock.known[name] {
+		if c.facts.Node(name) == nil && !c.standing.Knows(name) {
 			c.Collect(c.spec.AnnotationFinding(finding.Warning, "drain-unmatched", pool.AnnotationDrain, "node "+name, "which is neither in the inventory nor in the plan (any more); correct it, or remove it"))
 		}
 	}
@@ -61,7 +62,7 @@ func (c *nodeChoice) warnOfUnknownDrains() {
 func (f *draining) volumes() *drain.State {
 	if !f.read {
 		f.read = true
-		f.state.Volumes, f.state.Pools = drain.Read(f.facts, inventory.Key{Namespace: f.namespace, Name: f.of.name}, f.owner)
+		f.state.Volumes, f.state.Pools = drain.Read(f.facts, inventory.Key{Namespace: f.namespace, Name: f.of.Name}, f.owner)
 		f.byPool = drain.ByPool(f.state.Volumes)
 	}
 	return &f.state
@@ -182,13 +183,13 @@ func (f *draining) isLost(m *member) bool {
 // isLeft reports whether an instance is of a pool that was removed with a lost node, and hangs on its
 // finalizer.
 func (f *draining) isLeft(i *pool.Instance) bool {
-	return i.Cluster().Name == f.of.name && f.at[i.Name] == nil && len(f.facts.Nodes) > 0 && len(f.facts.Host(i.RunsOn)) == 0 && f.isRemoved(i.Hostname) &&
-		!slices.ContainsFunc(f.of.current.Pools, i.Pool.Shares)
+	return i.Cluster().Name == f.of.Name && f.at[i.Name] == nil && len(f.facts.Nodes) > 0 && len(f.facts.Host(i.RunsOn)) == 0 && f.isRemoved(i.Hostname) &&
+		!slices.ContainsFunc(f.of.Current.Pools, i.Pool.Shares)
 }
 
 // isRemoved reports whether the live CStorPoolCluster has no pool on a host.
 func (f *draining) isRemoved(hostname string) bool {
-	return f.of.current != nil && f.of.current.Host(hostname) == nil
+	return f.of.Current != nil && f.of.Current.Host(hostname) == nil
 }
 
 // leftOfLost names the instances of such pools, also those that are gone by now, on which the
@@ -234,13 +235,13 @@ func (f *draining) isGone(volume string) bool {
 // nobody tells in which cluster it is, is taken to be in the first.
 func (f *draining) before() map[string]drain.Partial {
 	partials := map[string]drain.Partial{}
-	for id, o := range f.lock.objects {
+	for id, o := range f.standing.Objects() {
 		if id.Kind != cstorVolumeConfigKind {
 			continue
 		}
-		in := f.lock.clusters[0]
-		if c := volume.IndexOf(f.facts).Handle(o.Name); c != nil && f.lock.clusterNamed(c.Cluster.Name) != nil {
-			in = f.lock.clusterNamed(c.Cluster.Name)
+		in := f.standing.Clusters()[0]
+		if c := volume.IndexOf(f.facts).Handle(o.Name); c != nil && f.standing.Cluster(c.Cluster.Name) != nil {
+			in = f.standing.Cluster(c.Cluster.Name)
 		}
 		if in == f.of {
 			p := drain.Remembered(o)
@@ -263,16 +264,6 @@ func (f *draining) hold(before map[string]drain.Partial, wanted bool) {
 	}
 }
 
-// releaseVolumes lets go of the parts of volumes that were rendered, which changes nothing
-// about them.
-func (l *lock) releaseVolumes(released map[krm.ID]bool) {
-	for id := range l.objects {
-		if id.Kind == cstorVolumeConfigKind {
-			released[id] = true
-		}
-	}
-}
-
 // addMoves adds the parts of the volumes that move.
 func (f *draining) addMoves(objects *manifests) {
 	for _, m := range f.plan.Moves {
@@ -290,5 +281,15 @@ func (f *draining) addMoves(objects *manifests) {
 			o.SetAnnotation(krm.AnnotationLeaves, m.Leaves)
 		}
 		objects.add(gitops.Object{File: drainFolder + m.Volume.Name + ".yaml", Object: o, Partial: true})
+	}
+}
+
+// releaseVolumes releases the parts of volumes that were rendered, which changes nothing
+// about them.
+func (e *existing) releaseVolumes(released map[krm.ID]bool) {
+	for id := range e.standing.IDs() {
+		if id.Kind == cstorVolumeConfigKind {
+			released[id] = true
+		}
 	}
 }

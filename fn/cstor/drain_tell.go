@@ -7,6 +7,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/drain"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	d "github.com/poolwright/poolwright/schema/document"
@@ -15,7 +16,7 @@ import (
 )
 
 // roleReplica is what a pool is chosen for here.
-const roleReplica role = "replica"
+const roleReplica record.Role = "replica"
 
 // ruleDrain is the rule of the finding that says how far the drain of a pool is.
 const ruleDrain = "drain"
@@ -110,7 +111,7 @@ const noFinalizers = `--type merge -p '{"metadata":{"finalizers":null}}'`
 func (f *draining) tellFinalizers() {
 	for _, i := range f.live.all {
 		m := f.at[i.Name]
-		if i.Cluster().Name != f.of.name || len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !f.isLost(m) || m == nil && !f.isLeft(i) {
+		if i.Cluster().Name != f.of.Name || len(f.facts.Host(i.RunsOn)) > 0 || m != nil && !f.isLost(m) || m == nil && !f.isLeft(i) {
 			continue
 		}
 		text := fmt.Sprintf("nothing on host %s can remove the finalizers of deleted objects any more, and the cStor operators change nothing in the cluster until then: once the object is being deleted, remove its finalizers yourself: kubectl patch cspi -n %s %s %s",

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
@@ -52,7 +54,7 @@ func (e *enlargement) ask(m *member) {
 	if len(grow) == 0 {
 		return
 	}
-	m.of.steps.ask(step{
+	e.steps(m.of).ask(step{
 		kind: stepEnlarge, edit: func(*pool.Cluster) {},
 		what: volumesGrow(m.name, grow[0].larger, names),
 		settle: func(wait string) {
@@ -109,17 +111,17 @@ func (e *enlargement) tell() {
 // ungrown says which volume of a CStorPoolCluster does not have the size that is rendered. Where
 // no pod uses a raw volume nobody does what is left to a node once the disk itself has grown: it
 // counts as done.
-func (e *existing) ungrown(of *poolCluster) unfinished {
-	for _, id := range slices.SortedFunc(maps.Keys(e.lock.objects), compareIDs) {
-		claim, live := e.lock.objects[id], e.facts.Object(id)
-		if id.Kind != volumeClaimKind || live == nil || e.lock.clusterOf(nodeOfVolume(claim)) != of {
+func (e *existing) ungrown(of *standing.Cluster) unfinished {
+	for _, id := range slices.SortedFunc(e.standing.IDs(), compareIDs) {
+		claim, live := e.standing.Object(id), e.facts.Object(id)
+		if id.Kind != volumeClaimKind || live == nil || e.standing.ClusterOf(record.NodeOfVolume(claim)) != of {
 			continue
 		}
 		has, wanted := live.Node.Str("status", "capacity", "storage"), requestOf(claim)
 		resized := condition(live, "FileSystemResizePending").Str("status") == "True" && quantity.Bytes(requestOf(live)) >= quantity.Bytes(wanted)
 		if has != "" && quantity.Bytes(has) < quantity.Bytes(wanted) && !resized {
 			size := cmp.Or(quantity.Size(quantity.Bytes(wanted)), wanted)
-			return unfinished{wait: "PersistentVolumeClaim " + claim.Name + " holds " + size, kind: stepEnlarge, what: volumesGrow(nodeOfVolume(claim), size, []string{claim.Name})}
+			return unfinished{wait: "PersistentVolumeClaim " + claim.Name + " holds " + size, kind: stepEnlarge, what: volumesGrow(record.NodeOfVolume(claim), size, []string{claim.Name})}
 		}
 	}
 	return unfinished{}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -14,12 +16,12 @@ import (
 // it lives, and on which disks.
 type existing struct {
 	names
-	owner  string // the owner key of the spec
-	facts  *inventory.Facts
-	ledger *disk.Ledger
-	lock   *lock
-	live   *livePools
-	state  admission.State // what an edit meets
+	owner    string // the owner key of the spec
+	facts    *inventory.Facts
+	ledger   *disk.Ledger
+	standing *standing.Standing
+	live     *livePools
+	state    admission.State // what an edit meets
 }
 
 // disk is the disk of a block device; a missing one if nobody reports it.
@@ -35,7 +37,7 @@ func (e *existing) unseen(name string) bool {
 // mine reports whether a hold is one of this cluster. A manifest of its name is in the
 // way itself, not because of its disks.
 func (e *existing) mine(h disk.Holder) bool {
-	named := h.Object.Kind == poolClusterKind && h.Object.Namespace == e.namespace && e.lock.clusterNamed(h.Object.Name) != nil
+	named := h.Object.Kind == poolClusterKind && h.Object.Namespace == e.namespace && e.standing.Cluster(h.Object.Name) != nil
 	return h.Owner == e.owner || named || e.lives(h)
 }
 
@@ -47,7 +49,7 @@ func (e *existing) lives(h disk.Holder) bool {
 	if h.Source != disk.Live || h.Object.Namespace != e.namespace {
 		return false
 	}
-	return h.Object.Kind == poolClusterKind && e.lock.clusterNamed(h.Object.Name) != nil ||
+	return h.Object.Kind == poolClusterKind && e.standing.Cluster(h.Object.Name) != nil ||
 		h.Object.Kind == poolInstanceKind && e.live.named[h.Object.Name] != nil
 }
 
@@ -81,8 +83,8 @@ func nodeName(facts *inventory.Facts, hostname string) string {
 // findAiling says which live pool of a cluster, but for those to skip, has a disk or a node that is not
 // there, or "". Until that is mended the webhook refuses every edit but its removal or the
 // replacement of the disk (version 3.6).
-func (e *existing) findAiling(of *poolCluster, skip func(*nodePool) bool) string {
-	for _, p := range e.lock.poolsOf(of) {
+func (e *existing) findAiling(of *standing.Cluster, skip func(*standing.Pool) bool) string {
+	for _, p := range e.standing.PoolsOf(of) {
 		if e.live.knownGone(p.Pool) || skip(p) {
 			continue
 		}
@@ -95,18 +97,18 @@ func (e *existing) findAiling(of *poolCluster, skip func(*nodePool) bool) string
 
 // ails says which disk of a pool, but for some, is not there as it must be, or that its node
 // is not, or "".
-func (e *existing) ails(p *nodePool, without []string) string {
+func (e *existing) ails(p *standing.Pool, without []string) string {
 	for _, name := range p.Disks() {
 		if slices.Contains(without, name) {
 			continue
 		}
 		switch d := e.disk(name); {
 		case d.Missing():
-			return "block device " + name + " of the pool on node " + p.node + " is missing from the inventory"
+			return "block device " + name + " of the pool on node " + p.Node + " is missing from the inventory"
 		case d.Device != nil && d.Device.State != "Active":
-			return "block device " + name + " of the pool on node " + p.node + " is " + cmp.Or(d.Device.State, "in an unknown state")
+			return "block device " + name + " of the pool on node " + p.Node + " is " + cmp.Or(d.Device.State, "in an unknown state")
 		case d.Device != nil && d.Device.Hostname != p.Hostname:
-			return "block device " + name + " of the pool on node " + p.node + " is on host " + d.Device.Hostname
+			return "block device " + name + " of the pool on node " + p.Node + " is on host " + d.Device.Hostname
 		}
 	}
 	if e.host(p.Hostname) == nil {
@@ -126,7 +128,7 @@ func (e *existing) holdsData(o *krm.Object) bool {
 	if claim != nil && claim.Bound || claim == nil && !e.facts.Tells("", volumeClaimKind, e.namespace) {
 		return true
 	}
-	return e.lock.volumeObject(e.lock.attachmentID(e.namespace, o.Name, nodeOfVolume(o))) != nil
+	return e.standing.VolumeObject(e.standing.AttachmentID(e.namespace, o.Name, record.NodeOfVolume(o))) != nil
 }
 
 // goes reports whether a disk of a node that is let go is in a pool that still lives there.
@@ -138,13 +140,13 @@ func (e *existing) goes(node, disk string) bool {
 // hostOf is the hostname label of a node of the lock. Where its storage set is lost, it is
 // what the snapshot says, and the name of the node where that says nothing.
 func (e *existing) hostOf(node string) string {
-	if p := e.lock.pool(node); p != nil {
+	if p := e.standing.Pool(node); p != nil {
 		return p.Hostname
 	}
-	if n := e.facts.Node(node); e.lock.sets[node].hostname == "" && n != nil {
+	if n := e.facts.Node(node); e.standing.SetOf(node).Hostname == "" && n != nil {
 		return cmp.Or(n.Hostname, node)
 	}
-	return cmp.Or(e.lock.sets[node].hostname, node)
+	return cmp.Or(e.standing.SetOf(node).Hostname, node)
 }
 
 // lingers reports whether the pool of a node that is let go may still use its volumes: so it may
@@ -157,7 +159,7 @@ func (in *input) unseenOf(node string) []string {
 	if in.retains() {
 		return nil
 	}
-	return unseenClaims(in.facts, in.lock.volumes[node])
+	return unseenClaims(in.facts, in.standing.Volumes(node))
 }
 
 // mayUse reports whether the pool of a node that is let go is there, or may be.
@@ -166,7 +168,16 @@ func (e *existing) mayUse(node string) bool {
 	if host == "" {
 		return false
 	}
-	mayLive := e.lock.pool(node) != nil || !e.lock.known[node] // it had a pool, in this run or an earlier one
+	mayLive := e.standing.Pool(node) != nil || !e.standing.Knows(node) // it had a pool, in this run or an earlier one
 	return e.live.pools[host] != nil || e.live.instances[host] != nil ||
 		mayLive && !e.facts.Tells(cstorGroup, poolInstanceKind, e.namespace)
+}
+
+// volumeObject is a claim or an attachment as it was rendered last, or as it is running: as which it
+// is adopted.
+func (e *existing) volumeObject(id krm.ID) *krm.Object {
+	if o := e.standing.VolumeObject(id); o != nil {
+		return o
+	}
+	return e.facts.Object(id)
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/krm"
-	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
 )
@@ -19,47 +19,6 @@ type expansion struct {
 	Threshold struct {
 		Used float64 `json:"used-capacity"` // above 0 and at most 1
 	} `json:"threshold"`
-}
-
-// grown is how a pool grew by itself, as its storage set remembers it: a pool that is still
-// shown as full as it was is not made larger once more.
-type grown struct {
-	count int   // how often
-	disks int   // how many data disks it has then
-	level int   // how full it was when the last was decided, in percent
-	size  int64 // what it held then, in bytes; 0 where that was not known
-	below bool  // it was seen below the threshold since then, where its size does not show that it has grown
-}
-
-func readGrown(n *d.Node) grown {
-	number := func(key string) int64 { v, _ := n.Get(key).Int(); return v }
-	g := grown{count: int(number("count")), disks: int(number("disks")), level: int(number("level")), size: number("size")}
-	g.below, _ = n.Get("below").Bool()
-	return g
-}
-
-// rememberGrowth notes that a pool of cloud disks has grown, whose storage set does not know
-// it: it has more of them than the spec gives a new pool. It grows again once it was seen below
-// the threshold.
-func (l *lock) rememberGrowth(p *nodePool, wanted *settings) {
-	set, have := l.sets[p.node], len(p.Data.Disks())
-	if !wanted.external() || have <= max(wanted.minCount, set.grown.disks) {
-		return
-	}
-	set.grown = grown{count: set.grown.count + 1, disks: have, level: set.grown.level}
-	l.sets[p.node] = set
-}
-
-// node writes it down.
-func (g grown) node() d.Node {
-	n := d.Object(d.F("count", d.Int(int64(g.count))), d.F("disks", d.Int(int64(g.disks))), d.F("level", d.Int(int64(g.level))))
-	if g.size > 0 {
-		n.Set("size", d.Int(g.size))
-	}
-	if g.below {
-		n.Set("below", d.Bool(true))
-	}
-	return n
 }
 
 // fullPools judges which pools are to grow by themselves.
@@ -77,7 +36,7 @@ func (f *fullPools) threshold() float64 {
 
 // judge remembers how a pool grew earlier, and decides whether it is to grow now.
 func (f *fullPools) judge(m *member) {
-	m.grown = f.lock.sets[m.name].grown
+	m.grown = f.standing.SetOf(m.name).Grown
 	if m.before == nil || f.threshold() <= 0 {
 		return
 	}
@@ -90,18 +49,18 @@ func (f *fullPools) judge(m *member) {
 		return
 	}
 	size := i.Size()
-	larger := m.grown.size > 0 && size > m.grown.size // what it grew by is in use
-	now := grown{count: m.grown.count + 1, disks: len(m.before.Data.Disks()) + f.settings(m.name).expansionDisks(), level: int(percent), size: size}
+	larger := m.grown.Size > 0 && size > m.grown.Size // what it grew by is in use
+	now := record.Grown{Count: m.grown.Count + 1, Disks: len(m.before.Data.Disks()) + f.settings(m.name).expansionDisks(), Level: int(percent), Size: size}
 	switch {
 	case percent < f.threshold():
-		if m.grown.count > 0 && !larger && m.grown.disks <= len(m.before.Data.Disks()) && f.shows(i, m.before.Pool) {
-			m.grown.below = true
+		if m.grown.Count > 0 && !larger && m.grown.Disks <= len(m.before.Data.Disks()) && f.shows(i, m.before.Pool) {
+			m.grown.Below = true
 		}
 	case f.cfg.Spec.PoolConfig.PoolExpansion.Disable:
 		f.report(finding.Info, "expansion-disabled", "spec.poolConfig.poolExpansion",
 			"the pool on node %s (CStorPoolInstance %s) is %.0f percent full, and poolExpansion is disabled: it does not grow", m.name, i.Name, math.Floor(percent))
-	case m.grown.disks > len(m.before.Data.Disks()): // the last has not come about
-	case m.grown.count == 0, m.grown.below, percent < float64(m.grown.level), larger:
+	case m.grown.Disks > len(m.before.Data.Disks()): // the last has not come about
+	case m.grown.Count == 0, m.grown.Below, percent < float64(m.grown.Level), larger:
 		m.full, m.grows = i.Name, now
 	}
 }
@@ -136,7 +95,7 @@ const rulePoolFull = "pool-full"
 func (l *localDisks) tellFull(m *member, s *supply) {
 	l.report(finding.Warning, rulePoolFull, "spec.poolConfig.poolExpansion",
 		"the pool on node %s (CStorPoolInstance %s) is %d percent full, which is not below the threshold of %.0f percent, and cannot grow: awaiting %s, of %s or more, on its node, which has %d that can be used%s",
-		m.name, m.full, m.grows.level, l.cfg.Spec.PoolConfig.PoolExpansion.Threshold.Used*100,
+		m.name, m.full, m.grows.Level, l.cfg.Spec.PoolConfig.PoolExpansion.Threshold.Used*100,
 		finding.Count(l.settings(m.name).expansionDisks(), "disk"), quantity.Size(l.settings(m.name).minCapacity), len(s.data), s.whyNot())
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
@@ -19,7 +20,7 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 	switch {
 	case m.leaving != "":
 		return // what comes into it would go with it
-	case missing < 0 && m.grown.count == 0 && m.full == "":
+	case missing < 0 && m.grown.Count == 0 && m.full == "":
 		l.report(finding.Warning, "count-lowered", wanted.field("minCount"),
 			"is %d, and the pool on node %s keeps its %s: disks cannot be taken out of a pool", want, m.name, finding.Count(have, "disk"))
 		return
@@ -46,13 +47,13 @@ func (l *localDisks) growPool(m *member, s *supply, left *leftover) {
 			finding.Count(missing, "disk"), quantity.Size(wanted.minCapacity), m.name, len(s.data))
 		return
 	}
-	m.of.disks += missing
+	l.works[m.of].disks += missing
 	for group := range slices.Chunk(added, wanted.growthSize(missing)) {
 		g := growth(m, deviceNames(group), func(wait string) { l.grow(m, left, group, wait) })
 		if want <= have {
 			g.what += m.whyFull()
 		}
-		m.of.steps.ask(g)
+		l.steps(m.of).ask(g)
 	}
 }
 
@@ -67,12 +68,12 @@ func (in *input) tellNoRoom(m *member) {
 	}
 	in.report(finding.Warning, rulePoolFull, "spec.poolConfig.poolExpansion",
 		"the pool on node %s (CStorPoolInstance %s) is %d percent full, which is not below the threshold of %.0f percent, and cannot grow: %s; pools of a further CStorPoolCluster can take what comes",
-		m.name, m.full, m.grows.level, in.cfg.Spec.PoolConfig.PoolExpansion.Threshold.Used*100, in.full(m.of))
+		m.name, m.full, m.grows.Level, in.cfg.Spec.PoolConfig.PoolExpansion.Threshold.Used*100, in.full(m.of))
 }
 
 // whyFull says why a pool grows by itself.
 func (m *member) whyFull() string {
-	return fmt.Sprintf(", since it is %d percent full", m.grows.level)
+	return fmt.Sprintf(", since it is %d percent full", m.grows.Level)
 }
 
 // growthSize is how many of the missing disks come in one step.
@@ -100,7 +101,7 @@ func (l *localDisks) grow(m *member, left *leftover, group []*inventory.BlockDev
 	if m.full != "" {
 		m.grown = m.grows
 	}
-	l.takeAll(m.name, data, group)
+	l.takeAll(m.name, record.Data, group)
 	left.remove(group)
 }
 
@@ -112,22 +113,22 @@ func (c *cloudDisks) setWants(m *member) {
 		return
 	}
 	have := len(m.before.Data.Disks())
-	known := max(have, m.grown.disks) // which its CStorPoolCluster has room for
+	known := max(have, m.grown.Disks) // which its CStorPoolCluster has room for
 	if m.leaving != "" {
 		m.wants = known // what comes into it would go with it
 		return
 	}
-	if m.full != "" && count <= have && m.of.steps.refusal(stepGrow, false) == "" && c.hasRoom(m.of, m.grows.disks-known) {
+	if m.full != "" && count <= have && c.steps(m.of).refusal(stepGrow, false) == "" && c.hasRoom(m.of, m.grows.Disks-known) {
 		m.grown = m.grows
 	}
-	m.wants = max(count, m.grown.disks)
+	m.wants = max(count, m.grown.Disks)
 	switch more := m.wants - known; {
 	case more > 0 && c.hasRoom(m.of, more):
-		m.of.disks += more
+		c.works[m.of].disks += more
 	case more > 0:
 		m.wants = known
 		c.tellNoRoom(m)
-	case m.full != "" && !c.hasRoom(m.of, m.grows.disks-known):
+	case m.full != "" && !c.hasRoom(m.of, m.grows.Disks-known):
 		c.tellNoRoom(m)
 	}
 }
@@ -143,11 +144,11 @@ func (c *cloudDisks) growPool(m *member, devices []string, complete bool) {
 	if !complete {
 		s := growth(m, nil, nil)
 		s.what, s.wait, s.comes = "the pool on node "+m.name+" gets "+finding.Count(missing, "disk"), "until the new volumes of node "+m.name+" are there", true
-		m.of.steps.ask(s)
+		c.steps(m.of).ask(s)
 		return
 	}
 	for group := range slices.Chunk(devices[len(devices)-missing:], wanted.growthSize(missing)) {
-		m.of.steps.ask(growth(m, group, nil))
+		c.steps(m.of).ask(growth(m, group, nil))
 	}
 }
 

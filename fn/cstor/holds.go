@@ -2,10 +2,10 @@ package cstor
 
 import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
-	"github.com/poolwright/poolwright/schema/document"
 )
 
 // Holds implements system.Holder.
@@ -25,26 +25,14 @@ func (System) Holds(o *krm.Object) []disk.Hold {
 func setHolds(o *krm.Object) []disk.Hold {
 	devices := o.Node.Seq("spec", "blockDevices")
 	holds := make([]disk.Hold, 0, len(devices))
-	for _, r := range []role{data, cache, spare, leaving} {
+	for _, r := range []record.Role{record.Data, record.Cache, record.Spare, record.Leaving} {
 		for i := range devices {
 			if d := &devices[i]; d.Str("role") == string(r) {
-				holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: d.Str("name")}, Identity: identityOf(d), Role: string(r)})
+				holds = append(holds, disk.Hold{Device: inventory.Key{Namespace: o.Namespace, Name: d.Str("name")}, Identity: record.Identity(d), Role: string(r)})
 			}
 		}
 	}
 	return holds
-}
-
-// identityOf is what a storage set remembers a disk by.
-func identityOf(d *document.Node) disk.Identity {
-	id := disk.Identity{WWN: disk.WWN(d.Str("wwn")), Serial: d.Str("serial")}
-	if links := d.Seq("links"); len(links) > 0 {
-		id.Links = make([]string, len(links))
-		for i := range links {
-			id.Links[i] = links[i].Value()
-		}
-	}
-	return id
 }
 
 // disksOf lists the block devices that a CStorPoolCluster or one of its instances names.

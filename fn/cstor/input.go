@@ -1,8 +1,10 @@
 package cstor
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -10,12 +12,13 @@ import (
 )
 
 // input is what every step of the render of one spec reads. The steps write to the
-// collector, take disks, and add to the lock the pools that they take back.
+// collector, take disks, and change what stands by its verbs.
 type input struct {
 	existing
 	desired
 	*collector
 	consent consent
+	works   map[*standing.Cluster]*work
 }
 
 // desired is what the spec wants.
@@ -28,14 +31,14 @@ type desired struct {
 
 // want is what every disk of a cluster must meet, of whatever size, to get its place
 // now. node may be nil.
-func (in *input) want(of *poolCluster, node *inventory.Node) disk.Want {
-	return disk.Want{Mine: in.unused, Namespace: in.namespace, Node: node, AllowedTags: in.cfg.allowedTags, PoolCluster: of.name}
+func (in *input) want(of *standing.Cluster, node *inventory.Node) disk.Want {
+	return disk.Want{Mine: in.unused, Namespace: in.namespace, Node: node, AllowedTags: in.cfg.allowedTags, PoolCluster: of.Name}
 }
 
 // keep is what a disk must meet to stay in its place on a node. Which volume a cloud disk
 // is, its claim says.
 func (in *input) keep(node string) disk.Want {
-	want := in.want(in.lock.clusterOf(node), nil)
+	want := in.want(in.standing.ClusterOf(node), nil)
 	want.Mine = in.mine
 	if s := in.settings(node); s.external() || s.cacheExternal() {
 		want.Volumes = func(*inventory.Volume) bool { return true }
@@ -49,21 +52,21 @@ func (in *input) take(d *disk.Disk) { in.ledger.Take(d, in.spec.Object.Ref, in.o
 // consent is what a person allows to be lost of one cluster.
 type consent struct {
 	names
-	given *system.Consent
-	whole bool // there is something that consent for a whole cluster can name
-	lock  *lock
+	given    *system.Consent
+	whole    bool // there is something that consent for a whole cluster can name
+	standing *standing.Standing
 }
 
 // allows reports whether the pool of a node may be removed.
 func (c consent) allows(node string) bool {
 	set := c.allowsSet(node)
-	_, removing := c.lock.removing[node] // what was allowed, and is under way (see removal.go)
-	return c.allowsWhole(c.lock.clusterOf(node)) || set || removing
+	removing := c.standing.Removes(node) // what was allowed, and is in progress (see removal.go)
+	return c.allowsWhole(c.standing.ClusterOf(node)) || set || removing
 }
 
 // allowsWhole reports whether all of a CStorPoolCluster may be removed.
-func (c consent) allowsWhole(of *poolCluster) bool {
-	return c.whole && c.given.Covers(poolClusterKind, of.name)
+func (c consent) allowsWhole(of *standing.Cluster) bool {
+	return c.whole && c.given.Covers(poolClusterKind, of.Name)
 }
 
 // allowsSet reports whether the node itself is named.
@@ -75,10 +78,10 @@ func (c consent) allowsSet(node string) bool {
 func (c consent) allowsClaim(name string) bool { return c.given.Covers(volumeClaimKind, name) }
 
 // wholeAnnotation is what allows all of some CStorPoolClusters to be removed.
-func (c consent) wholeAnnotation(clusters ...*poolCluster) string {
+func (c consent) wholeAnnotation(clusters ...*standing.Cluster) string {
 	entries := make([]string, len(clusters))
 	for i, of := range clusters {
-		entries[i] = poolClusterKind + "/" + of.name
+		entries[i] = poolClusterKind + "/" + of.Name
 	}
 	return krm.AnnotationAllowRemoval + ": " + strings.Join(entries, ",")
 }
@@ -86,4 +89,19 @@ func (c consent) wholeAnnotation(clusters ...*poolCluster) string {
 // annotation is what allows the pool of a node to be removed.
 func (c consent) annotation(node string) string {
 	return krm.AnnotationAllowRemoval + ": " + storageSetKind + "/" + c.storageSet(node)
+}
+
+// forgetGivenUp takes out of the storage sets of planned pools what is not held for the
+// spec any more: this render has found that it is not wanted.
+func (in *input) forgetGivenUp() {
+	for node, set := range in.standing.Sets() {
+		if in.standing.Pool(node) != nil {
+			continue
+		}
+		for _, names := range set.Devices {
+			in.standing.Unreserve(node, slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				return slices.ContainsFunc(in.disk(name).Holders(), func(h *disk.Holder) bool { return h.Owner == in.owner && h.Source == disk.Lock })
+			}))
+		}
+	}
 }

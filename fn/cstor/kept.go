@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
@@ -19,9 +20,9 @@ func describe(d *inventory.BlockDevice) string {
 }
 
 // keepDevices records what stays, and warns of what is not well.
-func keepDevices(in *input, node string, r role, names []string) {
+func keepDevices(in *input, node string, r record.Role, names []string) {
 	for _, name := range names {
-		d, of := in.facts.Device(in.namespace, name), in.lock.pool(node)
+		d, of := in.facts.Device(in.namespace, name), in.standing.Pool(node)
 		doubt := ""
 		if d != nil {
 			doubt = in.doubt(node, name)
@@ -48,8 +49,8 @@ func keepDevices(in *input, node string, r role, names []string) {
 // belong to another object, it is another disk than the one that was chosen, or it has changed since. Partitions
 // on a device that the cluster has claimed are those that ZFS makes.
 func (in *input) doubt(node, name string) string {
-	on, want, was := in.disk(name), in.keep(node), in.lock.sets[node].known[name]
-	want.MinCapacity = was.size
+	on, want, was := in.disk(name), in.keep(node), in.standing.SetOf(node).Known[name]
+	want.MinCapacity = was.Size
 	verdict := in.ledger.Verdict(on, want)
 	doubt := verdict.Doubt()
 	if partitioned := verdict.Of(disk.Partitioned); doubt == "" && partitioned != "" {
@@ -65,9 +66,9 @@ func (in *input) doubt(node, name string) string {
 
 // warnOfInactive tells of a device that is not Active and stays, and how one of a pool is
 // replaced. What becomes of one that is to be replaced, the replacement tells.
-func warnOfInactive(in *input, node string, r role, d *inventory.BlockDevice) {
-	p, way := in.lock.pool(node), ""
-	if r == data && p != nil && p.RAIDType != pool.Stripe && in.live.lives(p.Pool) {
+func warnOfInactive(in *input, node string, r record.Role, d *inventory.BlockDevice) {
+	p, way := in.standing.Pool(node), ""
+	if r == record.Data && p != nil && p.RAIDType != pool.Stripe && in.live.lives(p.Pool) {
 		if in.cfg.Spec.PoolConfig.AutoReplace || slices.Contains(in.spec.Object.AnnotationList(annotationReplace), d.Name) {
 			return
 		}

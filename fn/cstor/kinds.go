@@ -2,6 +2,7 @@ package cstor
 
 import (
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 )
 
@@ -25,7 +26,7 @@ const (
 	clusterConfigKind = pool.ConfigKind
 	autoKind          = pool.AutoKind
 	clusterPlanKind   = pool.PlanKind
-	storageSetKind    = "CStorClusterStorageSet"
+	storageSetKind    = record.SetKind
 	storageKind       = "Storage"
 )
 
@@ -43,9 +44,9 @@ const (
 // Kinds of Kubernetes.
 const (
 	nodeKind             = "Node"
-	volumeClaimKind      = "PersistentVolumeClaim"
+	volumeClaimKind      = record.ClaimKind
 	persistentVolumeKind = "PersistentVolume"
-	volumeAttachmentKind = "VolumeAttachment"
+	volumeAttachmentKind = record.AttachmentKind
 	storageClassKind     = "StorageClass"
 	csiDriverKind        = "CSIDriver"
 	volumeSnapshotKind   = "VolumeSnapshot"

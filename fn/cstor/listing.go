@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/selector"
@@ -27,19 +29,19 @@ type listedPool struct {
 	NodeSelector struct {
 		MatchLabels map[string]string `json:"matchLabels"`
 	} `json:"nodeSelector"`
-	RAIDType            string          `json:"raidType"`
-	MinCount            int             `json:"minCount"`
-	GroupSize           int             `json:"groupSize"`
-	MinCapacity         string          `json:"minCapacity"`
-	BlockDeviceSelector *deviceSelector `json:"blockDeviceSelector"`
-	ExternalProvisioner *provisioner    `json:"externalProvisioner"`
-	WriteCache          *writeCache     `json:"writeCache"`
-	Spare               *int            `json:"spare"`
-	Compression         string          `json:"compression"`
-	ThickProvision      *bool           `json:"thickProvision"`
-	ROThresholdLimit    *int64          `json:"roThresholdLimit"`
-	Tolerations         tolerations     `json:"tolerations"`
-	ComputeResources    json.RawMessage `json:"computeResources"`
+	RAIDType            string              `json:"raidType"`
+	MinCount            int                 `json:"minCount"`
+	GroupSize           int                 `json:"groupSize"`
+	MinCapacity         string              `json:"minCapacity"`
+	BlockDeviceSelector *deviceSelector     `json:"blockDeviceSelector"`
+	ExternalProvisioner *record.Provisioner `json:"externalProvisioner"`
+	WriteCache          *writeCache         `json:"writeCache"`
+	Spare               *int                `json:"spare"`
+	Compression         string              `json:"compression"`
+	ThickProvision      *bool               `json:"thickProvision"`
+	ROThresholdLimit    *int64              `json:"roThresholdLimit"`
+	Tolerations         tolerations         `json:"tolerations"`
+	ComputeResources    json.RawMessage     `json:"computeResources"`
 }
 
 // listing is which node each entry of spec.pools is about.
@@ -85,7 +87,7 @@ type unmatched struct {
 // listedNode is the node of an entry, by its name in the plan; "" for none.
 func (in *input) listedNode(s *settings) (string, *unmatched) {
 	if s.node != "" {
-		if in.lock.known[s.node] {
+		if in.standing.Knows(s.node) {
 			return s.node, nil
 		}
 		n := in.facts.Node(s.node)
@@ -108,8 +110,8 @@ func (in *input) listedNode(s *settings) (string, *unmatched) {
 		return cmp.Or(in.followedTo(s, nodes[0]), in.plannedAs(nodes[0])), nil
 	case 0:
 		// A node that is missing from the snapshot is not gone.
-		for _, name := range in.lock.nodes {
-			if in.facts.Node(name) == nil && in.lock.listed[name] == s.listedBy {
+		for _, name := range in.standing.Nodes() {
+			if in.facts.Node(name) == nil && in.standing.Listed(name) == s.listedBy {
 				return name, nil
 			}
 		}
@@ -128,13 +130,10 @@ func (in *input) listedNode(s *settings) (string, *unmatched) {
 	return "", nil
 }
 
-// begun reports whether anything is rendered.
-func (l *lock) begun() bool { return l.rendered() || len(l.objects) > 0 }
-
 // waiting is how grave it is that an entry has no node: what is rendered goes on while it waits, since nodes
 // are cordoned, and lost.
-func (l *lock) waiting() finding.Severity {
-	if l.begun() {
+func (in *input) waiting() finding.Severity {
+	if in.standing.IsBegun() {
 		return finding.Warning
 	}
 	return finding.Error
@@ -143,9 +142,9 @@ func (l *lock) waiting() finding.Severity {
 // tellUnmatched tells of entries without a node: they wait, unless nothing is begun. Where a node of
 // the plan has no entry any more one of them is meant to be about it, most likely.
 func (in *input) tellUnmatched(entries []unmatched) {
-	severity := in.lock.waiting()
-	unlisted := func(name string) bool { return in.lock.listed[name] != "" && in.listed.of[name] == nil }
-	if slices.ContainsFunc(in.lock.nodes, unlisted) {
+	severity := in.waiting()
+	unlisted := func(name string) bool { return in.standing.Listed(name) != "" && in.listed.of[name] == nil }
+	if slices.ContainsFunc(in.standing.Nodes(), unlisted) {
 		severity = finding.Error
 	}
 	for _, e := range entries {
@@ -157,31 +156,31 @@ func (in *input) tellUnmatched(entries []unmatched) {
 // that it is about since then, or "". n is the node that the entry names, if that is there: it has
 // a pool of its own, unless it lacks the names of the claims, by which the other is still called.
 func (in *input) followedTo(s *settings, n *inventory.Node) string {
-	i := slices.IndexFunc(in.lock.nodes, func(name string) bool {
-		return in.lock.listed[name] == s.listedBy && in.lock.reasons[name] == reasonMoved &&
-			(n == nil || n.Name != name && n.Name == in.lock.volumesOf(name)) &&
+	i := slices.IndexFunc(in.standing.Nodes(), func(name string) bool {
+		return in.standing.Listed(name) == s.listedBy && in.standing.Reason(name) == standing.Moved &&
+			(n == nil || n.Name != name && n.Name == in.standing.VolumesOf(name)) &&
 			!slices.ContainsFunc(in.cfg.listed, func(other *settings) bool { return other.node == name })
 	})
 	if i < 0 {
 		return ""
 	}
-	in.report(finding.Warning, "listed-moved", s.place(), "the pool of this entry has followed its disks to node %s, which the entry is about now; write that node", in.lock.nodes[i])
-	return in.lock.nodes[i]
+	in.report(finding.Warning, "listed-moved", s.place(), "the pool of this entry has followed its disks to node %s, which the entry is about now; write that node", in.standing.Nodes()[i])
+	return in.standing.Nodes()[i]
 }
 
 // entryFollows reports whether the entry of a node goes with its pool to another, which has none: the
 // node is gone, or can have no pool of its own while its claims are those of the other.
 func (in *input) entryFollows(from, to string) bool {
-	return in.listed.of[from] != nil && in.listed.of[to] == nil && (in.facts.Node(from) == nil || len(in.lock.volumes[from]) > 0)
+	return in.listed.of[from] != nil && in.listed.of[to] == nil && (in.facts.Node(from) == nil || len(in.standing.Volumes(from)) > 0)
 }
 
 // plannedAs is what the plan calls a node: one whose name has changed stays under the old one.
 func (e *existing) plannedAs(n *inventory.Node) string {
-	if e.lock.known[n.Name] {
+	if e.standing.Knows(n.Name) {
 		return n.Name
 	}
-	for _, name := range e.lock.called[n.Hostname] {
-		if e.lock.known[name] && e.facts.Node(name) == nil {
+	for _, name := range e.standing.Called(n.Hostname) {
+		if e.standing.Knows(name) && e.facts.Node(name) == nil {
 			return name
 		}
 	}
@@ -207,52 +206,52 @@ func (in *input) notAllowed(name string) (field, why string) {
 // keepUnlisted finds the pools whose entries were taken out: where the settings of all pools
 // do not fit one, or its node is not allowed by itself, it is kept as it was rendered.
 func (in *input) keepUnlisted() {
-	for _, p := range in.lock.pools {
-		if in.lock.listed[p.node] == "" || in.listed.of[p.node] != nil {
+	for _, p := range in.standing.Pools() {
+		if in.standing.Listed(p.Node) == "" || in.listed.of[p.Node] != nil {
 			continue
 		}
-		if n := in.facts.Node(p.node); n != nil && in.selects(n, p.node) && in.fits(in.cfg.general, p) {
+		if n := in.facts.Node(p.Node); n != nil && in.selects(n, p.Node) && in.fits(in.cfg.general, p) {
 			continue
 		}
-		in.listed.kept[p.node] = in.asRendered(p)
+		in.listed.kept[p.Node] = in.asRendered(p)
 	}
 }
 
 // fits reports whether a pool could have been made with some settings, or grown to them.
-func (in *input) fits(s *settings, p *nodePool) bool {
+func (in *input) fits(s *settings, p *standing.Pool) bool {
 	return p.RAIDType == s.raidType && s.minCount >= len(p.Data.Disks()) && s.external() == (pooledVolumes(in, p) > 0) &&
 		(s.raidType == pool.Stripe || !slices.ContainsFunc(p.Data, func(group pool.Group) bool { return len(group) != s.groupSize }))
 }
 
 // asRendered are the settings that a pool was rendered with, as far as the lock tells.
-func (in *input) asRendered(p *nodePool) *settings {
-	set, s := in.lock.sets[p.node], *in.cfg.general
-	s.entry, s.listedBy = listedField, in.lock.listed[p.node]
+func (in *input) asRendered(p *standing.Pool) *settings {
+	set, s := in.standing.SetOf(p.Node), *in.cfg.general
+	s.entry, s.listedBy = listedField, in.standing.Listed(p.Node)
 	s.raidType, s.minCount, s.groupSize = p.RAIDType, len(p.Data.Disks()), len(p.Data.Disks())
 	if s.raidType != pool.Stripe && len(p.Data) > 0 {
 		s.groupSize = len(p.Data[0])
 	}
-	if size := quantity.Bytes(set.capacity); size > 0 {
-		s.capacity, s.minCapacity = set.capacity, size
+	if size := quantity.Bytes(set.Capacity); size > 0 {
+		s.capacity, s.minCapacity = set.Capacity, size
 	}
-	s.provisioner, s.spare = set.provisioner, len(set.devices[spare])
+	s.provisioner, s.spare = set.Provisioner, len(set.Devices[record.Spare])
 	for i := 0; s.external(); i++ {
-		name := in.storage(p.node, spare, i)
-		if in.lock.objects[in.storageID(name)] == nil {
+		name := in.storage(p.Node, record.Spare, i)
+		if in.standing.Object(in.storageID(name)) == nil {
 			break
 		}
-		if claim := in.lock.objects[in.claimID(name)]; claim == nil || !in.inPool(claim) { // else it has taken the place of a disk
+		if claim := in.standing.Object(in.claimID(name)); claim == nil || !in.inPool(claim) { // else it has taken the place of a disk
 			s.spare++
 		}
 	}
 	s.writeCache = nil
 	if n := len(p.Cache.Disks()); n > 0 {
 		s.writeCache = &writeCache{Local: &local{}, Count: n, RAIDType: p.CacheType}
-		if o := in.lock.objects[in.claimID(in.storage(p.node, cache, 0))]; o != nil {
-			s.writeCache.ExternalProvisioner = &provisioner{StorageClassName: o.Node.Str("spec", "storageClassName")}
+		if o := in.standing.Object(in.claimID(in.storage(p.Node, record.Cache, 0))); o != nil {
+			s.writeCache.ExternalProvisioner = &record.Provisioner{StorageClassName: o.Node.Str("spec", "storageClassName")}
 			s.writeCache.Capacity = o.Node.Str("spec", "resources", "requests", "storage")
 			s.writeCache.Local = nil
-			if a := in.lock.objects[in.lock.attachmentID(in.namespace, o.Name, p.node)]; a != nil {
+			if a := in.standing.Object(in.standing.AttachmentID(in.namespace, o.Name, p.Node)); a != nil {
 				s.writeCache.ExternalProvisioner.CSIAttacherName = a.Node.Str("spec", "attacher")
 			}
 		}

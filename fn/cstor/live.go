@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -28,7 +29,7 @@ type livePools struct {
 	knowsReplicas bool // and of those on it
 }
 
-func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*poolCluster, n names, owner string) *livePools {
+func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*standing.Cluster, n names, owner string) *livePools {
 	l := &livePools{
 		pools:     map[string]*pool.Pool{},
 		instances: map[string]*pool.Instance{},
@@ -40,11 +41,11 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*poolClust
 		unclear:   map[string]bool{},
 	}
 	for _, c := range clusters {
-		if c.current != nil {
-			l.clusters = append(l.clusters, c.current)
-			maps.Copy(l.pools, pool.ByHost(c.current.Pools))
+		if c.Current != nil {
+			l.clusters = append(l.clusters, c.Current)
+			maps.Copy(l.pools, pool.ByHost(c.Current.Pools))
 		}
-		l.all = append(l.all, live.Instances(n.namespace, c.name)...)
+		l.all = append(l.all, live.Instances(n.namespace, c.Name)...)
 	}
 	for _, c := range l.clusters {
 		l.index(c.Pools...)
@@ -61,11 +62,11 @@ func newLivePools(live *pool.Live, facts *inventory.Facts, clusters []*poolClust
 	// shows is in the pool of that, wherever the disk is now.
 	isOurs := map[string]bool{}
 	for _, c := range clusters {
-		isOurs[c.name] = true
-		for _, d := range live.ClaimedBy(n.namespace, c.name) {
+		isOurs[c.Name] = true
+		for _, d := range live.ClaimedBy(n.namespace, c.Name) {
 			if claim := facts.ClaimOf(d); claim.Predecessor == "" && d.ClaimState == "Claimed" {
 				if host := shown[d.Name]; host == "" || host == d.Hostname {
-					l.claimed[d.Hostname], l.claimedBy[d.Hostname] = append(l.claimed[d.Hostname], d.Name), c.name
+					l.claimed[d.Hostname], l.claimedBy[d.Hostname] = append(l.claimed[d.Hostname], d.Name), c.Name
 				}
 				l.claims[d.Name] = true
 			}
@@ -265,13 +266,13 @@ func (l *livePools) knownGone(p *pool.Pool) bool { return l.knows && !l.lives(p)
 
 // compareLive warns where a cluster has what the lock does not know. What the lock has more
 // is only not applied yet.
-func compareLive(in *input, of *poolCluster) {
-	live := of.current
-	if live == nil || in.lock.adopted || of.before == nil {
+func compareLive(in *input, of *standing.Cluster) {
+	live := of.Current
+	if live == nil || in.standing.IsAdopted() || of.Before == nil {
 		return
 	}
 	for _, p := range live.Pools {
-		mine := in.lock.host(p.Hostname)
+		mine := in.standing.OnHost(p.Hostname)
 		if mine == nil {
 			continue // it is let go
 		}
@@ -283,7 +284,7 @@ func compareLive(in *input, of *poolCluster) {
 			}
 		}
 	}
-	if host := regrouped(of.before, live); host != "" {
+	if host := regrouped(of.Before, live); host != "" {
 		in.report(finding.Warning, "lock-differs", "",
 			"the live CStorPoolCluster has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", host)
 	}

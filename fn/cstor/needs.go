@@ -62,7 +62,7 @@ func (in *input) fewest() int {
 	if least := in.cfg.Spec.MinPoolCount; least != nil {
 		return *least
 	}
-	return max(1, len(in.cfg.listed), len(in.lock.nodes))
+	return max(1, len(in.cfg.listed), len(in.standing.Nodes()))
 }
 
 // webhook is the check that the webhook of cStor has the time for every step of the clusters that are

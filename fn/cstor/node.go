@@ -3,6 +3,8 @@ package cstor
 import (
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -69,7 +71,7 @@ func (c *nodeChoice) keep() {
 	want := max(minimum-c.staying(), len(c.listedNew))
 	if want > len(candidates) {
 		severity := finding.Error
-		if c.short = c.lock.short || c.staying() < len(c.members); c.short || c.nothing[selectorField] {
+		if c.short = c.standing.Short() || c.staying() < len(c.members); c.short || c.nothing[selectorField] {
 			severity = finding.Warning // pools went, or go, or no node is selected: those that are left are looked after all the same
 		}
 		c.report(severity, "too-few-nodes", "spec.minPoolCount",
@@ -111,14 +113,14 @@ func (r *roster) staying() int {
 // go, which are not chosen again in the same run.
 func (r *roster) keepNodes() (dropped map[string]bool) {
 	dropped = map[string]bool{}
-	missing := slices.DeleteFunc(slices.Clone(r.lock.nodes), r.isPresent)
-	present := slices.DeleteFunc(slices.Clone(r.lock.nodes), func(name string) bool { return !r.isPresent(name) })
+	missing := slices.DeleteFunc(slices.Clone(r.standing.Nodes()), r.isPresent)
+	present := slices.DeleteFunc(slices.Clone(r.standing.Nodes()), func(name string) bool { return !r.isPresent(name) })
 	// What goes and never lived is no step that others wait for.
 	for _, name := range slices.DeleteFunc(slices.Clone(present), r.mayLive) {
 		r.keepNode(name, dropped)
 	}
-	for _, of := range r.lock.clusters {
-		of.steps.forget(func(p *nodePool) bool { return !r.mayLive(p.node) && r.letsGo(p) && r.isPresent(p.node) })
+	for _, of := range r.standing.Clusters() {
+		r.steps(of).forget(func(p *standing.Pool) bool { return !r.mayLive(p.Node) && r.letsGo(p) && r.isPresent(p.Node) })
 	}
 	for _, name := range slices.DeleteFunc(present, func(name string) bool { return !r.mayLive(name) }) {
 		r.keepNode(name, dropped)
@@ -136,8 +138,8 @@ func (r *roster) keepNodes() (dropped map[string]bool) {
 // planOrder compares members by their places in the plan: a node that is made anew is no newer
 // for it.
 func (r *roster) planOrder() func(a, b *member) int {
-	place := make(map[string]int, len(r.lock.nodes))
-	for i, name := range r.lock.nodes {
+	place := make(map[string]int, len(r.standing.Nodes()))
+	for i, name := range r.standing.Nodes() {
 		place[name] = i
 	}
 	return func(a, b *member) int { return place[a.name] - place[b.name] }
@@ -145,7 +147,7 @@ func (r *roster) planOrder() func(a, b *member) int {
 
 // mayLive reports whether a node has no pool that was rendered and is known not to live.
 func (r *roster) mayLive(name string) bool {
-	p := r.lock.pool(name)
+	p := r.standing.Pool(name)
 	return p == nil || !r.live.knownGone(p.Pool)
 }
 
@@ -197,11 +199,11 @@ func (r *roster) keepNode(name string, dropped map[string]bool) {
 		return
 	default:
 		why := "it is in the plan"
-		if r.lock.adopted && m.before != nil {
+		if r.standing.IsAdopted() && m.before != nil {
 			why = "its pool exists"
 		}
 		why += m.inFurther()
-		if from := r.lock.cameFrom[m.name]; from != "" {
+		if from := r.standing.CameFrom(m.name); from != "" {
 			why = "its pool follows its disks from node " + from
 		}
 		r.choose(system.NodeRef(m.name), m.name, "", place.Kept, why+r.says(r.settings(m.name)))
@@ -213,10 +215,10 @@ func (r *roster) keepNode(name string, dropped map[string]bool) {
 // inFurther says in which CStorPoolCluster the pool of a member is, where that is not the
 // first.
 func (m *member) inFurther() string {
-	if m.of.number == 1 {
+	if m.of.Number == 1 {
 		return ""
 	}
-	return ", in CStorPoolCluster " + m.of.name
+	return ", in CStorPoolCluster " + m.of.Name
 }
 
 // holding says what would be lost with a member.
@@ -232,7 +234,7 @@ func (r *roster) renamed(name string) *inventory.Node {
 	if r.facts.Node(name) != nil {
 		return nil
 	}
-	if nodes := r.facts.Host(r.lock.hosts[name]); len(nodes) == 1 && !r.lock.known[nodes[0].Name] {
+	if nodes := r.facts.Host(r.standing.Hostname(name)); len(nodes) == 1 && !r.standing.Knows(nodes[0].Name) {
 		return nodes[0]
 	}
 	return nil
@@ -249,8 +251,8 @@ func (r *roster) warnOfName(m *member, now *inventory.Node) {
 }
 
 func (r *roster) newMember(name string) *member {
-	m := &member{name: name, of: r.lock.clusterOf(name), node: r.facts.Node(name), before: r.lock.pool(name), uid: r.lock.uids[name], reason: r.lock.reasons[name]}
-	if m.hostname = r.lock.hosts[name]; m.before == nil && m.node != nil {
+	m := &member{name: name, of: r.standing.ClusterOf(name), node: r.facts.Node(name), before: r.standing.Pool(name), uid: r.standing.UID(name), reason: r.standing.Reason(name)}
+	if m.hostname = r.standing.Hostname(name); m.before == nil && m.node != nil {
 		m.hostname = m.node.Hostname
 	}
 	if m.node == nil && !r.settings(name).external() {
@@ -292,7 +294,7 @@ func (r *roster) drop(m *member, dropped map[string]bool, why string) {
 	dropped[m.name] = true
 	r.choose(system.NodeRef(m.name), m.name, "", place.Refused, why)
 	r.free(m)
-	for _, o := range r.lock.volumes[m.name] {
+	for _, o := range r.standing.Volumes(m.name) {
 		r.released[o.ID()] = !r.lingers(m.name)
 	}
 	if m.before != nil {
@@ -302,14 +304,14 @@ func (r *roster) drop(m *member, dropped map[string]bool, why string) {
 
 // holdLingering keeps the disks of pools that went in an earlier run, and still live.
 func (r *roster) holdLingering() {
-	for node, set := range r.lock.sets {
-		if r.lock.known[node] {
+	for node, set := range r.standing.Sets() {
+		if r.standing.Knows(node) {
 			continue
 		}
-		for _, names := range set.devices {
+		for _, names := range set.Devices {
 			for _, name := range names {
 				if r.goes(node, name) {
-					r.lock.pooled[name] = true
+					r.standing.HoldDisk(name)
 				}
 			}
 		}
@@ -319,13 +321,13 @@ func (r *roster) holdLingering() {
 // free gives up the disks of a node that goes, but for those of a pool that still lives.
 func (r *roster) free(m *member) {
 	var names []string
-	for _, use := range []role{data, cache, spare} {
-		names = append(names, r.lock.reserved(m.name, use)...)
+	for _, use := range []record.Role{record.Data, record.Cache, record.Spare} {
+		names = append(names, r.standing.Reserved(m.name, use)...)
 	}
 	if m.before != nil {
 		names = append(names, m.before.Disks()...)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return r.goes(m.name, name) })
-	r.lock.unpool(names)
+	r.standing.Unpool(names)
 	r.giveUp(m.name, names)
 }

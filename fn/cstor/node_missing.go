@@ -41,7 +41,7 @@ func (r *roster) everyMissing(missing []string) bool {
 func (r *roster) refuseMissing(missing []string) {
 	r.report(finding.Error, "all-nodes-missing", "",
 		"every node of the cluster (%s) is missing from the inventory; the snapshot is from another cluster or incomplete, refresh it; if the nodes and their data are permanently gone, annotate the config with %s",
-		finding.Names(missing), r.consent.wholeAnnotation(r.lock.clusters...))
+		finding.Names(missing), r.consent.wholeAnnotation(r.standing.Clusters()...))
 }
 
 // checkSomePresent refuses to let the last node go that is in the snapshot, where others

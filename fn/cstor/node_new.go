@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/prerequisite"
@@ -52,7 +53,7 @@ func (c *nodeChoice) refuseListed(n *inventory.Node, reason string) {
 	case c.drains[n.Name], c.stillOn(n.Hostname) == reason:
 		c.report(finding.Warning, "listed-waits", s.place(), "node %s gets no pool yet: %s", n.Name, reason)
 	default:
-		c.report(c.lock.waiting(), "listed-refused", s.place(), "node %s cannot carry a pool: %s; see to that, or remove the entry", n.Name, reason)
+		c.report(c.waiting(), "listed-refused", s.place(), "node %s cannot carry a pool: %s; see to that, or remove the entry", n.Name, reason)
 	}
 }
 
@@ -236,12 +237,12 @@ func (c *nodeChoice) passOver() {
 // refuseHost refuses a host for a new pool where one of this cluster is already, or will
 // be: that of a member, which has another name.
 func (c *nodeChoice) refuseHost(n *inventory.Node, member string) string {
-	if i := slices.IndexFunc(c.lock.nodes, func(node string) bool { return node != n.Name && c.lock.volumesOf(node) == n.Name }); i >= 0 {
-		return "the claims of the pool that went from it to node " + c.lock.nodes[i] + " are called by its name"
+	if i := slices.IndexFunc(c.standing.Nodes(), func(node string) bool { return node != n.Name && c.standing.VolumesOf(node) == n.Name }); i >= 0 {
+		return "the claims of the pool that went from it to node " + c.standing.Nodes()[i] + " are called by its name"
 	}
-	switch p := c.lock.host(n.Hostname); {
+	switch p := c.standing.OnHost(n.Hostname); {
 	case p != nil:
-		return "the pool of node " + p.node + " is on its host"
+		return "the pool of node " + p.Node + " is on its host"
 	case member != "":
 		return "node " + member + " of the plan has its host"
 	}
@@ -263,10 +264,10 @@ func (r *roster) stillOn(hostname string) string {
 // rendered nor live, and none of its volumes was ever bound, so that nothing is
 // lost with it.
 func (r *roster) planOnly(m *member) bool {
-	if m.before != nil || r.live.lives(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{r.lock.reserved(m.name, data)}}) {
+	if m.before != nil || r.live.lives(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{r.standing.Reserved(m.name, record.Data)}}) {
 		return false
 	}
-	return !slices.ContainsFunc(r.lock.volumes[m.name], r.holdsData)
+	return !slices.ContainsFunc(r.standing.Volumes(m.name), r.holdsData)
 }
 
 func refusals(refused []string) string {

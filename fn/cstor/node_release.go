@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
@@ -56,7 +57,7 @@ func (d *departures) release() {
 	gone, present := map[string]bool{}, false
 	for _, m := range leaving {
 		wait := d.removalWaits(m)
-		if wait == "" && pools < d.minimum && !m.of.drain.isLost(m) && !d.broken(m) {
+		if wait == "" && pools < d.minimum && !d.drain(m.of).isLost(m) && !d.broken(m) {
 			wait = fmt.Sprintf("minPoolCount is %d, and %s would be left", d.minimum, finding.Count(pools, "pool"))
 			if d.staying()+d.coming >= d.minimum {
 				wait += "; a pool on another node comes first"
@@ -69,21 +70,21 @@ func (d *departures) release() {
 			wait = d.lastWaits(m, goes)
 		}
 		if wait == "" {
-			wait = m.of.steps.lateFor(d.rendered(m.of, func(p *nodePool) bool {
+			wait = d.steps(m.of).lateFor(d.rendered(m.of, func(p *standing.Pool) bool {
 				return slices.ContainsFunc(leaving, func(o *member) bool { return o.before == p && goes(o) })
 			}))
 		}
 		what := poolGoes(m.name)
 		if wait == "" {
-			m.of.steps.took(stepRemove, what)
+			d.steps(m.of).took(stepRemove, what)
 			d.going[m.name] = m.hostname
 			d.drop(m, gone, m.leaving)
 			present = present || d.isPresent(m.name)
 			continue
 		}
 		d.choose(system.NodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
-		m.of.steps.ask(step{kind: stepRemove, what: what, wait: wait})
-		if _, told := d.lock.removing[m.name]; !told && wait != waitsForVolumes { // told as its pool was taken back
+		d.steps(m.of).ask(step{kind: stepRemove, what: what, wait: wait})
+		if !d.standing.Removes(m.name) && wait != waitsForVolumes { // told as its pool was taken back
 			d.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
 		}
 	}
@@ -100,26 +101,26 @@ func (d *departures) lastWaits(m *member, goes func(*member) bool) string {
 	if slices.ContainsFunc(d.members, stays) || d.mayEmpty(m.of) {
 		return ""
 	}
-	ailing := d.findAiling(m.of, func(*nodePool) bool { return false }) // else another comes first, see minPoolCount
+	ailing := d.findAiling(m.of, func(*standing.Pool) bool { return false }) // else another comes first, see minPoolCount
 	return fmt.Sprintf("it is the last of CStorPoolCluster %s, which cannot be empty, and no other can be added while %s; to remove the whole cluster, and recreate it if it is still wanted, annotate the config with %s",
-		m.of.name, ailing, d.consent.wholeAnnotation(m.of))
+		m.of.Name, ailing, d.consent.wholeAnnotation(m.of))
 }
 
 // mayEmpty reports whether a CStorPoolCluster may go with its last pool: all of it may, or another of the
 // config has a pool that stays.
-func (r *roster) mayEmpty(of *poolCluster) bool {
+func (r *roster) mayEmpty(of *standing.Cluster) bool {
 	return r.consent.allowsWhole(of) || r.allMissing || slices.ContainsFunc(r.members, func(m *member) bool { return m.of != of && m.leaving == "" && r.serves(m) })
 }
 
 // serves reports whether a member has a pool that volumes can be on, as far as the facts tell.
 func (r *roster) serves(m *member) bool {
-	return m.before != nil && (r.live.running(m.before.Pool) != nil || !r.lock.lives() || !r.facts.Tells(cstorGroup, poolInstanceKind, r.namespace))
+	return m.before != nil && (r.live.running(m.before.Pool) != nil || !r.standing.IsRunning() || !r.facts.Tells(cstorGroup, poolInstanceKind, r.namespace))
 }
 
 // broken reports whether a disk of the pool of a member is not there, so that the webhook
 // refuses every edit until the pool is gone or mended.
 func (d *departures) broken(m *member) bool {
-	return d.findAiling(m.of, func(p *nodePool) bool { return p != m.before }) != ""
+	return d.findAiling(m.of, func(p *standing.Pool) bool { return p != m.before }) != ""
 }
 
 // waitsForVolumes is what a pool waits for that is drained, of which the drain tells more.
@@ -135,7 +136,7 @@ func (d *departures) removalWaits(m *member) string {
 			return fmt.Sprintf("it waits until that on node %s may go, too: both select no node, and the cStor webhook refuses the removal of one while the other does", o.name)
 		}
 	}
-	return m.of.steps.removalWaits(m, func(p *nodePool) bool {
+	return d.steps(m.of).removalWaits(m, func(p *standing.Pool) bool {
 		return d.host(p.Hostname) == nil && slices.ContainsFunc(d.members, func(o *member) bool { return o.before == p && d.goTogether(m, o) })
 	})
 }
@@ -147,13 +148,13 @@ func (d *departures) keepsPool(m *member) string {
 	case i != nil && i.Hostname != m.hostname && i.RunsOn == m.hostname:
 		return fmt.Sprintf("it was moved here from another node, its CStorPoolInstance has kept the label of that, and the cStor webhook fails on its removal; set it first: kubectl label cspi -n %s %s %s=%s --overwrite",
 			d.namespace, i.Name, inventory.LabelHostname, m.hostname)
-	case d.live.elsewhere(m.before.Pool) == "" && !d.mayFollow(m.before) && d.live.knowsReplicas && m.of.drain.on(m) > 0:
+	case d.live.elsewhere(m.before.Pool) == "" && !d.mayFollow(m.before) && d.live.knowsReplicas && d.drain(m.of).on(m) > 0:
 		return waitsForVolumes
 	}
 	return d.cannotGo(m.before)
 }
 
 // letsGo reports whether the pool of a node is let go, once keep has decided.
-func (r *roster) letsGo(p *nodePool) bool {
+func (r *roster) letsGo(p *standing.Pool) bool {
 	return !slices.ContainsFunc(r.members, func(m *member) bool { return m.before == p })
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
@@ -13,37 +15,17 @@ import (
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// observation is how often a CStorPoolCluster had changed when facts were taken: the API server
-// counts that in metadata.generation, which never goes back while the object has its uid.
-type observation struct {
-	name, uid  string
-	generation int64 // from 1
-	gone       bool  // it is no more, or is being deleted
-}
-
-// observe reads how often a CStorPoolCluster that lives has changed, where the facts tell.
-func (c *poolCluster) observe() (o observation, known bool) {
-	live := c.live()
-	if live == nil {
-		return o, false
-	}
-	o.name, o.uid = c.name, live.Node.Str("metadata", "uid")
-	o.generation, known = live.Node.Get("metadata", "generation").Int()
-	o.gone = live.Deleting()
-	return o, known && o.uid != "" && o.generation > 0
-}
-
 // isOld reports whether the facts are older than others that were rendered from, and warns: one
 // of the CStorPoolClusters has changed since, or is not there yet. Nothing that was decided by newer
 // facts is undone by such, so that all of the config stays as it is rendered.
 func (c *cluster) isOld() bool {
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		why := c.olderThan(of)
 		if why == "" {
 			continue
 		}
 		c.report(finding.Warning, "inventory-old", "", "%s", why)
-		for _, node := range c.lock.nodes {
+		for _, node := range c.standing.Nodes() {
 			c.collector.choose(system.NodeRef(node), node, "", place.Held, "the inventory is older than the one that it was rendered from")
 		}
 		return true
@@ -54,25 +36,25 @@ func (c *cluster) isOld() bool {
 // olderThan says by which CStorPoolCluster the facts are older than those that were rendered from, and
 // what to do, or "". One that is rendered, was there and is not may also have been deleted: the
 // facts do not tell that apart, and an engine makes it anew, with another uid.
-func (c *cluster) olderThan(of *poolCluster) string {
-	at := slices.IndexFunc(c.lock.observed, func(o observation) bool { return o.name == of.name })
+func (c *cluster) olderThan(of *standing.Cluster) string {
+	at := slices.IndexFunc(c.standing.Observed(), func(o record.Observation) bool { return o.Name == of.Name })
 	if at < 0 {
 		return ""
 	}
-	was, since := c.lock.observed[at], ""
-	switch now, known := of.observe(); {
-	case known && now.uid == was.uid && was.gone && !now.gone:
+	was, since := c.standing.Observed()[at], ""
+	switch now, known := record.Observe(of.Current); {
+	case known && now.UID == was.UID && was.Gone && !now.Gone:
 		since = "is in it, and was deleted"
-	case known && now.uid == was.uid && now.generation < was.generation:
-		since = fmt.Sprintf("has metadata.generation %d in it, and had %d", now.generation, was.generation)
-	case of.current == nil && !was.gone && of.before != nil && c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
+	case known && now.UID == was.UID && now.Generation < was.Generation:
+		since = fmt.Sprintf("has metadata.generation %d in it, and had %d", now.Generation, was.Generation)
+	case of.Current == nil && !was.Gone && of.Before != nil && c.facts.Tells(cstorGroup, poolClusterKind, c.namespace):
 		return fmt.Sprintf("the inventory is treated as older than the output: it does not have CStorPoolCluster %s, which existed when the output was rendered; the output stays unchanged; refresh the inventory with poolwright inventory, and render again; if the CStorPoolCluster was deleted, first apply what is rendered, which recreates it, or remove spec.observed from CStorClusterPlan %s",
-			of.name, c.name)
+			of.Name, c.name)
 	default:
 		return ""
 	}
 	return fmt.Sprintf("the inventory is older than the one that the output was rendered from (CStorPoolCluster %s %s): the output stays unchanged; refresh it with poolwright inventory, and render again; if the API server itself was restored from a backup of etcd, first remove spec.observed from CStorClusterPlan %s",
-		of.name, since, c.name)
+		of.Name, since, c.name)
 }
 
 // asRendered are objects as they were rendered.
@@ -87,55 +69,37 @@ func asRendered(before []*krm.Object) []gitops.Object {
 // observe writes into the plan what the output was made from. Where the output is what it was, or has only
 // lost what is over, that stays, too: a cluster in which nothing is to be done changes no file.
 func (f *manifests) observe() {
-	observed, now := f.lock.observed, f.observed()
-	if !slices.Equal(now, observed) && (!f.unchanged() || countGone(now) > countGone(observed)) {
+	observed, now := f.standing.Observed(), f.observed()
+	if !slices.Equal(now, observed) && (!f.unchanged() || record.CountGone(now) > record.CountGone(observed)) {
 		observed = now
 	}
-	list := d.List()
-	for _, o := range observed {
-		entry := d.Object(d.F("name", d.Text(o.name)), d.F("uid", d.Text(o.uid)), d.F("generation", d.Int(o.generation)))
-		if o.gone {
-			entry.Set("gone", d.Bool(true))
-		}
-		list.Add(entry)
-	}
 	if len(observed) > 0 {
-		f.plan.Node.Get("spec").Set("observed", list)
+		f.plan.Node.Get("spec").Set("observed", record.ObservedNode(observed))
 	}
 }
 
 // observed are the CStorPoolClusters by these facts, or as they were known where they do not tell. Of
 // facts that show what the output had lost it is not known whether they are old themselves.
-func (f *manifests) observed() []observation {
-	all := slices.DeleteFunc(slices.Clone(f.lock.observed), func(o observation) bool { return f.lock.clusterNamed(o.name) == nil && !o.gone })
-	for _, of := range f.lock.clusters {
-		now, known := of.observe()
-		at := slices.IndexFunc(all, func(o observation) bool { return o.name == of.name })
-		rendered := slices.ContainsFunc(f.all, func(o gitops.Object) bool { return isPoolCluster(o.Object, of.name) })
-		takenBack := rendered && !f.lock.adopted && !slices.ContainsFunc(f.spec.Before, func(o *krm.Object) bool { return isPoolCluster(o, of.name) })
+func (f *manifests) observed() []record.Observation {
+	all := slices.DeleteFunc(slices.Clone(f.standing.Observed()), func(o record.Observation) bool { return f.standing.Cluster(o.Name) == nil && !o.Gone })
+	for _, of := range f.standing.Clusters() {
+		now, known := record.Observe(of.Current)
+		at := slices.IndexFunc(all, func(o record.Observation) bool { return o.Name == of.Name })
+		rendered := slices.ContainsFunc(f.all, func(o gitops.Object) bool { return isPoolCluster(o.Object, of.Name) })
+		takenBack := rendered && !f.standing.IsAdopted() && !slices.ContainsFunc(f.spec.Before, func(o *krm.Object) bool { return isPoolCluster(o, of.Name) })
 		switch {
-		case known && takenBack && !now.gone:
-			all = slices.DeleteFunc(all, func(o observation) bool { return o.name == of.name && !o.gone })
+		case known && takenBack && !now.Gone:
+			all = slices.DeleteFunc(all, func(o record.Observation) bool { return o.Name == of.Name && !o.Gone })
 		case known && at >= 0:
 			all[at] = now
 		case known:
 			all = append(all, now)
-		case at >= 0 && !rendered && of.current == nil && f.facts.Tells(cstorGroup, poolClusterKind, f.namespace):
-			all[at].gone = true
+		case at >= 0 && !rendered && of.Current == nil && f.facts.Tells(cstorGroup, poolClusterKind, f.namespace):
+			all[at].Gone = true
 		}
 	}
-	slices.SortStableFunc(all, func(a, b observation) int { return cmp.Compare(a.name, b.name) })
+	slices.SortStableFunc(all, func(a, b record.Observation) int { return cmp.Compare(a.Name, b.Name) })
 	return all
-}
-
-// countGone counts the CStorPoolClusters that are no more.
-func countGone(observed []observation) (n int) {
-	for _, o := range observed {
-		if o.gone {
-			n++
-		}
-	}
-	return n
 }
 
 func isPoolCluster(o *krm.Object, name string) bool {
@@ -178,15 +142,4 @@ func withoutObserved(kind string, o *d.Node) *d.Node {
 	}
 	rest := d.Object(slices.DeleteFunc(slices.Clone(spec.Fields()), func(f d.Field) bool { return f.Key == "observed" })...)
 	return &rest
-}
-
-// readObserved reads the observations of a plan.
-func readObserved(list []d.Node) []observation {
-	var all []observation
-	for i := range list {
-		generation, _ := list[i].Get("generation").Int()
-		gone, _ := list[i].Get("gone").Bool()
-		all = append(all, observation{list[i].Str("name"), list[i].Str("uid"), generation, gone})
-	}
-	return all
 }

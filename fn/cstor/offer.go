@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
@@ -48,11 +49,11 @@ func (s *supply) whyNot() string {
 // the plan. node is nil where the snapshot has none.
 func (st *stock) offer(name, hostname string, node *inventory.Node) supply {
 	var s supply
-	wanted, of := st.want(st.lock.clusterOf(name), node), st.settings(name)
+	wanted, of := st.want(st.standing.ClusterOf(name), node), st.settings(name)
 	wanted.MinCapacity = of.minCapacity
 	selected := of.data()
 	for _, d := range st.facts.DevicesOn(hostname) {
-		if st.lock.pooled[d.Name] && d.Namespace == st.namespace {
+		if st.standing.Pooled(d.Name) && d.Namespace == st.namespace {
 			continue
 		}
 		verdict := st.ledger.Verdict(st.ledger.Of(d), wanted)
@@ -96,8 +97,8 @@ type picked struct {
 // them. What was reserved earlier is taken, as long as all of it can be used.
 func (st *stock) pick(node string, s supply) (picked, string) {
 	p := picked{
-		data:  named(s.data, st.lock.reserved(node, data)),
-		cache: named(s.fast, st.lock.reserved(node, cache)),
+		data:  named(s.data, st.standing.Reserved(node, record.Data)),
+		cache: named(s.fast, st.standing.Reserved(node, record.Cache)),
 	}
 	wanted := st.settings(node)
 	if len(p.data) != wanted.minCount {

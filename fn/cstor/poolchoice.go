@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -14,7 +15,7 @@ import (
 // poolChoice decides which pools a CStorPoolCluster has by now.
 type poolChoice struct {
 	*input
-	of      *poolCluster
+	of      *standing.Cluster
 	members []*member // of it
 	lacking bool      // fewer nodes than wanted can supply their disks
 
@@ -35,11 +36,11 @@ func (c *poolChoice) edit() edit {
 	if !c.keepsPools(old) {
 		return edit{}
 	}
-	from := &pool.Cluster{Namespace: c.namespace, Name: c.of.name, AllowedTags: c.spec.Object.Annotation(pool.AnnotationAllowedTags)}
-	if c.of.before == nil {
+	from := &pool.Cluster{Namespace: c.namespace, Name: c.of.Name, AllowedTags: c.spec.Object.Annotation(pool.AnnotationAllowedTags)}
+	if c.of.Before == nil {
 		c.cfg.setShared(from)
 	} else {
-		was := c.of.before
+		was := c.of.Before
 		from.Resources, from.AuxResources, from.Tolerations, from.PriorityClassName = was.Resources, was.AuxResources, was.Tolerations, was.PriorityClassName
 	}
 	for _, m := range old {
@@ -51,8 +52,8 @@ func (c *poolChoice) edit() edit {
 		from.Pools = append(from.Pools, &kept)
 	}
 	c.askForPools(added)
-	askForSettings(c.of.steps, from)
-	cluster := c.of.steps.next(from)
+	askForSettings(c.steps(c.of), from)
+	cluster := c.steps(c.of).next(from)
 	if len(cluster.Pools) == 0 {
 		c.removeAll()
 		return edit{}
@@ -76,19 +77,19 @@ func (c *poolChoice) askForPools(added []*member) {
 		if !ready {
 			s.wait = "until the disks of all new pools are there"
 		}
-		c.of.steps.ask(s)
+		c.steps(c.of).ask(s)
 	}
 }
 
 // removeAll lets the CStorPoolCluster go, which cannot be empty, where nothing of it lives
 // or all of it may be lost. No volume is on it: a pool goes only once none is.
 func (c *poolChoice) removeAll() {
-	if c.of.before == nil || c.lock.adopted {
+	if c.of.Before == nil || c.standing.IsAdopted() {
 		return // nothing is rendered that could go
 	}
-	gone := c.live.knows && c.of.current == nil && len(c.state.Live.Instances(c.namespace, c.of.name)) == 0
+	gone := c.live.knows && c.of.Current == nil && len(c.state.Live.Instances(c.namespace, c.of.Name)) == 0
 	if gone || c.mayEmpty {
-		c.released[c.of.before.Object.ID()] = true
+		c.released[c.of.Before.Object.ID()] = true
 	}
 }
 
@@ -108,13 +109,13 @@ func (e *existing) volumesOn(pools []*pool.Instance) []string {
 
 // keepsPools makes sure that no pool goes without consent.
 func (c *poolChoice) keepsPools(members []*member) bool {
-	kept := make(map[*nodePool]bool, len(members))
+	kept := make(map[*standing.Pool]bool, len(members))
 	for _, m := range members {
 		kept[m.before] = true
 	}
-	for _, p := range c.lock.poolsOf(c.of) {
-		if !kept[p] && !c.consent.allows(p.node) {
-			c.report(finding.Error, "would-destroy", "", "the pool on node %s is no longer wanted, and would be lost; annotate the config with %s", p.node, c.consent.annotation(p.node))
+	for _, p := range c.standing.PoolsOf(c.of) {
+		if !kept[p] && !c.consent.allows(p.Node) {
+			c.report(finding.Error, "would-destroy", "", "the pool on node %s is no longer wanted, and would be lost; annotate the config with %s", p.Node, c.consent.annotation(p.Node))
 			return false
 		}
 	}
@@ -130,8 +131,8 @@ func (c *poolChoice) pooled() (old, added []*member) {
 			added = append(added, m)
 		}
 	}
-	place := make(map[*nodePool]int, len(c.lock.pools))
-	for i, p := range c.lock.pools {
+	place := make(map[*standing.Pool]int, len(c.standing.Pools()))
+	for i, p := range c.standing.Pools() {
 		place[p] = i
 	}
 	slices.SortFunc(old, func(a, b *member) int { return cmp.Compare(place[a.before], place[b.before]) })

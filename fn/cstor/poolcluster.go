@@ -5,34 +5,10 @@ import (
 	"strconv"
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
-	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/krm"
 )
-
-// poolCluster is one CStorPoolCluster of a config, as it was rendered and as it lives. Its
-// edits go by themselves, whatever those of the others wait for; nodes, disks and consent
-// are the config's.
-type poolCluster struct {
-	name    string
-	number  int           // from 1, for the one that is called like the config
-	before  *pool.Cluster // as it was rendered, or else lives; nil if there is none yet
-	current *pool.Cluster // that lives, or nil
-	begun   []begun       // the steps of its transition, the one that was rendered last at the end
-	ends    bool          // none was to come after them
-
-	// Of a render:
-	steps *steps
-	drain *draining
-	disks int // that its pools have, but for those that go, and are to get in this run
-}
-
-// live is the object that lives, or nil.
-func (c *poolCluster) live() *krm.Object {
-	if c.current == nil {
-		return nil
-	}
-	return c.current.Object
-}
 
 // maxLabel is the longest value of a label, as which the operators use the name of a
 // CStorPoolCluster.
@@ -45,12 +21,12 @@ func (n names) poolCluster(number int) string {
 	if number == 1 {
 		return n.name
 	}
-	return joinWithin(maxLabel, n.name, strconv.Itoa(number))
+	return record.JoinWithin(maxLabel, n.name, strconv.Itoa(number))
 }
 
 // findPoolClusters finds the CStorPoolClusters of a config: the first, which is there in any
 // case, and those that were rendered, that the plan remembers, or that live and are its own.
-func findPoolClusters(n names, owner string, before []*krm.Object, state admission.State) []*poolCluster {
+func findPoolClusters(n names, owner string, before []*krm.Object, state admission.State) []*standing.Cluster {
 	known := map[string]bool{}
 	for _, o := range before {
 		switch o.Kind {
@@ -65,7 +41,7 @@ func findPoolClusters(n names, owner string, before []*krm.Object, state admissi
 	for _, c := range state.Live.Clusters {
 		known[c.Name] = known[c.Name] || c.Namespace == n.namespace && c.Object.Owner() == owner
 	}
-	clusters := []*poolCluster{newPoolCluster(n, 1, state)}
+	clusters := []*standing.Cluster{newPoolCluster(n, 1, state)}
 	found := 0
 	for name := range known {
 		if known[name] && name != n.name {
@@ -86,52 +62,30 @@ func findPoolClusters(n names, owner string, before []*krm.Object, state admissi
 // Source: Poolwright.
 const maxPoolClusters = 10000
 
-func newPoolCluster(n names, number int, state admission.State) *poolCluster {
+func newPoolCluster(n names, number int, state admission.State) *standing.Cluster {
 	name := n.poolCluster(number)
-	return &poolCluster{name: name, number: number, current: state.Resolve(state.Live.Cluster(n.namespace, name))}
+	return standing.NewCluster(name, number, state.Resolve(state.Live.Cluster(n.namespace, name)))
 }
 
-// clusterNamed is the CStorPoolCluster of a name, or nil.
-func (l *lock) clusterNamed(name string) *poolCluster {
-	if i := slices.IndexFunc(l.clusters, func(c *poolCluster) bool { return c.name == name }); i >= 0 {
-		return l.clusters[i]
-	}
-	return nil
+// work is what a render does with a CStorPoolCluster.
+type work struct {
+	steps *steps
+	drain *draining
+	disks int // that its pools have, but for those that go, and are to get in this run
 }
 
-// clusterOf is the CStorPoolCluster that a node has its pool in, or is to have it in; the
-// first for a node of which nothing is decided.
-func (l *lock) clusterOf(node string) *poolCluster {
-	if p := l.pool(node); p != nil {
-		return p.of
-	}
-	if c := l.planned[node]; c != nil {
-		return c
-	}
-	return l.clusters[0]
-}
+// steps are those of a CStorPoolCluster.
+func (in *input) steps(of *standing.Cluster) *steps { return in.works[of].steps }
 
-// poolsOf lists the pools of a CStorPoolCluster, in order.
-func (l *lock) poolsOf(c *poolCluster) []*nodePool {
-	return slices.DeleteFunc(slices.Clone(l.pools), func(p *nodePool) bool { return p.of != c })
-}
+// drain is what moves volumes of a CStorPoolCluster.
+func (in *input) drain(of *standing.Cluster) *draining { return in.works[of].drain }
 
-// rendered reports whether there is any CStorPoolCluster yet.
-func (l *lock) rendered() bool {
-	return slices.ContainsFunc(l.clusters, func(c *poolCluster) bool { return c.before != nil })
-}
-
-// lives reports whether any CStorPoolCluster lives.
-func (l *lock) lives() bool {
-	return slices.ContainsFunc(l.clusters, func(c *poolCluster) bool { return c.current != nil })
-}
-
-// busy reports whether a step of any CStorPoolCluster is under way, taken or asked for.
-func (l *lock) busy() bool {
-	return slices.ContainsFunc(l.clusters, func(c *poolCluster) bool { return c.steps.busy() })
+// busy reports whether a step of any CStorPoolCluster is in progress, taken or asked for.
+func (in *input) busy() bool {
+	return slices.ContainsFunc(in.standing.Clusters(), func(of *standing.Cluster) bool { return in.steps(of).busy() })
 }
 
 // isSplit reports whether there are, or may be, several CStorPoolClusters.
 func (in *input) isSplit() bool {
-	return len(in.lock.clusters) > 1 || in.cfg.Spec.PoolConfig.MaxDisksPerCluster > 0
+	return len(in.standing.Clusters()) > 1 || in.cfg.Spec.PoolConfig.MaxDisksPerCluster > 0
 }

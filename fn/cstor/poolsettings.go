@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/selector"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -22,12 +23,12 @@ type settings struct {
 	groupSize int
 	capacity  string // the least that a data disk holds, as the spec has it
 
-	minCapacity int64              // the same, in bytes
-	provisioner *provisioner       // of cloud disks; nil for disks of the node
-	selector    []selector.Term    // of disks of the node
-	writeCache  *writeCache        // nil for none
-	spare       int                // disks kept ready
-	tolerations []place.Toleration // of the pods of the pool
+	minCapacity int64               // the same, in bytes
+	provisioner *record.Provisioner // of cloud disks; nil for disks of the node
+	selector    []selector.Term     // of disks of the node
+	writeCache  *writeCache         // nil for none
+	spare       int                 // disks kept ready
+	tolerations []place.Toleration  // of the pods of the pool
 	pool        pool.Settings
 
 	// Of a pool that spec.pools lists, or listed:
@@ -91,7 +92,7 @@ func (in *input) settingsOn(hostname string) *settings {
 	if len(in.listed.of)+len(in.listed.kept) == 0 {
 		return in.cfg.general
 	}
-	return in.settings(in.lock.nodeOn(hostname, in.facts))
+	return in.settings(in.standing.NodeOn(hostname, in.facts))
 }
 
 // field is where the spec says something of the pool, by its name in an entry of spec.pools.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -19,24 +20,24 @@ func (s *steps) postpone() {
 	wait := ""
 	if why := s.brokenLive(); why != "" {
 		wait = refusedWhile(why)
-	} else if s.told() && !s.lock.adopted {
-		if why = s.unmade(s.of.current).wait; why != "" {
+	} else if s.told() && !s.standing.IsAdopted() {
+		if why = s.unmade(s.of.Current).wait; why != "" {
 			wait = "until " + why
 		}
 	}
 	if !s.told() {
 		return
 	}
-	left := admission.NewStep(s.of.current, s.rendered(s.of, noPool))
+	left := admission.NewStep(s.of.Current, s.rendered(s.of, noPool))
 	if s.postponeReplacements(left.Replaced) {
 		left.Replaced = nil
 	}
 	first := s.unapplied(left)
 	waits := func(kind stepKind, disks ...string) string {
-		if wait == "" && !s.lock.adopted && first.wait != "" && first.kind < kind {
+		if wait == "" && !s.standing.IsAdopted() && first.wait != "" && first.kind < kind {
 			wait = "until " + first.wait
 		}
-		if i := slices.IndexFunc(disks, s.unseen); wait == "" && !s.lock.adopted && i >= 0 {
+		if i := slices.IndexFunc(disks, s.unseen); wait == "" && !s.standing.IsAdopted() && i >= 0 {
 			return "while block device " + disks[i] + " is missing from the inventory: the cStor webhook refuses an edit with a disk that is not there"
 		}
 		return wait
@@ -46,10 +47,10 @@ func (s *steps) postpone() {
 		if why == "" {
 			continue
 		}
-		if known := s.lock.host(p.Hostname); known != nil && (s.live.knownGone(p) || s.isGoing(p)) {
-			s.lock.removePool(known)
-			s.of.takenBack()
-			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits %s", known.node, why)
+		if known := s.standing.OnHost(p.Hostname); known != nil && (s.live.knownGone(p) || s.isGoing(p)) {
+			s.standing.RemovePool(known)
+			s.of.Forget(isDrain)
+			s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered and not applied, and waits %s", known.Node, why)
 		}
 	}
 	for _, g := range left.Grown {
@@ -57,27 +58,20 @@ func (s *steps) postpone() {
 		if why == "" {
 			continue
 		}
-		known := s.lock.host(g.Old.Hostname)
+		known := s.standing.OnHost(g.Old.Hostname)
 		kept, back := s.withoutUnclaimed(g.Old, known.Pool)
 		if len(back) == 0 {
 			continue
 		}
-		known.Data = kept
-		s.lock.takeBackGrowth(known)
-		s.lock.unpool(back)
-		s.of.takenBack()
+		s.standing.Regroup(known, kept)
+		s.standing.ForgetGrowth(known)
+		s.of.Forget(isDrain)
 		s.report(finding.Warning, "step-postponed", "", "block %s %s %s rendered as part of the pool on node %s and not applied, and %s %s",
-			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.node, finding.Agree(len(back), "waits", "wait"), why)
+			finding.Agree(len(back), "device", "devices"), finding.Names(back), finding.Agree(len(back), "is", "are"), known.Node, finding.Agree(len(back), "waits", "wait"), why)
 	}
-	if left.Settings && !s.lock.adopted && waits(stepSettings) != "" {
-		s.of.takenBack()
-		live, c := s.of.current, s.of.before
-		c.Resources, c.AuxResources, c.Tolerations, c.PriorityClassName = live.Resources, live.AuxResources, live.Tolerations, live.PriorityClassName
-		for _, p := range s.lock.poolsOf(s.of) {
-			if l := live.Host(p.Hostname); l != nil {
-				p.Settings = l.Settings
-			}
-		}
+	if left.Settings && !s.standing.IsAdopted() && waits(stepSettings) != "" {
+		s.of.Forget(isDrain)
+		s.standing.RestoreSettings(s.of)
 	}
 }
 
@@ -85,7 +79,7 @@ func (s *steps) postpone() {
 // something ails the live pools that none can mend: the webhook refuses every edit that leaves it in.
 func (s *steps) postponeReplacements(all []admission.Replacement) bool {
 	claimed := func(r admission.Replacement) bool { return r.Cache || s.live.claims[r.In] }
-	if len(all) == 0 || s.lock.adopted || slices.ContainsFunc(all, claimed) {
+	if len(all) == 0 || s.standing.IsAdopted() || slices.ContainsFunc(all, claimed) {
 		return false
 	}
 	why := s.unmendable(all)
@@ -93,7 +87,7 @@ func (s *steps) postponeReplacements(all []admission.Replacement) bool {
 		return false
 	}
 	for _, r := range all {
-		known := s.lock.host(r.Host)
+		known := s.standing.OnHost(r.Host)
 		groups := slices.Clone(known.Data)
 		for i, group := range groups {
 			if at := slices.Index(group, r.In); at >= 0 {
@@ -101,12 +95,10 @@ func (s *steps) postponeReplacements(all []admission.Replacement) bool {
 				groups[i][at] = r.Out
 			}
 		}
-		known.Data = groups
-		s.lock.unpool([]string{r.In})
-		s.lock.pooled[r.Out] = true
-		s.report(finding.Warning, "step-postponed", "", "block device %s is rendered in the place of %s in the pool on node %s and not applied, and waits %s", r.In, r.Out, known.node, refusedWhile(why))
+		s.standing.Regroup(known, groups)
+		s.report(finding.Warning, "step-postponed", "", "block device %s is rendered in the place of %s in the pool on node %s and not applied, and waits %s", r.In, r.Out, known.Node, refusedWhile(why))
 	}
-	s.of.takenBack()
+	s.of.Forget(isDrain)
 	return true
 }
 
@@ -125,12 +117,12 @@ func (s *steps) unmendable(beside []admission.Replacement) string {
 // postponeMissing takes back pools that are rendered and known not to be applied, and whose
 // nodes are missing: the webhook refuses the whole edit. The nodes are held.
 func (s *steps) postponeMissing() {
-	for _, p := range s.lock.poolsOf(s.of) {
+	for _, p := range s.standing.PoolsOf(s.of) {
 		if s.host(p.Hostname) != nil || !s.live.knownGone(p.Pool) {
 			continue
 		}
-		s.lock.removePool(p)
-		s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered but not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node", p.node)
+		s.standing.RemovePool(p)
+		s.report(finding.Warning, "step-postponed", "", "the pool on node %s is rendered but not applied, and waits while its node is missing from the inventory: the cStor webhook refuses a CStorPoolCluster with a pool that selects no node", p.Node)
 	}
 }
 
@@ -141,7 +133,7 @@ func refusedWhile(why string) string {
 
 // brokenLive says which disk or node of the live pools is not there, or "".
 func (s *steps) brokenLive() string {
-	if !s.told() || s.lock.adopted {
+	if !s.told() || s.standing.IsAdopted() {
 		return ""
 	}
 	return s.ailsLive(func(*pool.Pool) []string { return nil })
@@ -149,9 +141,9 @@ func (s *steps) brokenLive() string {
 
 // ailsLive says what ails the live pools but for some disks of each, or "".
 func (s *steps) ailsLive(without func(*pool.Pool) []string) string {
-	for _, p := range s.of.current.Pools {
-		if known := s.lock.host(p.Hostname); known != nil {
-			if why := s.ails(&nodePool{known.node, s.of, p}, without(p)); why != "" {
+	for _, p := range s.of.Current.Pools {
+		if known := s.standing.OnHost(p.Hostname); known != nil {
+			if why := s.ails(&standing.Pool{Node: known.Node, Of: s.of, Pool: p}, without(p)); why != "" {
 				return why
 			}
 		}
@@ -162,7 +154,7 @@ func (s *steps) ailsLive(without func(*pool.Pool) []string) string {
 // isGoing reports whether all that is left of a pool is an instance that is being deleted.
 func (s *steps) isGoing(p *pool.Pool) bool {
 	i := s.live.instances[p.Hostname]
-	return i != nil && i.Object.Deleting() && s.of.current.Host(p.Hostname) == nil
+	return i != nil && i.Object.Deleting() && s.of.Current.Host(p.Hostname) == nil
 }
 
 // withoutUnclaimed is the data of a pool without what the live one has not, as far as nothing
@@ -184,19 +176,4 @@ func (s *steps) withoutUnclaimed(live, known *pool.Pool) (kept pool.Groups, back
 		}
 	}
 	return kept, back
-}
-
-// takeBackGrowth forgets that a pool has grown by itself, where the disks are not in it any more:
-// it grows again as soon as it may.
-func (l *lock) takeBackGrowth(p *nodePool) {
-	set, have := l.sets[p.node], len(p.Data.Disks())
-	if set.grown.disks <= have {
-		return
-	}
-	if set.grown.count--; set.grown.count == 0 {
-		set.grown = grown{}
-	} else {
-		set.grown.disks, set.grown.below = have, true
-	}
-	l.sets[p.node] = set
 }

@@ -1,6 +1,7 @@
 package cstor
 
 import (
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/place"
 	"github.com/poolwright/poolwright/fn/system"
@@ -15,8 +16,6 @@ const (
 	reasonZone     = "zone"     // the oldest such node of the zone with the fewest pools
 	reasonFit      = "fit"      // the disk that fits the spec and its group best
 	reasonReplaced = "replaced" // the disk took the place of another one
-	reasonAdopted  = "adopted"  // the pool lived already
-	reasonMoved    = "moved"    // the pool followed its disks from another node
 	reasonListed   = "listed"   // the spec lists the node
 	reasonRoom     = "room"     // the other pools are too full and cannot grow
 )
@@ -34,9 +33,9 @@ func sayReason(word string) string {
 		return "it was chosen as the best fit"
 	case reasonReplaced:
 		return "it took the place of another disk"
-	case reasonAdopted:
+	case standing.Adopted:
 		return "it was adopted with an existing pool"
-	case reasonMoved:
+	case standing.Moved:
 		return "its pool followed its disks from another node"
 	case reasonRoom:
 		return "it was chosen since a pool was too full and none could grow"

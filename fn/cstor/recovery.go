@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// recovery brings the lock together with what lives: what lives and the lock lacks is
+// recovery settles what stands with what is running: what is running and was not rendered is
 // taken back, and what is known not to live is chosen anew where it cannot be used.
 type recovery struct {
 	*input
@@ -20,7 +22,7 @@ func (r *recovery) run() {
 	r.dropUnapplied()
 	r.restorePools()
 	for _, i := range r.live.lost() {
-		if r.lock.host(i.Hostname) == nil {
+		if r.standing.OnHost(i.Hostname) == nil {
 			r.restoreInstance(i)
 		}
 	}
@@ -29,23 +31,23 @@ func (r *recovery) run() {
 
 // restorePools takes back what lives of pools, where the lock is not what lives itself.
 func (r *recovery) restorePools() {
-	if r.lock.adopted {
+	if r.standing.IsAdopted() {
 		return
 	}
 	for _, host := range r.live.hosts() {
 		p, why := r.live.evidence(host, r.settingsOn(host))
-		known := r.lock.host(host)
+		known := r.standing.OnHost(host)
 		switch {
-		case known != nil && r.livesIn(host) != known.of:
+		case known != nil && r.livesIn(host) != known.Of:
 			r.report(finding.Error, "cluster-changed", "",
-				"the pool on node %s is running in CStorPoolCluster %s but rendered in %s, and a pool cannot move from one to another; restore it in rendered/ from Git", known.node, r.live.clusterOn(host), known.of.name)
+				"the pool on node %s is running in CStorPoolCluster %s but rendered in %s, and a pool cannot move from one to another; restore it in rendered/ from Git", known.Node, r.live.clusterOn(host), known.Of.Name)
 		case known == nil:
-			r.restorePool(host, &nodePool{of: r.livesIn(host), Pool: p}, why)
+			r.restorePool(host, &standing.Pool{Of: r.livesIn(host), Pool: p}, why)
 		case r.live.pool(host) == nil && !r.live.claimsAll(known.Pool):
 			// They are no claims of this pool: it is not applied yet.
 		case why != "" && len(p.Disks()) > len(known.Disks()):
 			r.report(finding.Error, "group-lost", "",
-				"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s, or restore it in rendered/ from Git", known.node, why)
+				"the pool on node %s has more disks than the rendered CStorPoolCluster knows: %s, or restore it in rendered/ from Git", known.Node, why)
 		case why == "":
 			r.rename(known, p)
 			if r.isAnother(known, p) {
@@ -62,11 +64,11 @@ func (r *recovery) restorePools() {
 // restoreInstance takes back a pool that the live CStorPoolCluster has lost as well, and
 // whose instance lives on. Where that cannot be, nothing is lost by rendering without it.
 func (r *recovery) restoreInstance(i *pool.Instance) {
-	node := r.lock.nodeOn(i.Hostname, r.facts)
+	node := r.standing.NodeOn(i.Hostname, r.facts)
 	if r.allowed(node, i.Hostname) {
 		return
 	}
-	p := &nodePool{of: r.livesIn(i.Hostname), Pool: i.Pool}
+	p := &standing.Pool{Of: r.livesIn(i.Hostname), Pool: i.Pool}
 	r.remember(node, p)
 	if why := r.keptOut(p); why != "" {
 		r.report(finding.Warning, "instance-lost", "",
@@ -81,8 +83,8 @@ func (r *recovery) restoreInstance(i *pool.Instance) {
 // dropUnapplied gives up pools that are rendered, are known not to live, and have disks
 // that can no longer be used. Their nodes stay in the plan.
 func (r *recovery) dropUnapplied() {
-	for _, p := range slices.Clone(r.lock.pools) {
-		if r.lock.adopted || p.Hostname == "" || !r.live.knownGone(p.Pool) {
+	for _, p := range slices.Clone(r.standing.Pools()) {
+		if r.standing.IsAdopted() || p.Hostname == "" || !r.live.knownGone(p.Pool) {
 			continue
 		}
 		var bad, unusable []string
@@ -90,7 +92,7 @@ func (r *recovery) dropUnapplied() {
 			continue // which is an error
 		}
 		for _, name := range p.Disks() {
-			if why := r.judge(p, r.disk(name), r.settings(p.node).minCapacity).Reason(); why != "" && !r.unseen(name) {
+			if why := r.judge(p, r.disk(name), r.settings(p.Node).minCapacity).Reason(); why != "" && !r.unseen(name) {
 				bad = append(bad, name+" ("+strings.TrimPrefix(why, "it ")+")")
 				unusable = append(unusable, name)
 			}
@@ -98,10 +100,10 @@ func (r *recovery) dropUnapplied() {
 		if len(bad) == 0 {
 			continue
 		}
-		r.lock.removePool(p)
-		r.giveUp(p.node, unusable)
+		r.standing.RemovePool(p)
+		r.giveUp(p.Node, unusable)
 		r.report(finding.Warning, "pool-rechosen", "",
-			"the pool on node %s is rendered but does not exist yet, and some of its disks can no longer be used, so its disks are chosen again: %s", p.node, finding.Names(bad))
+			"the pool on node %s is rendered but does not exist yet, and some of its disks can no longer be used, so its disks are chosen again: %s", p.Node, finding.Names(bad))
 	}
 }
 
@@ -113,22 +115,22 @@ func (r *recovery) rendersAnother(name string) bool {
 // giveUp frees disks that the storage set of a node reserves. Those that are in a pool, or
 // reserved for another node, stay the cluster's.
 func (in *input) giveUp(node string, disks []string) {
-	in.lock.unreserve(node, disks)
+	in.standing.Unreserve(node, disks)
 	for _, name := range disks {
-		if !in.lock.pooled[name] && !in.lock.reserves(name) {
+		if !in.standing.Pooled(name) && !in.standing.Reserves(name) {
 			in.ledger.Release(in.disk(name), in.owner)
 		}
 	}
 }
 
 // judge asks of a disk that is not in a live pool what choosing asks.
-func (r *recovery) judge(p *nodePool, d *disk.Disk, capacity int64) disk.Verdict {
+func (r *recovery) judge(p *standing.Pool, d *disk.Disk, capacity int64) disk.Verdict {
 	if d.Device != nil && d.Device.Hostname != p.Hostname {
 		return disk.Verdict{{Rule: disk.WrongNode, Reason: "it is on host " + d.Device.Hostname}}
 	}
-	want := r.want(p.of, r.host(p.Hostname))
-	if want.MinCapacity = capacity; r.settings(p.node).external() {
-		want.Volumes, want.MinCapacity = r.keep(p.node).Volumes, 0
+	want := r.want(p.Of, r.host(p.Hostname))
+	if want.MinCapacity = capacity; r.settings(p.Node).external() {
+		want.Volumes, want.MinCapacity = r.keep(p.Node).Volumes, 0
 	}
 	return r.ledger.Verdict(d, want)
 }
@@ -136,19 +138,19 @@ func (r *recovery) judge(p *nodePool, d *disk.Disk, capacity int64) disk.Verdict
 // restorePool takes back a live pool of a host for which the lock has none; unless its
 // removal is under way, and waits for nothing, or is that of its whole CStorPoolCluster: the webhook
 // refuses it while another pool has a member that is not well. why says what is not known of it.
-func (r *recovery) restorePool(host string, p *nodePool, why string) {
-	node := r.lock.nodeOn(host, r.facts)
+func (r *recovery) restorePool(host string, p *standing.Pool, why string) {
+	node := r.standing.NodeOn(host, r.facts)
 	r.remember(node, p)
-	lost := func(name string) bool { return !r.lock.pooled[name] }
+	lost := func(name string) bool { return !r.standing.Pooled(name) }
 	if node == "" || !slices.ContainsFunc(p.Disks(), lost) {
 		return // or it is that of another host, which has changed its label
 	}
 	allowed, waits, refused := r.allowed(node, host), r.cannotGo(p), ""
-	if live := p.of.live(); allowed && live != nil && live.Deleting() {
+	if live := p.Of.Object(); allowed && live != nil && live.Deleting() {
 		return // nothing stops that any more
 	}
-	if allowed && waits == "" && r.lock.removesOn(host) {
-		if refused = p.of.steps.brokenLive(); refused == "" {
+	if allowed && waits == "" && r.standing.RemovesOn(host) {
+		if refused = r.steps(p.Of).brokenLive(); refused == "" {
 			return
 		}
 		waits = refusedWhile(refused)
@@ -169,7 +171,7 @@ func (r *recovery) restorePool(host string, p *nodePool, why string) {
 	case refused != "":
 		r.takeBack(p)
 		delete(r.back, node) // it is not lost
-		p.of.takenBack()
+		p.Of.Forget(isDrain)
 		r.report(finding.Warning, "step-postponed", "", "the removal of the pool on node %s is rendered and not applied, and waits %s", node, waits)
 	case allowed:
 		r.takeBack(p)
@@ -189,62 +191,59 @@ func (r *recovery) allowed(node, host string) bool {
 }
 
 // takeBack makes a live pool that of a node again.
-func (r *recovery) takeBack(p *nodePool) {
-	r.back[p.node] = "the running pool on node " + p.node + " is missing from the rendered CStorPoolCluster"
-	r.lock.addNode(p.node)
-	r.lock.reasons[p.node] = reasonAdopted
-	r.lock.addPool(p)
-	r.lock.placeAsLive(p)
+func (r *recovery) takeBack(p *standing.Pool) {
+	r.back[p.Node] = "the running pool on node " + p.Node + " is missing from the rendered CStorPoolCluster"
+	r.standing.RestorePool(p)
 }
 
 // remember makes a live pool that of a node, in the CStorPoolCluster in which it lives.
-func (r *recovery) remember(node string, p *nodePool) {
-	if p.node = node; p.of.number > 1 {
-		r.lock.planned[node] = p.of
+func (r *recovery) remember(node string, p *standing.Pool) {
+	if p.Node = node; p.Of.Number > 1 {
+		r.standing.Plan(node, p.Of)
 	}
 }
 
 // livesIn is the CStorPoolCluster of which a pool lives on a host.
-func (r *recovery) livesIn(host string) *poolCluster {
-	return r.lock.clusterNamed(r.live.clusterOn(host))
+func (r *recovery) livesIn(host string) *standing.Cluster {
+	return r.standing.Cluster(r.live.clusterOn(host))
 }
 
 // keptOut says why a live pool cannot be taken back, or "" if it can: it must
 // be what the spec would have made, of disks that are there and nobody else's.
-func (r *recovery) keptOut(p *nodePool) string {
-	want := r.settings(p.node)
+func (r *recovery) keptOut(p *standing.Pool) string {
+	want := r.settings(p.Node)
 	unlike := func(group pool.Group) bool { return p.RAIDType != pool.Stripe && len(group) != want.groupSize }
 	if p.RAIDType != want.raidType || len(p.Data.Disks()) == 0 || slices.ContainsFunc(p.Data, unlike) ||
-		want.external() && len(p.Data.Disks()) > max(want.minCount, r.lock.sets[p.node].grown.disks) {
+		want.external() && len(p.Data.Disks()) > max(want.minCount, r.standing.SetOf(p.Node).Grown.Disks) {
 		return "it is not as the spec wants it"
 	}
 	for _, name := range p.Disks() {
 		switch {
-		case r.lock.pooled[name]:
+		case r.standing.Pooled(name):
 			return "its block device " + name + " is in another pool of the cluster"
 		case r.disk(name).Missing():
 			return "its block device " + name + " is missing from the inventory"
 		}
-		if why := r.ledger.Verdict(r.disk(name), r.keep(p.node)).Of(disk.PersistentVolume, disk.Held); why != "" {
+		if why := r.ledger.Verdict(r.disk(name), r.keep(p.Node)).Of(disk.PersistentVolume, disk.Held); why != "" {
 			return "its block device " + name + " " + strings.TrimPrefix(why, "it ")
 		}
 	}
-	return r.unclaimed(p.node, p.Pool)
+	return r.unclaimed(p.Node, p.Pool)
 }
 
 // unclaimed says which cloud disk of a live pool nobody claims, or "".
 func (r *recovery) unclaimed(node string, p *pool.Pool) string {
-	cloud := map[role]int{}
+	cloud := map[record.Role]int{}
 	if r.settings(node).external() {
-		cloud[data] = len(p.Data.Disks())
+		cloud[record.Data] = len(p.Data.Disks())
 	}
 	if r.settings(node).cacheExternal() {
-		cloud[cache] = len(p.Cache.Disks())
+		cloud[record.Cache] = len(p.Cache.Disks())
 	}
-	for _, role := range []role{data, cache} {
+	for _, role := range []record.Role{record.Data, record.Cache} {
 		for i := range cloud[role] {
 			name := r.storage(node, role, i)
-			if r.lock.objects[r.claimID(name)] == nil && r.facts.VolumeClaim(r.namespace, name) == nil {
+			if r.standing.Object(r.claimID(name)) == nil && r.facts.VolumeClaim(r.namespace, name) == nil {
 				return "nobody knows its PersistentVolumeClaim " + name
 			}
 		}
@@ -253,23 +252,22 @@ func (r *recovery) unclaimed(node string, p *pool.Pool) string {
 }
 
 // rename gives disks of a pool the names that they have in the live one by now.
-func (r *recovery) rename(known *nodePool, p *pool.Pool) {
+func (r *recovery) rename(known *standing.Pool, p *pool.Pool) {
 	live := p.Disks()
 	for _, groups := range []pool.Groups{known.Data, known.Cache} {
 		for _, group := range groups {
-			for i, name := range group {
+			for _, name := range group {
 				if slices.Contains(live, name) {
 					continue
 				}
 				for _, other := range r.disk(name).Others() {
 					now := other.Name().Name
-					if other.Name().Namespace != r.namespace || !slices.Contains(live, now) || r.lock.pooled[now] {
+					if other.Name().Namespace != r.namespace || !slices.Contains(live, now) || r.standing.Pooled(now) {
 						continue
 					}
 					r.report(finding.Warning, "device-renamed", "",
-						"block device %s of the pool on node %s is back as %s, as the live CStorPoolCluster says; it is called so from now on", name, known.node, now)
-					group[i] = now
-					r.lock.rename(name, now)
+						"block device %s of the pool on node %s is back as %s, as the live CStorPoolCluster says; it is called so from now on", name, known.Node, now)
+					r.standing.Rename(known, name, now)
 					break
 				}
 			}
@@ -279,8 +277,8 @@ func (r *recovery) rename(known *nodePool, p *pool.Pool) {
 
 // restoreGroups takes back what a live pool has and the lock lacks: RAID groups, disks of
 // a group, and its RAID type.
-func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
-	lost := func(name string) bool { return !r.lock.pooled[name] }
+func (r *recovery) restoreGroups(known *standing.Pool, p *pool.Pool) {
+	lost := func(name string) bool { return !r.standing.Pooled(name) }
 	shown := r.live.pool(known.Hostname) != nil // claims do not tell how disks are grouped
 	var back []string
 	restore := func(groups pool.Groups, raidType string, live pool.Groups) pool.Groups {
@@ -307,28 +305,27 @@ func (r *recovery) restoreGroups(known *nodePool, p *pool.Pool) {
 	}
 	if shown && p.RAIDType != "" && known.RAIDType != p.RAIDType {
 		r.report(finding.Warning, "raid-type-restored", "",
-			"the rendered pool on node %s is %s and the live one is %s, which a pool cannot change: it stays %s", known.node, known.RAIDType, p.RAIDType, p.RAIDType)
-		known.RAIDType = p.RAIDType
+			"the rendered pool on node %s is %s and the live one is %s, which a pool cannot change: it stays %s", known.Node, known.RAIDType, p.RAIDType, p.RAIDType)
+		r.standing.RestoreType(known, p.RAIDType)
 	}
-	known.Data = restore(known.Data, known.RAIDType, p.Data)
+	data, cacheType := restore(known.Data, known.RAIDType, p.Data), known.CacheType
 	if len(known.Cache) == 0 {
-		known.CacheType = p.CacheType
+		cacheType = p.CacheType
 	}
-	known.Cache = restore(known.Cache, known.CacheType, p.Cache)
+	r.standing.RestoreGroups(known, data, restore(known.Cache, cacheType, p.Cache), cacheType)
 	if len(back) == 0 {
 		return
 	}
-	for _, name := range back {
-		r.lock.pooled[name] = true
+	if wanted := r.settings(known.Node); wanted.external() {
+		r.standing.RememberGrowth(known, wanted.minCount)
 	}
-	r.lock.rememberGrowth(known, r.settings(known.node))
 	if len(back) == 1 {
 		r.report(finding.Warning, "group-taken-back", "",
-			"block device %s is in the running pool on node %s and is restored: it was missing from the rendered CStorPoolCluster, and disks cannot be removed from a pool", back[0], known.node)
+			"block device %s is in the running pool on node %s and is restored: it was missing from the rendered CStorPoolCluster, and disks cannot be removed from a pool", back[0], known.Node)
 		return
 	}
 	r.report(finding.Warning, "group-taken-back", "",
-		"block devices %s are in the running pool on node %s and are restored: they were missing from the rendered CStorPoolCluster, and disks cannot be removed from a pool", finding.Names(back), known.node)
+		"block devices %s are in the running pool on node %s and are restored: they were missing from the rendered CStorPoolCluster, and disks cannot be removed from a pool", finding.Names(back), known.Node)
 }
 
 // isPart reports whether a RAID group is another that has lost disks.

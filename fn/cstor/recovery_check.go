@@ -5,6 +5,8 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/disklock"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -15,26 +17,26 @@ import (
 // explains it: the storage set has each disk of the running pool, which then is one that leaves.
 // That of another branch, commit or cluster does not, and applied, its disks would be added to
 // the running pool.
-func (r *recovery) isAnother(known *nodePool, live *pool.Pool) bool {
-	if r.settings(known.node).external() || r.live.pool(known.Hostname) == nil {
+func (r *recovery) isAnother(known *standing.Pool, live *pool.Pool) bool {
+	if r.settings(known.Node).external() || r.live.pool(known.Hostname) == nil {
 		return false // the volumes say which disks are meant, or claims do not say which are in the pool
 	}
 	has, current := live.Disks(), r.live.pools[known.Hostname] != nil
 	added := slices.DeleteFunc(known.Disks(), func(name string) bool { return slices.Contains(has, name) || !current && r.live.claims[name] })
-	unknown := slices.DeleteFunc(has, func(name string) bool { return r.lock.pooled[name] || r.remembers(known.node, name) })
+	unknown := slices.DeleteFunc(has, func(name string) bool { return r.standing.Pooled(name) || r.remembers(known.Node, name) })
 	if len(added) == 0 || len(unknown) == 0 {
 		return false
 	}
 	r.report(finding.Error, "other-disk", "",
 		"the pool on node %s is rendered with %s, and running with %s, which no earlier render knows; one of them is of another cluster or commit, or was edited by hand: restore the rendered one from the history of Git; if the running one is right, delete the output of the config and render again, which adopts it",
-		known.node, devices(added), devices(unknown))
+		known.Node, devices(added), devices(unknown))
 	return true
 }
 
 // remembers reports whether the storage set of a node has a disk, under any name, or the DiskLock has
 // it as one that leaves: a disk without identity is only there.
 func (r *recovery) remembers(node, name string) bool {
-	known, released := r.lock.sets[node].known, disklock.Of(r.spec.Before).Released
+	known, released := r.standing.SetOf(node).Known, disklock.Of(r.spec.Before).Released
 	if _, found := known[name]; found || slices.ContainsFunc(released, func(e disklock.Disk) bool { return e.Device == inventory.Key{Namespace: r.namespace, Name: name} }) {
 		return true
 	}
@@ -52,7 +54,7 @@ func devices(names []string) string {
 // checkInstance refuses a pool that an instance shows with disks of which it can never
 // become what is rendered. The instance may be behind: groups may come and a disk of each
 // may be replaced.
-func (r *recovery) checkInstance(known *nodePool, p *pool.Pool) {
+func (r *recovery) checkInstance(known *standing.Pool, p *pool.Pool) {
 	if r.live.pools[known.Hostname] != nil || len(p.Disks()) == 0 {
 		return // the edit is reviewed
 	}
@@ -63,21 +65,21 @@ func (r *recovery) checkInstance(known *nodePool, p *pool.Pool) {
 	}
 	r.report(finding.Error, "pool-differs", "",
 		"the pool on node %s is running with block devices %s, as its CStorPoolInstance shows, but is rendered with %s, and cannot change to these (%s); restore it in rendered/ from Git, or refresh the inventory",
-		known.node, finding.Names(p.Disks()), finding.Names(known.Disks()), step.Reshaped[at].Text)
+		known.Node, finding.Names(p.Disks()), finding.Names(known.Disks()), step.Reshaped[at].Text)
 }
 
 // checkStripe refuses a disk of a stripe that was put in the place of one that lives: a
 // stripe cannot do without any of its disks.
-func (r *recovery) checkStripe(known *nodePool, p *pool.Pool) {
-	live, chosen := p.Disks(), r.lock.reserved(known.node, data)
-	lost := slices.IndexFunc(live, func(name string) bool { return !r.lock.pooled[name] })
+func (r *recovery) checkStripe(known *standing.Pool, p *pool.Pool) {
+	live, chosen := p.Disks(), r.standing.Reserved(known.Node, record.Data)
+	lost := slices.IndexFunc(live, func(name string) bool { return !r.standing.Pooled(name) })
 	put := slices.IndexFunc(known.Disks(), func(name string) bool {
 		return !slices.Contains(live, name) && !slices.Contains(chosen, name)
 	})
 	if known.RAIDType == pool.Stripe && lost >= 0 && put >= 0 {
 		r.report(finding.Error, "device-replaced", "",
 			"block device %s is in the rendered pool on node %s in the place of block device %s, which the running pool has; a stripe cannot replace a disk, put %s back in its place",
-			known.Disks()[put], known.node, live[lost], live[lost])
+			known.Disks()[put], known.Node, live[lost], live[lost])
 	}
 }
 
@@ -85,7 +87,7 @@ func (r *recovery) checkStripe(known *nodePool, p *pool.Pool) {
 // a person may have put them in. Growth that was chosen earlier and cannot be used any
 // more is chosen anew; where that is not known, since the disk is missing from the
 // snapshot or only an instance, which may be behind, tells of the pool, it is held.
-func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
+func (r *recovery) checkAdded(known *standing.Pool, p *pool.Pool) {
 	current := r.live.pools[known.Hostname] != nil
 	if !current && r.live.pool(known.Hostname) == nil {
 		return // claims do not say which disks are in the pool
@@ -100,7 +102,7 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 			if !added(name) {
 				continue
 			}
-			capacity := r.settings(known.node).minCapacity
+			capacity := r.settings(known.Node).minCapacity
 			if !whole && known.RAIDType != pool.Stripe {
 				capacity = r.smallest(group, name)
 			}
@@ -110,14 +112,13 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 			case why == "", slices.Contains(chosen, name) && (!current || r.unseen(name)):
 			case whole && i == len(known.Data)-1 && i > 0:
 				r.report(finding.Warning, "group-rechosen", "",
-					"block device %s is rendered as part of the pool on node %s, is not in the live one, and can no longer be used: %s; its RAID group is chosen again", name, known.node, why)
-				known.Data = known.Data[:i]
-				r.lock.unpool(group)
-				r.giveUp(known.node, group)
+					"block device %s is rendered as part of the pool on node %s, is not in the live one, and can no longer be used: %s; its RAID group is chosen again", name, known.Node, why)
+				r.standing.Regroup(known, known.Data[:i])
+				r.giveUp(known.Node, group)
 			case current && slices.Contains(chosen, name) && r.takeBackReplacement(known, i, p, name, why):
 			default:
 				r.report(finding.Error, "device-not-usable", "",
-					"block device %s is in the rendered pool on node %s but not in the live one, and cannot be added to it: %s; put another in its place in rendered/, or restore what was there", name, known.node, why)
+					"block device %s is in the rendered pool on node %s but not in the live one, and cannot be added to it: %s; put another in its place in rendered/, or restore what was there", name, known.Node, why)
 			}
 			if len(known.Data) == i {
 				break
@@ -128,13 +129,13 @@ func (r *recovery) checkAdded(known *nodePool, p *pool.Pool) {
 
 // chosen lists the data disks of a node that were chosen in an earlier render: its storage set has
 // them, or their Storages, of which a disk that is missing cannot be told from another.
-func (r *recovery) chosen(p *nodePool) []string {
-	chosen := slices.Clone(r.lock.reserved(p.node, data))
-	if !r.settings(p.node).external() {
+func (r *recovery) chosen(p *standing.Pool) []string {
+	chosen := slices.Clone(r.standing.Reserved(p.Node, record.Data))
+	if !r.settings(p.Node).external() {
 		return chosen
 	}
 	for i, name := range p.Data.Disks() {
-		if r.unseen(name) && r.lock.objects[r.storageID(r.storage(p.node, data, i))] != nil {
+		if r.unseen(name) && r.standing.Object(r.storageID(r.storage(p.Node, record.Data, i))) != nil {
 			chosen = append(chosen, name)
 		}
 	}
@@ -143,23 +144,24 @@ func (r *recovery) chosen(p *nodePool) []string {
 
 // takeBackReplacement puts the disk back into a RAID group that lives in the place of one that was
 // chosen and cannot take it any more. It reports whether there is one.
-func (r *recovery) takeBackReplacement(known *nodePool, at int, live *pool.Pool, name string, why string) bool {
+func (r *recovery) takeBackReplacement(known *standing.Pool, at int, live *pool.Pool, name string, why string) bool {
 	group := known.Data[at]
 	place := slices.Index(group, name)
 	for _, was := range live.Data {
-		if len(was) != len(group) || r.lock.pooled[was[place]] {
+		if len(was) != len(group) || r.standing.Pooled(was[place]) {
 			continue
 		}
 		restored := slices.Clone(group)
 		if restored[place] = was[place]; !slices.Equal(restored, was) {
 			continue
 		}
-		known.Data[at] = restored
-		r.lock.rename(name, was[place])
-		r.giveUp(known.node, []string{name})
-		known.of.takenBack()
+		groups := slices.Clone(known.Data)
+		groups[at] = restored
+		r.standing.Regroup(known, groups)
+		r.giveUp(known.Node, []string{name})
+		known.Of.Forget(isDrain)
 		r.report(finding.Warning, "replacement-rechosen", "",
-			"block device %s is rendered in the place of %s in the pool on node %s, is not in the live one, and cannot be used any more: %s; %s is back in its place, and another is chosen for it as before", name, was[place], known.node, why, was[place])
+			"block device %s is rendered in the place of %s in the pool on node %s, is not in the live one, and cannot be used any more: %s; %s is back in its place, and another is chosen for it as before", name, was[place], known.Node, why, was[place])
 		return true
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/schema/finding"
@@ -28,14 +29,14 @@ func lostVolumes(owner string, facts *inventory.Facts, rendered []*krm.Object) [
 	}
 	var lost []*krm.Object
 	for _, o := range boundFor(owner, facts) {
-		node := nodeOfVolume(o)
+		node := record.NodeOfVolume(o)
 		if node == "" || known[o.ID()] {
 			continue
 		}
 		lost = append(lost, makeClaim(o.Namespace, o.Name, node, o.Node.Str("spec", "storageClassName"), requestOf(o)))
 		for _, a := range facts.Objects(storageGroup, volumeAttachmentKind) {
 			volume := a.Node.Str("spec", "source", "persistentVolumeName")
-			if a.Owner() == owner && !a.Deleting() && !known[a.ID()] && nodeOfVolume(a) == node && volume == facts.VolumeClaim(o.Namespace, o.Name).VolumeName {
+			if a.Owner() == owner && !a.Deleting() && !known[a.ID()] && record.NodeOfVolume(a) == node && volume == facts.VolumeClaim(o.Namespace, o.Name).VolumeName {
 				lost, known[a.ID()] = append(lost, copyOf(a)), true
 			}
 		}
@@ -54,20 +55,17 @@ func (r *recovery) restoreClaims() {
 	}
 	lost := map[string][]string{} // by node
 	for _, o := range lostVolumes(r.owner, r.facts, rendered) {
-		node := nodeOfVolume(o)
-		r.lock.objects[o.ID()] = o
-		r.lock.volumes[node] = append(r.lock.volumes[node], o)
-		r.lock.restored = append(r.lock.restored, o)
+		node := record.NodeOfVolume(o)
+		r.standing.RestoreVolume(o)
 		if o.Kind == volumeClaimKind && !r.consent.allows(node) {
 			lost[node] = append(lost[node], o.Name)
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(lost)) {
-		if r.lock.known[node] {
+		if r.standing.Knows(node) {
 			continue // its pool was taken back, or what it is wanted for says it
 		}
-		r.lock.addNode(node)
-		r.lock.reasons[node] = reasonAdopted
+		r.standing.AdoptNode(node)
 		r.back[node] = "PersistentVolumeClaim " + finding.Names(lost[node]) + " is bound for node " + node + ", and the output has lost it"
 		r.report(finding.Warning, "claims-taken-back", "",
 			"node %s is restored: PersistentVolumeClaim %s is bound for it, but it was missing from the output; if a pool is running there that is not rendered, restore rendered/ from Git before this is applied; to remove them, annotate the config with %s",
@@ -80,7 +78,7 @@ func (r *recovery) restoreClaims() {
 func (r *removal) tellLostClaims(objects *manifests) {
 	rendered := objects.ids()
 	var going []string
-	for _, o := range r.lock.restored {
+	for _, o := range r.standing.Restored() {
 		if o.Kind == volumeClaimKind && !rendered[o.ID()] && r.released[o.ID()] {
 			going = append(going, o.Name)
 		}

@@ -15,10 +15,10 @@ func newest() system.Newest { return system.Newest{Product: "cStor", Release: "3
 // checkRelease warns of operators that are newer than what is known of them.
 func (c *cluster) checkRelease() {
 	live := pool.LiveOf(c.facts)
-	for _, of := range c.lock.clusters {
-		running := live.Version(inventory.Key{Namespace: c.namespace, Name: of.name})
+	for _, of := range c.standing.Clusters() {
+		running := live.Version(inventory.Key{Namespace: c.namespace, Name: of.Name})
 		if text := newest().Newer(running, "to review and to reconcile a CStorPoolCluster as "+newest().Release+" does"); text != "" {
-			c.report(finding.Warning, "newer-release", "", "the operators of CStorPoolCluster %s: %s", of.name, text)
+			c.report(finding.Warning, "newer-release", "", "the operators of CStorPoolCluster %s: %s", of.Name, text)
 			return
 		}
 	}

@@ -1,19 +1,19 @@
 package cstor
 
 import (
-	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // postpone takes back moves that are rendered and known not to be applied, where a pool has a disk that is
 // not well, or no node: the webhook refuses the edit, and with it what would mend it. follow judges
 // them anew.
-func (r *relocation) postpone(of *poolCluster) {
-	if !of.steps.told() || r.lock.adopted {
+func (r *relocation) postpone(of *standing.Cluster) {
+	if !r.steps(of).told() || r.standing.IsAdopted() {
 		return
 	}
-	pools := r.lock.poolsOf(of)
-	from := map[*nodePool]string{} // the host that a pool that moves is on
+	pools := r.standing.PoolsOf(of)
+	from := map[*standing.Pool]string{} // the host that a pool that moves is on
 	for _, p := range pools {
 		if host := r.livesOn(p); host != p.Hostname {
 			from[p] = host
@@ -25,7 +25,7 @@ func (r *relocation) postpone(of *poolCluster) {
 	why := ""
 	for _, p := range pools {
 		// Of what is apart from its disks follow says what becomes.
-		if why == "" && (from[p] != "" || r.live.lives(p.Pool)) && len(r.displaced([]*nodePool{p})) == 0 {
+		if why == "" && (from[p] != "" || r.live.lives(p.Pool)) && len(r.displaced([]*standing.Pool{p})) == 0 {
 			why = r.ails(p, nil)
 		}
 	}
@@ -34,9 +34,9 @@ func (r *relocation) postpone(of *poolCluster) {
 	}
 	for _, p := range pools {
 		if from[p] != "" {
-			r.report(finding.Warning, "step-postponed", "", "the move of the pool on node %s from host %s is rendered and not applied, and waits %s", p.node, from[p], refusedWhile(why))
-			r.lock.move(p, &inventory.Node{Name: p.node, Hostname: from[p]})
-			of.takenBack()
+			r.report(finding.Warning, "step-postponed", "", "the move of the pool on node %s from host %s is rendered and not applied, and waits %s", p.Node, from[p], refusedWhile(why))
+			r.standing.MoveBack(p, from[p])
+			of.Forget(isDrain)
 		}
 	}
 }

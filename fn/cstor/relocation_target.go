@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/place"
@@ -45,7 +46,7 @@ func (r *relocation) unwanted(d *displaced) string {
 		}
 		return "node " + to.Name + " " + why + "; give it an entry"
 	}
-	if s := r.settings(to.Name); !r.entryFollows(d.node, to.Name) && s != r.settings(d.node) && !r.fits(s, d.nodePool) {
+	if s := r.settings(to.Name); !r.entryFollows(d.Node, to.Name) && s != r.settings(d.Node) && !r.fits(s, d.Pool) {
 		return "the spec wants another pool on node " + to.Name + ", with " + s.field("raidType") + ": " + s.raidType + "; write an entry of " + r.written(listedField) + " that fits"
 	}
 	return ""
@@ -53,10 +54,10 @@ func (r *relocation) unwanted(d *displaced) string {
 
 // unfit says which disk of a pool cannot be trusted to be what it was, or "".
 func (r *relocation) unfit(d *displaced) string {
-	want := r.keep(d.node)
+	want := r.keep(d.Node)
 	want.Node = r.host(d.to)
 	for _, name := range d.Disks() {
-		now, was := r.disk(name), r.lock.sets[d.node].known[name].Identity
+		now, was := r.disk(name), r.standing.SetOf(d.Node).Known[name].Identity
 		verdict := r.ledger.Verdict(now, want)
 		doubt := cmp.Or(verdict.Of(disk.WrongNode, disk.NotActive), verdict.Doubt())
 		switch id := now.Known(); {
@@ -89,18 +90,18 @@ func differ(a, b string) bool { return a != "" && b != "" && a != b }
 // shelf that two nodes share is reported by either, and a pool that runs twice is lost.
 func (r *relocation) unallowed(d *displaced) string {
 	old := r.stillThere(d)
-	if old == nil || r.allowed.allows(d.node) {
+	if old == nil || r.allowed.allows(d.Node) {
 		return ""
 	}
-	return fmt.Sprintf("node %s is still there, and the pool may run there yet; make sure that it does not and that no disk is connected to both, and annotate the config with %s", old.Name, r.allowed.annotation(d.node))
+	return fmt.Sprintf("node %s is still there, and the pool may run there yet; make sure that it does not and that no disk is connected to both, and annotate the config with %s", old.Name, r.allowed.annotation(d.Node))
 }
 
 // stillThere is the node on which a pool was, nil if that is gone: another that was made
 // under its name is not it, nor is the one that is its new node by another hostname label.
 func (r *relocation) stillThere(d *displaced) *inventory.Node {
-	to, uid, from := r.host(d.to), r.lock.uids[d.node], r.livesOn(d.nodePool)
+	to, uid, from := r.host(d.to), r.standing.UID(d.Node), r.livesOn(d.Pool)
 	candidates := slices.Clone(r.facts.Host(from))
-	if n := r.facts.Node(d.node); from == d.Hostname && n != nil && !slices.Contains(candidates, n) {
+	if n := r.facts.Node(d.Node); from == d.Hostname && n != nil && !slices.Contains(candidates, n) {
 		candidates = append(candidates, n)
 	}
 	if from != d.Hostname {
@@ -115,9 +116,9 @@ func (r *relocation) stillThere(d *displaced) *inventory.Node {
 
 // otherwiseAiling says what, beside the pools that may move, lets the webhook refuse
 // every edit of a cluster, or "".
-func (r *relocation) otherwiseAiling(of *poolCluster, moving []*displaced) string {
-	return r.findAiling(of, func(p *nodePool) bool {
-		return slices.ContainsFunc(moving, func(d *displaced) bool { return d.nodePool == p })
+func (r *relocation) otherwiseAiling(of *standing.Cluster, moving []*displaced) string {
+	return r.findAiling(of, func(p *standing.Pool) bool {
+		return slices.ContainsFunc(moving, func(d *displaced) bool { return d.Pool == p })
 	})
 }
 

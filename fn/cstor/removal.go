@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	d "github.com/poolwright/poolwright/schema/document"
@@ -34,17 +36,17 @@ func (r *removal) linger(objects *manifests) {
 		member[m.name], r.waiting[m.name] = true, m.leaving != ""
 	}
 	rendered := objects.ids()
-	for node := range r.lock.volumes {
+	for node := range r.standing.VolumeNodes() {
 		r.lingering[node] = !member[node] && r.lingers(node)
 	}
-	for node := range r.lock.sets {
+	for node := range r.standing.Sets() {
 		r.lingering[node] = !member[node] && r.lingers(node)
 	}
 	var stay []*krm.Object
 	var kept, unseen []string
-	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
-		object := r.lock.objects[id]
-		node := cmp.Or(nodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
+	for _, id := range slices.SortedFunc(r.standing.IDs(), compareIDs) {
+		object := r.standing.Object(id)
+		node := cmp.Or(record.NodeOfVolume(object), object.Node.Str("spec", "nodeName"), object.Node.Str("spec", "node", "name"))
 		if node == "" || rendered[id] || !r.lingering[node] && !r.waiting[node] { // rendered: a pool that moved kept it
 			continue
 		}
@@ -93,17 +95,17 @@ func (r *removal) lingeringSet(node string, set *krm.Object) *krm.Object {
 // volume, what is known to be unused where it is left to a person, and with consent all else.
 // The rest is held, as it was rendered.
 func (r *removal) surplus(objects *manifests) {
-	pooled, rendered := pooledNames(r.names, r.lock), objects.ids()
+	pooled, rendered := pooledNames(r.names, r.standing), objects.ids()
 	var held []*krm.Object
 	var used, bound, standing []string // claims
-	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
-		o := r.lock.objects[id]
-		node := nodeOfVolume(o)
+	for _, id := range slices.SortedFunc(r.standing.IDs(), compareIDs) {
+		o := r.standing.Object(id)
+		node := record.NodeOfVolume(o)
 		if o.Kind != volumeClaimKind {
 			continue
 		}
 		named, inPool := r.consent.allowsClaim(o.Name), pooled[o.Name] || r.inPool(o)
-		parts := []*krm.Object{o, r.lock.objects[r.lock.attachmentID(r.namespace, o.Name, node)], r.lock.objects[r.storageID(o.Name)]}
+		parts := []*krm.Object{o, r.standing.Object(r.standing.AttachmentID(r.namespace, o.Name, node)), r.standing.Object(r.storageID(o.Name))}
 		switch {
 		case rendered[id] && named:
 			standing = append(standing, o.Name)
@@ -146,7 +148,7 @@ func claimEntries(names []string) string {
 // isUnused reports whether the volume of a claim is known to be in no pool: it never came to
 // a node, or nothing that lives has a block device that is it.
 func (r *removal) isUnused(claim *krm.Object) bool {
-	if r.lock.objects[r.lock.attachmentID(r.namespace, claim.Name, nodeOfVolume(claim))] == nil {
+	if r.standing.Object(r.standing.AttachmentID(r.namespace, claim.Name, record.NodeOfVolume(claim))) == nil {
 		return true
 	}
 	devices := r.devicesOf(claim)
@@ -157,17 +159,17 @@ func (r *removal) isUnused(claim *krm.Object) bool {
 // deleted. Attachments of a claim that stays are not meant: its volume is attached elsewhere.
 func (r *removal) retain(objects *manifests) {
 	rendered := objects.ids()
-	goes := slices.DeleteFunc(slices.Clone(r.lock.retained), func(o *krm.Object) bool {
+	goes := slices.DeleteFunc(slices.Clone(r.standing.Retained()), func(o *krm.Object) bool {
 		r.released[o.ID()] = true
 		return rendered[o.ID()]
 	})
-	for _, id := range slices.SortedFunc(maps.Keys(r.lock.objects), compareIDs) {
+	for _, id := range slices.SortedFunc(r.standing.IDs(), compareIDs) {
 		if id.Kind != volumeClaimKind || !r.released[id] || rendered[id] {
 			continue
 		}
-		claim := r.lock.objects[id]
+		claim := r.standing.Object(id)
 		goes = append(goes, claim)
-		if a := r.lock.objects[r.lock.attachmentID(r.namespace, claim.Name, nodeOfVolume(claim))]; a != nil && !rendered[a.ID()] {
+		if a := r.standing.Object(r.standing.AttachmentID(r.namespace, claim.Name, record.NodeOfVolume(claim))); a != nil && !rendered[a.ID()] {
 			goes = append(goes, a)
 		}
 	}
@@ -183,28 +185,26 @@ func (r *removal) retain(objects *manifests) {
 
 // removalsUnderWay lists the nodes whose pools were let go with consent, by name, as long as
 // anything of them is seen: until then the consent need not stand. What is remembered is not
-// forgotten where the facts do not tell.
-func removalsUnderWay(in *input, members []*member, going map[string]string) []string {
+// forgotten where the facts do not tell. It returns their hostname labels, by node.
+func removalsUnderWay(in *input, members []*member, going map[string]string) map[string]string {
 	known := in.live.knows && (in.facts.Tells("", volumeClaimKind, in.namespace) || !in.cfg.anyExternal())
-	nodes := map[string]bool{}
-	for node, host := range in.lock.removing {
-		nodes[node] = !known || in.leftOf(node, host)
-	}
+	left := in.standing.Removing()
+	maps.DeleteFunc(left, func(node, host string) bool { return known && !in.leftOf(node, host) })
 	for node, host := range going {
-		in.lock.removing[node] = host
-		nodes[node] = in.leftOf(node, host)
+		if delete(left, node); in.leftOf(node, host) {
+			left[node] = host
+		}
 	}
 	for _, m := range members {
-		delete(nodes, m.name)
+		delete(left, m.name)
 	}
-	maps.DeleteFunc(nodes, func(_ string, left bool) bool { return !left })
-	return slices.Sorted(maps.Keys(nodes))
+	return left
 }
 
 // leftOf reports whether anything of a pool that was let go is seen: the pool, its instance,
 // claims, attachments.
 func (e *existing) leftOf(node, host string) bool {
-	owned := func(o *krm.Object) bool { return o.Owner() == e.owner && nodeOfVolume(o) == node }
+	owned := func(o *krm.Object) bool { return o.Owner() == e.owner && record.NodeOfVolume(o) == node }
 	return e.live.pools[host] != nil || e.live.instances[host] != nil || len(e.live.claimed[host]) > 0 ||
 		slices.ContainsFunc(boundFor(e.owner, e.facts), owned) || slices.ContainsFunc(e.facts.Objects(storageGroup, volumeAttachmentKind), owned)
 }
@@ -216,21 +216,21 @@ func compareIDs(a, b krm.ID) int {
 // warnOfIdleConsent tells of consent to remove what stays: it would do its work later,
 // when nobody thinks of it.
 func (r *removal) warnOfIdleConsent() {
-	for _, of := range r.lock.clusters {
+	for _, of := range r.standing.Clusters() {
 		pooled := func(m *member) bool { return m.before != nil && m.of == of }
 		if !r.consent.allowsWhole(of) || !slices.ContainsFunc(r.members, pooled) {
 			continue
 		}
 		what := "the whole cluster"
-		if len(r.lock.clusters) > 1 {
-			what = "CStorPoolCluster " + of.name
+		if len(r.standing.Clusters()) > 1 {
+			what = "CStorPoolCluster " + of.Name
 		}
 		r.report(finding.Warning, "consent-standing", "",
 			"the removal of %s is allowed: any pool whose node is no longer wanted would be removed; unless you intend that, remove %s", what, r.consent.wholeAnnotation(of))
 	}
 	for _, m := range r.members {
 		released := func(o *krm.Object) bool { return r.released[o.ID()] }
-		if m.before == nil || m.leaving != "" || !r.consent.allowsSet(m.name) || slices.ContainsFunc(r.lock.volumes[m.name], released) {
+		if m.before == nil || m.leaving != "" || !r.consent.allowsSet(m.name) || slices.ContainsFunc(r.standing.Volumes(m.name), released) {
 			continue
 		}
 		r.report(finding.Warning, "consent-idle", "",
@@ -240,14 +240,14 @@ func (r *removal) warnOfIdleConsent() {
 
 // pooledNames are the names that the disks of the earlier pools have as volumes,
 // if they are volumes.
-func pooledNames(n names, l *lock) map[string]bool {
+func pooledNames(n names, l *standing.Standing) map[string]bool {
 	pooled := map[string]bool{}
-	for _, p := range l.pools {
+	for _, p := range l.Pools() {
 		for i := range p.Data.Disks() {
-			pooled[n.storage(l.volumesOf(p.node), data, i)] = true
+			pooled[n.storage(l.VolumesOf(p.Node), record.Data, i)] = true
 		}
 		for i := range p.Cache.Disks() {
-			pooled[n.storage(l.volumesOf(p.node), cache, i)] = true
+			pooled[n.storage(l.VolumesOf(p.Node), record.Cache, i)] = true
 		}
 	}
 	return pooled
@@ -256,15 +256,15 @@ func pooledNames(n names, l *lock) map[string]bool {
 // inPool reports whether the volume of a claim is a disk of an earlier pool, whatever
 // its name says: a spare that took the place of another is.
 func (in *input) inPool(claim *krm.Object) bool {
-	if storage := in.lock.objects[in.storageID(claim.Name)]; storage != nil && in.lock.pooled[storage.Annotation(krm.AnnotationBlockDevice)] {
+	if storage := in.standing.Object(in.storageID(claim.Name)); storage != nil && in.standing.Pooled(storage.Annotation(krm.AnnotationBlockDevice)) {
 		return true
 	}
-	return slices.ContainsFunc(in.devicesOf(claim), func(d *inventory.BlockDevice) bool { return in.lock.pooled[d.Name] })
+	return slices.ContainsFunc(in.devicesOf(claim), func(d *inventory.BlockDevice) bool { return in.standing.Pooled(d.Name) })
 }
 
 // devicesOf lists the block devices that the volume of a claim is.
 func (in *input) devicesOf(claim *krm.Object) []*inventory.BlockDevice {
-	node, pvName := nodeOfVolume(claim), ""
+	node, pvName := record.NodeOfVolume(claim), ""
 	if live := in.facts.VolumeClaim(claim.Namespace, claim.Name); live != nil {
 		pvName = live.VolumeName
 	}
@@ -272,40 +272,40 @@ func (in *input) devicesOf(claim *krm.Object) []*inventory.BlockDevice {
 	if pv == nil {
 		return nil
 	}
-	devices := in.facts.DevicesOf(pv, pv.Driver, node, in.lock.sets[node].hostname)
+	devices := in.facts.DevicesOf(pv, pv.Driver, node, in.standing.SetOf(node).Hostname)
 	return slices.DeleteFunc(slices.Clone(devices), func(d *inventory.BlockDevice) bool { return d.Namespace != in.namespace })
 }
 
 // tellStuck tells of an instance that is left of a removed pool, and in the way of a new one:
 // while there are as many instances as pools, the operator neither removes nor makes any
 // (version 3.6).
-func (r *removal) tellStuck(of *poolCluster) {
-	if of.current == nil {
+func (r *removal) tellStuck(of *standing.Cluster) {
+	if of.Current == nil {
 		return
 	}
-	if all := len(r.state.Live.Instances(r.namespace, of.name)); all == 0 || all > len(of.current.Pools) {
+	if all := len(r.state.Live.Instances(r.namespace, of.Name)); all == 0 || all > len(of.Current.Pools) {
 		return
 	}
-	left := r.state.Leftover(of.current)
-	i := slices.IndexFunc(of.current.Pools, func(p *pool.Pool) bool { return r.live.instances[p.Hostname] == nil })
+	left := r.state.Leftover(of.Current)
+	i := slices.IndexFunc(of.Current.Pools, func(p *pool.Pool) bool { return r.live.instances[p.Hostname] == nil })
 	if len(left) == 0 || i < 0 {
 		return
 	}
 	r.report(finding.Warning, "instance-in-the-way", "",
 		"CStorPoolInstance %s of the pool that was on %s is still there, and with as many instances as pools the cStor operator neither removes it nor makes that of the pool on %s; make sure that nothing on it is needed, and delete it",
-		left[0].Name, left[0].Hostname, of.current.Pools[i].Hostname)
+		left[0].Name, left[0].Hostname, of.Current.Pools[i].Hostname)
 }
 
 // tellLateReplicas tells of replicas on a pool whose removal is applied and not done: until its
 // instance goes, cStor (version 3.6) places replicas of new volumes on it as on any other. Of a
 // node that is gone nothing is told here: its replicas are lost already.
-func (r *removal) tellLateReplicas(of *poolCluster) {
-	if of.current == nil {
+func (r *removal) tellLateReplicas(of *standing.Cluster) {
+	if of.Current == nil {
 		return
 	}
-	for _, i := range r.state.Leftover(of.current) {
+	for _, i := range r.state.Leftover(of.Current) {
 		volumes := r.volumesOn([]*pool.Instance{i})
-		if len(volumes) == 0 || r.host(i.Hostname) == nil || r.lock.host(i.Hostname) != nil {
+		if len(volumes) == 0 || r.host(i.Hostname) == nil || r.standing.OnHost(i.Hostname) != nil {
 			continue
 		}
 		r.report(finding.Warning, "replicas-going", "",
@@ -315,7 +315,7 @@ func (r *removal) tellLateReplicas(of *poolCluster) {
 }
 
 // cannotGo says what of the facts speaks against the removal of a pool that may live, or "".
-func (in *input) cannotGo(p *nodePool) string {
+func (in *input) cannotGo(p *standing.Pool) string {
 	instance := in.live.instances[p.Hostname]
 	switch from := in.live.elsewhere(p.Pool); {
 	case from != "":
@@ -326,7 +326,7 @@ func (in *input) cannotGo(p *nodePool) string {
 		return "the inventory does not show whether it holds volume replicas; refresh it with poolwright inventory, with the kinds CStorPoolInstance and CStorVolumeReplica"
 	case instance != nil && in.state.Live.Replicas(in.namespace, instance.Name) > 0:
 		return fmt.Sprintf("CStorPoolInstance %s holds %s, to be moved to other pools first", instance.Name, finding.Count(in.state.Live.Replicas(in.namespace, instance.Name), "volume replica"))
-	case instance == nil && p.of.current == nil && !in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
+	case instance == nil && p.Of.Current == nil && !in.facts.Tells(cstorGroup, poolClusterKind, in.namespace):
 		return "the inventory does not show whether it is applied; refresh it with poolwright inventory, with the kind CStorPoolCluster"
 	case instance == nil && in.live.pools[p.Hostname] != nil:
 		return "it has no CStorPoolInstance yet, and the cStor webhook fails on its removal; refresh the inventory once the instance is there"
@@ -336,8 +336,8 @@ func (in *input) cannotGo(p *nodePool) string {
 
 // mayFollow reports whether a pool would perhaps move with its disks if more were known,
 // and not be removed. Consent that names its node is meant for what it has in any case.
-func (in *input) mayFollow(p *nodePool) bool {
-	if in.consent.allowsSet(p.node) {
+func (in *input) mayFollow(p *standing.Pool) bool {
+	if in.consent.allowsSet(p.Node) {
 		return false
 	}
 	away := func(name string) bool {

@@ -1,9 +1,12 @@
 package cstor
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -52,7 +55,7 @@ func (f *manifests) ids() map[krm.ID]bool {
 
 // addPlan adds what remembers the nodes, the steps of a transition, the pools that are being
 // removed, and that fewer are left than minPoolCount.
-func (f *manifests) addPlan(members []*member, removing []string, short bool) {
+func (f *manifests) addPlan(members []*member, removing map[string]string, short bool) {
 	var nodes []d.Node
 	for _, m := range members {
 		n := nodeNode(d.F("name", d.Text(m.name)), m)
@@ -62,20 +65,20 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 		if listed := f.settings(m.name).listedBy; listed != "" {
 			n.Set("listed", d.Text(listed))
 		}
-		if m.of.number > 1 {
-			n.Set("cluster", d.Text(m.of.name))
+		if m.of.Number > 1 {
+			n.Set("cluster", d.Text(m.of.Name))
 		}
 		nodes = append(nodes, n)
 	}
 	spec := d.Object(d.F("nodes", d.List(nodes...)))
 	if len(removing) > 0 {
 		list := d.List()
-		for _, node := range removing {
-			list.Add(d.Object(d.F("name", d.Text(node)), d.F("hostname", d.Text(f.lock.removing[node]))))
+		for _, node := range slices.Sorted(maps.Keys(removing)) {
+			list.Add(d.Object(d.F("name", d.Text(node)), d.F("hostname", d.Text(removing[node]))))
 		}
 		spec.Set("removing", list)
 	}
-	if steps := begunNode(f.lock.clusters); len(steps.Items()) > 0 {
+	if steps := f.begunNode(); len(steps.Items()) > 0 {
 		spec.Set("steps", steps)
 	}
 	if f.cfg.Spec.PoolConfig.DeletionPolicy == deleteDisks {
@@ -95,12 +98,12 @@ func (f *manifests) addPlan(members []*member, removing []string, short bool) {
 // is to be.
 func (f *manifests) furtherClusters(members []*member) []d.Node {
 	var list []d.Node
-	for _, of := range f.lock.clusters {
-		seen := of.current != nil || len(f.state.Live.Instances(f.namespace, of.name)) > 0 || len(f.state.Live.ClaimedBy(f.namespace, of.name)) > 0
-		if of.number == 1 || !seen && !slices.ContainsFunc(members, func(m *member) bool { return m.of == of }) {
+	for _, of := range f.standing.Clusters() {
+		seen := of.Current != nil || len(f.state.Live.Instances(f.namespace, of.Name)) > 0 || len(f.state.Live.ClaimedBy(f.namespace, of.Name)) > 0
+		if of.Number == 1 || !seen && !slices.ContainsFunc(members, func(m *member) bool { return m.of == of }) {
 			continue
 		}
-		list = append(list, d.Object(d.F("name", d.Text(of.name))))
+		list = append(list, d.Object(d.F("name", d.Text(of.Name))))
 	}
 	return list
 }
@@ -118,40 +121,40 @@ func nodeNode(name d.Field, m *member, more ...d.Field) d.Node {
 func (f *manifests) addStorageSet(m *member) {
 	wanted := f.settings(m.name)
 	node := nodeNode(d.F("name", d.Text(m.name)), m, d.F("hostname", d.Text(m.hostname)))
-	if of := f.lock.volumesOf(m.name); of != m.name {
+	if of := f.standing.VolumesOf(m.name); of != m.name {
 		node.Set("volumesOf", d.Text(of))
 	}
 	spec := d.Object(
 		d.F("node", node),
 		d.F("disk", d.Object(
 			d.F("capacity", d.Text(wanted.capacity)),
-			d.F("count", d.Int(int64(max(wanted.minCount, m.grown.disks)))),
+			d.F("count", d.Int(int64(max(wanted.minCount, m.grown.Disks)))),
 		)),
 	)
 	// Cloud disks have a Storage each; disks of the node are listed.
 	var devices []d.Node
-	list := func(r role, names []string) {
+	list := func(r record.Role, names []string) {
 		for _, name := range names {
 			devices = append(devices, f.device(m, r, name))
 		}
 	}
 	if wanted.external() {
-		spec.Set("externalProvisioner", wanted.provisioner.node())
+		spec.Set("externalProvisioner", wanted.provisioner.Node())
 	} else {
-		list(data, m.data.Disks())
+		list(record.Data, m.data.Disks())
 	}
 	if !wanted.cacheExternal() && (wanted.writeCache != nil || !wanted.external()) {
-		list(cache, m.cache.Disks())
+		list(record.Cache, m.cache.Disks())
 	}
 	if !wanted.external() {
-		list(spare, m.spare)
+		list(record.Spare, m.spare)
 	}
-	list(leaving, f.leaving(m))
+	list(record.Leaving, f.leaving(m))
 	if len(devices) > 0 || !wanted.external() {
 		spec.Set("blockDevices", d.List(devices...))
 	}
-	if m.grown.count > 0 {
-		spec.Set("expansions", m.grown.node())
+	if m.grown.Count > 0 {
+		spec.Set("expansions", m.grown.Node())
 	}
 	f.add(gitops.Object{
 		File:   "cstorclusterstorageset.yaml",
@@ -163,14 +166,14 @@ func (f *manifests) addStorageSet(m *member) {
 // shows them, or may: under another name they are known to be these as long as they are
 // remembered here. They are listed by name.
 func (f *manifests) leaving(m *member) []string {
-	set, stays := f.lock.sets[m.name], map[*disk.Disk]bool{}
+	set, stays := f.standing.SetOf(m.name), map[*disk.Disk]bool{}
 	for _, name := range slices.Concat(m.data.Disks(), m.cache.Disks(), m.spare) {
 		stays[f.disk(name)] = true
 	}
 	var names []string
-	for name, was := range set.known {
+	for name, was := range set.Known {
 		same := append(f.disk(name).Others(), f.disk(name))
-		mayLive := m.before != nil && was.role != spare && !f.live.knows
+		mayLive := m.before != nil && was.Role != record.Spare && !f.live.knows
 		if (mayLive || f.live.shows(name)) && !was.Empty() && !slices.ContainsFunc(same, func(d *disk.Disk) bool { return stays[d] }) {
 			names = append(names, name)
 		}
@@ -180,12 +183,12 @@ func (f *manifests) leaving(m *member) []string {
 }
 
 // device remembers a disk, also by what it is known as wherever it is plugged in.
-func (f *manifests) device(m *member, r role, name string) d.Node {
-	was := f.lock.sets[m.name].known[name]
-	id, size := was.Identity, was.size
+func (f *manifests) device(m *member, r record.Role, name string) d.Node {
+	was := f.standing.SetOf(m.name).Known[name]
+	id, size := was.Identity, was.Size
 	// What is said of it on another host may be said of another disk. A changed link or a smaller
 	// size is reported until the disk is as it was.
-	if now := f.disk(name); r != leaving && !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) && now.Is(id) {
+	if now := f.disk(name); r != record.Leaving && !now.Missing() && (now.Device == nil || now.Device.Hostname == m.hostname) && now.Is(id) {
 		if f.ledger.Renamed(now, id.Links) == "" {
 			id = now.Identity
 		}
@@ -213,31 +216,24 @@ func (f *manifests) device(m *member, r role, name string) d.Node {
 
 // reason is why a disk was chosen, one word: it is new, or the lock says so, or it is in
 // a pool without ever having been chosen.
-func (f *manifests) reason(m *member, r role, name string) string {
-	set, known := f.lock.sets[m.name]
-	if r == leaving {
+func (f *manifests) reason(m *member, r record.Role, name string) string {
+	set, known := f.standing.Set(m.name)
+	if r == record.Leaving {
 		return ""
 	}
-	if known && slices.Contains(set.devices[r], name) {
-		return set.known[name].reason
+	if known && slices.Contains(set.Devices[r], name) {
+		return set.Known[name].Reason
 	}
-	pooled := m.before != nil && r != spare && slices.Contains(m.before.Disks(), name)
+	pooled := m.before != nil && r != record.Spare && slices.Contains(m.before.Disks(), name)
 	switch {
-	case !pooled && m.before != nil && r == data && len(m.data.Disks()) == len(m.before.Data.Disks()):
+	case !pooled && m.before != nil && r == record.Data && len(m.data.Disks()) == len(m.before.Data.Disks()):
 		return reasonReplaced
 	case !pooled:
 		return reasonFit
-	case known && len(set.devices[r]) == len(m.before.Data.Disks()) && r == data:
+	case known && len(set.Devices[r]) == len(m.before.Data.Disks()) && r == record.Data:
 		return reasonReplaced
 	}
-	return reasonAdopted
-}
-
-func (p *provisioner) node() d.Node {
-	return d.Object(
-		d.F("csiAttacherName", d.Text(p.CSIAttacherName)),
-		d.F("storageClassName", d.Text(p.StorageClassName)),
-	)
+	return standing.Adopted
 }
 
 // addVolume adds the Storage, its claim, and its attachment once it is bound.
@@ -259,7 +255,7 @@ func (f *manifests) addVolume(m *member, v *cloudDisk) {
 		return
 	}
 	// The claim is namespaced and the attachment is not: no owner reference.
-	attachment := krm.Make(storageVersion, volumeAttachmentKind, "", f.lock.attachmentID(f.namespace, v.name, m.name).Name, d.F("spec", d.Object(
+	attachment := krm.Make(storageVersion, volumeAttachmentKind, "", f.standing.AttachmentID(f.namespace, v.name, m.name).Name, d.F("spec", d.Object(
 		d.F("attacher", d.Text(v.CSIAttacherName)),
 		d.F("nodeName", d.Text(m.name)),
 		d.F("source", d.Object(d.F("persistentVolumeName", d.Text(v.pvName)))),
@@ -298,7 +294,7 @@ func (f *manifests) attachments(members []*member) []krm.ID {
 	for _, m := range members {
 		for _, v := range m.cloud {
 			if v.pvName != "" {
-				needs = append(needs, f.lock.attachmentID(f.namespace, v.name, m.name))
+				needs = append(needs, f.standing.AttachmentID(f.namespace, v.name, m.name))
 				break
 			}
 		}

@@ -63,7 +63,7 @@ func (r *replacement) ask(m *member, candidates func(fits func(*inventory.BlockD
 			}
 			r.report(severity, "replacement-waits", "", "block device %s of the pool on node %s is not replaced: %s", name, m.name, why)
 			s.wait = "since it is not replaced: " + why
-			m.of.steps.ask(s)
+			r.steps(m.of).ask(s)
 			continue
 		}
 		s.what = diskReplaces(d.Name, name, m.name)
@@ -77,7 +77,7 @@ func (r *replacement) ask(m *member, candidates func(fits func(*inventory.BlockD
 			}
 		}
 		s.settle = func(wait string) { settle(name, d, wait) }
-		m.of.steps.ask(s)
+		r.steps(m.of).ask(s)
 	}
 }
 
@@ -156,7 +156,7 @@ func (in *input) claimOf(name string) *inventory.Claim {
 // tell says what names in the annotation have no effect.
 func (r *replacement) tell() {
 	pooled := map[string]bool{}
-	for _, p := range r.lock.pools {
+	for _, p := range r.standing.Pools() {
 		for _, name := range p.Disks() {
 			pooled[name] = true
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/gitops"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -40,12 +41,12 @@ func (r retention) leave(goes []*krm.Object) []gitops.Object {
 			attached[o.ID()], attached[claims[o.Name]] = true, true
 		}
 		if r.isLeft(o) {
-			applied[nodeOfVolume(o)] = true
+			applied[record.NodeOfVolume(o)] = true
 		}
 		again[o.ID()] = r.again(o)
 	}
 	left := remade(slices.DeleteFunc(slices.Clone(goes), func(o *krm.Object) bool {
-		return !r.isNeeded(o, (attached[o.ID()] || o.Retained()) && !applied[nodeOfVolume(o)])
+		return !r.isNeeded(o, (attached[o.ID()] || o.Retained()) && !applied[record.NodeOfVolume(o)])
 	}), true)
 	for i := range left {
 		if n := again[left[i].ID()]; n != "" {
@@ -150,8 +151,8 @@ func claimsByAttachment(objects []*krm.Object) map[string]krm.ID {
 	claims := map[string]krm.ID{}
 	for _, o := range objects {
 		if o.Kind == volumeClaimKind {
-			claims[attachmentName(o.Namespace, o.Name)] = o.ID()
-			claims[joinName(o.Namespace, o.Name, nodeOfVolume(o))] = o.ID()
+			claims[record.AttachmentName(o.Namespace, o.Name)] = o.ID()
+			claims[record.JoinName(o.Namespace, o.Name, record.NodeOfVolume(o))] = o.ID()
 		}
 	}
 	return claims

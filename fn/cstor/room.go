@@ -12,7 +12,7 @@ import (
 // this render: the same facts, rendered again, must not give another answer. It is a step of
 // its own.
 func (c *cluster) makeRoom() bool {
-	if c.failed() || c.old || c.lock.busy() {
+	if c.failed() || c.old || c.busy() {
 		return false
 	}
 	why := c.full.room(c.nodes.members)
@@ -24,7 +24,7 @@ func (c *cluster) makeRoom() bool {
 		return false
 	}
 	c.takeDisks(added...)
-	for _, of := range c.lock.clusters {
+	for _, of := range c.standing.Clusters() {
 		if slices.ContainsFunc(added, func(m *member) bool { return m.of == of }) {
 			c.takeSteps(of)
 		}
@@ -49,7 +49,7 @@ func (f *fullPools) room(members []*member) string {
 	var full *member
 	for _, m := range members {
 		switch {
-		case m.before == nil, m.of.steps.free(), m.reason == reasonRoom && m.full == "" && m.grown.count == 0:
+		case m.before == nil, f.steps(m.of).free(), m.reason == reasonRoom && m.full == "" && m.grown.Count == 0:
 			return ""
 		case m.full != "" && full == nil:
 			full = m
@@ -58,7 +58,7 @@ func (f *fullPools) room(members []*member) string {
 	if full == nil || slices.ContainsFunc(members, f.canGrow) {
 		return ""
 	}
-	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.level)
+	return fmt.Sprintf("the pool on node %s is %d percent full, and no pool of the cluster can grow", full.name, full.grows.Level)
 }
 
 // canGrow reports whether a pool could grow once: its CStorPoolCluster has room, and its node

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/selector"
@@ -70,7 +71,7 @@ func (in *input) selects(n *inventory.Node, name string) bool {
 	case in.cfg.Spec.OnlyListed:
 		return false
 	case in.nothing[selectorField]:
-		return in.lock.known[name] && !in.consent.allows(name)
+		return in.standing.Knows(name) && !in.consent.allows(name)
 	}
 	return selector.MatchesAny(in.cfg.Spec.AllowedNodes.NodeSelectorTerms, n.Object)
 }
@@ -78,8 +79,8 @@ func (in *input) selects(n *inventory.Node, name string) bool {
 // selectsDisk reports whether a selector selects a block device for the pool of a node.
 func (in *input) selectsDisk(of diskSelector, node string, d *inventory.BlockDevice) bool {
 	if in.nothing[of.field] {
-		set := in.lock.sets[node].devices
-		return slices.Contains(slices.Concat(set[data], set[cache], set[spare]), d.Name)
+		set := in.standing.SetOf(node).Devices
+		return slices.Contains(slices.Concat(set[record.Data], set[record.Cache], set[record.Spare]), d.Name)
 	}
 	return selector.MatchesAny(of.terms, d.Object)
 }

@@ -9,7 +9,7 @@ import (
 // mean the same, as with what the operators fill in, or live already, they get them at once.
 // Which tags disks may have is no setting: it goes along with whatever needs it.
 func askForSettings(s *steps, from *pool.Cluster) {
-	if s.lacksSettings(from) && (!s.told() || s.lacksSettings(s.of.current)) {
+	if s.lacksSettings(from) && (!s.told() || s.lacksSettings(s.of.Current)) {
 		s.ask(step{kind: stepSettings, what: settingsChange, edit: s.setSettings})
 	} else {
 		s.setSettings(from)

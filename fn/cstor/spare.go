@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/schema/finding"
 	"github.com/poolwright/poolwright/schema/quantity"
@@ -11,7 +12,7 @@ import (
 
 // keepSpares frees the spares of a member that are not wanted any more.
 func (l *localDisks) keepSpares(m *member) {
-	if l.settings(m.name).external() || len(l.lock.reserved(m.name, spare)) == 0 {
+	if l.settings(m.name).external() || len(l.standing.Reserved(m.name, record.Spare)) == 0 {
 		return
 	}
 	var groups pool.Groups
@@ -20,7 +21,7 @@ func (l *localDisks) keepSpares(m *member) {
 	}
 	largest, _ := l.largest(groups)
 	s := l.offer(m.name, m.hostname, m.node)
-	_, rest := l.sortSpares(m, named(s.data, l.lock.reserved(m.name, spare)), largest)
+	_, rest := l.sortSpares(m, named(s.data, l.standing.Reserved(m.name, record.Spare)), largest)
 	l.giveUp(m.name, rest)
 }
 
@@ -32,7 +33,7 @@ func (l *localDisks) keepReserved(m *member, planOnly bool) {
 		return
 	}
 	s := l.offer(m.name, m.hostname, m.node)
-	reserved := slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache))
+	reserved := slices.Concat(l.standing.Reserved(m.name, record.Data), l.standing.Reserved(m.name, record.Cache))
 	l.giveUp(m.name, slices.DeleteFunc(slices.Clone(reserved), func(name string) bool {
 		if again := l.calledNow(name); slices.Contains(reserved, again) {
 			return false
@@ -58,8 +59,8 @@ func (l *localDisks) freeReplaced(m *member) {
 	if m.before == nil || l.settings(m.name).external() {
 		return
 	}
-	for _, name := range slices.Concat(l.lock.reserved(m.name, data), l.lock.reserved(m.name, cache)) {
-		if !l.lock.pooled[name] && !l.live.shows(name) {
+	for _, name := range slices.Concat(l.standing.Reserved(m.name, record.Data), l.standing.Reserved(m.name, record.Cache)) {
+		if !l.standing.Pooled(name) && !l.live.shows(name) {
 			l.ledger.Release(l.disk(name), l.owner)
 		}
 	}
@@ -69,7 +70,7 @@ func (l *localDisks) freeReplaced(m *member) {
 // lock does not know that by its identity.
 func (l *localDisks) mayBeBack(m *member) bool {
 	return m.before != nil && slices.ContainsFunc(m.before.Disks(), func(name string) bool {
-		return l.disk(name).Missing() && l.lock.sets[m.name].known[name].Empty()
+		return l.disk(name).Missing() && l.standing.SetOf(m.name).Known[name].Empty()
 	})
 }
 
@@ -88,7 +89,7 @@ func (l *localDisks) largest(groups pool.Groups) (largest int64, types map[inven
 // sortSpares tells the reserved spares that stay from the rest. What is missing is held;
 // usable are those that can be used.
 func (l *localDisks) sortSpares(m *member, usable []*inventory.BlockDevice, largest int64) (kept, rest []string) {
-	for _, name := range l.lock.reserved(m.name, spare) {
+	for _, name := range l.standing.Reserved(m.name, record.Spare) {
 		missing := l.facts.Device(l.namespace, name) == nil
 		fits := slices.ContainsFunc(usable, func(d *inventory.BlockDevice) bool { return d.Name == name && d.Capacity >= largest })
 		if len(kept) < l.settings(m.name).spare && (missing || fits) {
@@ -136,10 +137,10 @@ func (l *localDisks) placeSpares(m *member, s *supply, reserved []*inventory.Blo
 	}
 	largest, types := l.largest(m.data)
 	m.spare, _ = l.sortSpares(m, reserved, largest)
-	keepDevices(l.input, m.name, spare, m.spare)
+	keepDevices(l.input, m.name, record.Spare, m.spare)
 	fitting := l.fitting(m, s, largest, types)
 	added := fitting[:min(len(fitting), count-len(m.spare))]
-	m.spare = append(m.spare, l.takeAll(m.name, spare, added)...)
+	m.spare = append(m.spare, l.takeAll(m.name, record.Spare, added)...)
 	s.remove(added)
 	if len(m.spare) < count {
 		l.report(finding.Warning, "awaiting-spare", l.settings(m.name).field("spare"),

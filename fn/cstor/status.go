@@ -7,6 +7,8 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -21,13 +23,13 @@ import (
 // A node that is down explains everything on it, so its disks and pools are not
 // looked at: they would only turn the status to and fro while it starts again.
 func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Output) health.Status {
-	s := newStanding(facts, spec, out)
+	s := newSituation(facts, spec, out)
 	s.checkRendered()
 	s.checkNodes()
 	s.checkClaims()
 	s.checkAttachments()
 	s.checkDevices()
-	for _, of := range s.before.clusters {
+	for _, of := range s.before.Clusters() {
 		s.checkPoolCluster(of)
 	}
 	s.checkPools()
@@ -43,11 +45,11 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 }
 
 // standing is one CStorClusterConfig as it stands.
-type standing struct {
+type situation struct {
 	*system.Spec
 	names
 	facts     *inventory.Facts
-	before    *lock                    // what was rendered or else is live
+	before    *standing.Standing       // what was rendered or else is live
 	out       system.Output            // what the facts give now
 	instances []*pool.Instance         // of all CStorPoolClusters
 	rendered  map[string][]*krm.Object // by kind, in order of their names
@@ -57,16 +59,16 @@ type standing struct {
 	report    health.Report
 }
 
-func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *standing {
-	s := &standing{
+func newSituation(facts *inventory.Facts, spec *system.Spec, out system.Output) *situation {
+	s := &situation{
 		Spec: spec, names: names{spec.Object.Namespace, spec.Object.Name}, facts: facts, out: out,
 		rendered: map[string][]*krm.Object{}, wanted: map[string][]*krm.Object{}, storages: map[string]string{}, down: map[string]bool{},
 	}
 	live := pool.LiveOf(facts)
 	clusters := findPoolClusters(s.names, spec.Object.OwnerKey(), spec.Before, admission.NewState(facts, live))
-	s.before = readLock(spec.Before, clusters, facts)
+	s.before = standing.New(record.Read(spec.Before), clusters, facts)
 	for _, of := range clusters {
-		s.instances = append(s.instances, live.Instances(s.namespace, of.name)...)
+		s.instances = append(s.instances, live.Instances(s.namespace, of.Name)...)
 	}
 	for _, o := range spec.Before {
 		if !o.Retained() {
@@ -82,14 +84,14 @@ func newStanding(facts *inventory.Facts, spec *system.Spec, out system.Output) *
 		slices.SortFunc(objects, func(a, b *krm.Object) int { return strings.Compare(a.Name, b.Name) })
 	}
 	for _, claim := range append(slices.Clone(s.rendered[volumeClaimKind]), s.wanted[volumeClaimKind]...) {
-		s.storages[attachmentName(s.namespace, claim.Name)] = claim.Name
-		s.storages[joinName(s.namespace, claim.Name, nodeOfVolume(claim))] = claim.Name
+		s.storages[record.AttachmentName(s.namespace, claim.Name)] = claim.Name
+		s.storages[record.JoinName(s.namespace, claim.Name, record.NodeOfVolume(claim))] = claim.Name
 	}
 	return s
 }
 
 // full says how many pools are above the threshold of poolExpansion, where any is.
-func (s *standing) full() string {
+func (s *situation) full() string {
 	n := 0
 	for _, f := range s.out.Findings {
 		if f.Rule == rulePoolFull {
@@ -103,13 +105,13 @@ func (s *standing) full() string {
 }
 
 // pools says "3 of 3 pools".
-func (s *standing) pools() string {
-	n := len(s.before.pools)
+func (s *situation) pools() string {
+	n := len(s.before.Pools())
 	return fmt.Sprintf("%d of %s", n, finding.Count(n, "pool"))
 }
 
 // checkRendered tells whether there is anything to look at.
-func (s *standing) checkRendered() {
+func (s *situation) checkRendered() {
 	step := s.report.Step("object")
 	if finding.Failed(s.out.Findings) {
 		p := health.Problem{Phase: health.Error, Reason: health.CannotRender, Message: health.FirstError(s.out.Findings)}
@@ -119,7 +121,7 @@ func (s *standing) checkRendered() {
 		step.Add(p)
 		return
 	}
-	if !s.IsRendered() && !s.before.lives() {
+	if !s.IsRendered() && !s.before.IsRunning() {
 		step.Add(health.Problem{
 			Phase: health.Progressing, Reason: health.NotRendered, Since: created(s.Object),
 			Message: "nothing is rendered for it yet, and no CStorPoolCluster " + s.name + " is in the cluster; run poolwright render, commit and apply what it writes",
@@ -128,7 +130,7 @@ func (s *standing) checkRendered() {
 	}
 	// Its pools and claims tell of what was applied, too.
 	rendered, applied := 0, len(s.instances)
-	for _, of := range s.before.clusters {
+	for _, of := range s.before.Clusters() {
 		applied += s.claimed(of)
 	}
 	for _, o := range s.Before {
@@ -151,10 +153,10 @@ func (s *standing) checkRendered() {
 // checkNodes reports the nodes that are missing or not ready.
 //
 // Source: Kubernetes, Node Status (conditions), 1.36.
-func (s *standing) checkNodes() {
+func (s *situation) checkNodes() {
 	step := s.report.Step("node")
 	var problems []health.Problem
-	for _, name := range s.before.nodes {
+	for _, name := range s.before.Nodes() {
 		step.Count()
 		p := health.Problem{Phase: health.Error, Outage: true, Subject: name, Node: name}
 		hostname := s.hostname(name)
@@ -190,7 +192,7 @@ func (s *standing) checkNodes() {
 	for _, p := range problems {
 		// Volumes go on without one node of several. With more of them down, or the
 		// only one, they stop: that is no maintenance.
-		if len(problems) > 1 || len(s.before.nodes) == 1 {
+		if len(problems) > 1 || len(s.before.Nodes()) == 1 {
 			p.Phase = health.Error
 		}
 		step.Add(p)
@@ -198,16 +200,16 @@ func (s *standing) checkNodes() {
 }
 
 // hostname is the host on which the pool of a node is, or is to be.
-func (s *standing) hostname(node string) string {
-	if p := s.before.pool(node); p != nil {
+func (s *situation) hostname(node string) string {
+	if p := s.before.Pool(node); p != nil {
 		return p.Hostname
 	}
-	return s.before.sets[node].hostname
+	return s.before.SetOf(node).Hostname
 }
 
 // checkAwaited takes over what the renderer awaits. What was seen of it in the
 // same step comes first, and tells more.
-func (s *standing) checkAwaited(step *health.Step, rule string) {
+func (s *situation) checkAwaited(step *health.Step, rule string) {
 	for _, f := range s.out.Findings {
 		if f.Rule == rule {
 			step.Add(health.Problem{Phase: health.Progressing, Made: rule == "awaiting-spare", Reason: awaiting(rule), Message: f.Message})
@@ -217,9 +219,9 @@ func (s *standing) checkAwaited(step *health.Step, rule string) {
 
 // checkUnrendered looks for objects that the spec and the cluster ask for by now
 // and that are not rendered, or rendered otherwise.
-func (s *standing) checkUnrendered(step *health.Step, kind string) {
+func (s *situation) checkUnrendered(step *health.Step, kind string) {
 	for _, o := range s.wanted[kind] {
-		have := s.before.objects[o.ID()]
+		have := s.before.Object(o.ID())
 		if have == nil {
 			step.Count()
 			have = s.facts.Object(o.ID()) // to be taken over

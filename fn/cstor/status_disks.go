@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
 )
 
 // checkClaims looks at the claims of cloud disks.
-func (s *standing) checkClaims() {
+func (s *situation) checkClaims() {
 	step := s.report.Step(volumeClaimKind)
 	for _, rendered := range s.rendered[volumeClaimKind] {
 		step.Count()
@@ -20,7 +21,7 @@ func (s *standing) checkClaims() {
 		p := health.Problem{Phase: health.Progressing, Subject: rendered.Name, Node: node, Storage: rendered.Name}
 		class := rendered.Node.Str("spec", "storageClassName")
 		switch phase := field(live, "status", "phase").Str(); {
-		case live == nil && s.before.objects[s.before.attachmentID(s.namespace, rendered.Name, nodeOfVolume(rendered))] != nil:
+		case live == nil && s.before.Object(s.before.AttachmentID(s.namespace, rendered.Name, record.NodeOfVolume(rendered))) != nil:
 			p.Phase, p.Reason, p.What = health.Error, "ClaimMissing", "missing, though bound before"
 		case live == nil:
 			p.Reason, p.What = health.NotApplied, "not applied yet"
@@ -44,13 +45,13 @@ func (s *standing) checkClaims() {
 }
 
 // noClass reports that a storage class is known not to be there.
-func (s *standing) noClass(name string) bool {
+func (s *situation) noClass(name string) bool {
 	class := krm.ID{Group: storageGroup, Kind: storageClassKind, Name: name}
 	return s.facts.Object(class) == nil && len(s.facts.Objects(storageGroup, storageClassKind)) > 0
 }
 
 // checkAttachments looks at the attachments of cloud disks.
-func (s *standing) checkAttachments() {
+func (s *situation) checkAttachments() {
 	step := s.report.Step(volumeAttachmentKind)
 	pooled := pooledNames(s.names, s.before)
 	for _, rendered := range s.rendered[volumeAttachmentKind] {
@@ -66,7 +67,7 @@ func (s *standing) checkAttachments() {
 		p := health.Problem{Phase: health.Progressing, Subject: rendered.Name, Node: node, Storage: s.storageOf(rendered.Name)}
 		failure := field(live, "status", "attachError")
 		switch {
-		case live == nil && s.before.clusterOf(node).current != nil && pooled[p.Storage]:
+		case live == nil && s.before.ClusterOf(node).Current != nil && pooled[p.Storage]:
 			p.Phase, p.Reason, p.What = health.Error, "AttachmentMissing", "missing, though a pool uses the disk"
 		case live == nil:
 			p.Reason, p.What = health.NotApplied, "not applied yet"
@@ -91,26 +92,26 @@ func (s *standing) checkAttachments() {
 }
 
 // needsNoAttaching reports that a driver attaches nothing.
-func (s *standing) needsNoAttaching(driver string) bool {
+func (s *situation) needsNoAttaching(driver string) bool {
 	o := s.facts.Object(krm.ID{Group: storageGroup, Kind: csiDriverKind, Name: driver})
 	return o != nil && o.Node.Str("spec", "attachRequired") == "false"
 }
 
 // checkDevices looks at every block device that is in a pool or reserved, at the
 // spare ones apart: nobody claims these.
-func (s *standing) checkDevices() {
+func (s *situation) checkDevices() {
 	step, spares := s.report.Step("block device"), s.report.Step("spare disk")
 	pooled := map[string]bool{} // by the operator's own knowledge
-	for _, of := range s.before.clusters {
-		if of.current == nil {
+	for _, of := range s.before.Clusters() {
+		if of.Current == nil {
 			continue
 		}
-		for _, name := range of.current.Disks() {
+		for _, name := range of.Current.Disks() {
 			pooled[name] = true
 		}
 	}
-	for _, node := range s.before.nodes {
-		unused := s.before.reserved(node, spare)
+	for _, node := range s.before.Nodes() {
+		unused := s.before.Reserved(node, record.Spare)
 		for _, name := range s.devicesOf(node) {
 			among := step
 			if slices.Contains(unused, name) && !pooled[name] {
@@ -135,13 +136,13 @@ func (s *standing) checkDevices() {
 }
 
 // devicesOf lists the block devices of a node, each once.
-func (s *standing) devicesOf(node string) []string {
+func (s *situation) devicesOf(node string) []string {
 	var names []string
-	if p := s.before.pool(node); p != nil {
+	if p := s.before.Pool(node); p != nil {
 		names = p.Disks()
 	}
-	for _, r := range []role{data, cache, spare} {
-		for _, name := range s.before.reserved(node, r) {
+	for _, r := range []record.Role{record.Data, record.Cache, record.Spare} {
+		for _, name := range s.before.Reserved(node, r) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -151,12 +152,12 @@ func (s *standing) devicesOf(node string) []string {
 }
 
 // device says what is amiss with a block device.
-func (s *standing) device(name, node string, pooled bool) (health.Problem, bool) {
+func (s *situation) device(name, node string, pooled bool) (health.Problem, bool) {
 	p := health.Problem{Phase: health.Error, Subject: name, Node: node}
 	dev := s.facts.Device(s.namespace, name)
 	if dev == nil {
 		p.Reason, p.What = "DeviceMissing", "missing"
-		if s.before.clusterOf(node).current == nil {
+		if s.before.ClusterOf(node).Current == nil {
 			p.Phase = health.Progressing // the node disk manager may come with the rest
 		}
 		return p, true
@@ -174,7 +175,7 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 	case dev.Fault != "":
 		p.Made = true
 		p.Reason, p.What, p.Note = "DeviceDoubtful", "doubtful", dev.Fault
-	case claim != nil && claim.PoolCluster != s.before.clusterOf(node).name:
+	case claim != nil && claim.PoolCluster != s.before.ClusterOf(node).Name:
 		p.Reason, p.What, p.Note = "DeviceClaimedByOther", "claimed for something else", "by BlockDeviceClaim "+claim.Name
 	case pooled && s.lostClaim(dev, claim):
 		p.Reason, p.What = "DeviceClaimGone", "in a pool without a claim"
@@ -189,18 +190,18 @@ func (s *standing) device(name, node string, pooled bool) (health.Problem, bool)
 }
 
 // lostClaim reports whether a disk that a pool uses, and so had a claim, has none now.
-func (s *standing) lostClaim(d *inventory.BlockDevice, claim *inventory.Claim) bool {
+func (s *situation) lostClaim(d *inventory.BlockDevice, claim *inventory.Claim) bool {
 	i := s.instanceOn(d.Hostname)
 	return claim == nil && i != nil && slices.Contains(i.Pool.Disks(), d.Name) &&
 		(d.ClaimState != "Claimed" || s.facts.Tells(deviceGroup, blockDeviceClaimKind, s.namespace))
 }
 
 // nodeOf is the node that a cloud disk is for.
-func (s *standing) nodeOf(storage string) string {
-	if o := s.before.objects[s.storageID(storage)]; o != nil {
+func (s *situation) nodeOf(storage string) string {
+	if o := s.before.Object(s.storageID(storage)); o != nil {
 		return o.Node.Str("spec", "nodeName")
 	}
-	if o := s.before.objects[s.claimID(storage)]; o != nil {
+	if o := s.before.Object(s.claimID(storage)); o != nil {
 		return o.Annotation(inventory.AnnotationSelectedNode)
 	}
 	return ""
@@ -208,4 +209,4 @@ func (s *standing) nodeOf(storage string) string {
 
 // storageOf is the cloud disk that a claim or an attachment is for. The claim has
 // its name.
-func (s *standing) storageOf(name string) string { return cmp.Or(s.storages[name], name) }
+func (s *situation) storageOf(name string) string { return cmp.Or(s.storages[name], name) }

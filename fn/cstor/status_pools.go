@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -15,40 +17,40 @@ import (
 )
 
 // checkPoolCluster compares a CStorPoolCluster as it is rendered with the live one.
-func (s *standing) checkPoolCluster(of *poolCluster) {
+func (s *situation) checkPoolCluster(of *standing.Cluster) {
 	step := s.report.Step(poolClusterKind)
 	add := func(phase health.Phase, reason string, since time.Time, format string, args ...any) {
 		step.Add(health.Problem{Phase: phase, Made: reason == renderPending, Reason: reason, Since: since, Message: fmt.Sprintf(format, args...)})
 	}
 	var rendered *krm.Object // or the live one
-	if of.before != nil {
-		rendered = of.before.Object
+	if of.Before != nil {
+		rendered = of.Before.Object
 	}
-	live, instances, claimed := of.live(), s.instancesOf(of), s.claimed(of)
+	live, instances, claimed := of.Object(), s.instancesOf(of), s.claimed(of)
 	switch {
 	case live == nil && (instances > 0 || claimed > 0) && !s.facts.Tells(cstorGroup, poolClusterKind, s.namespace):
 		add(health.Progressing, "PoolClusterUnknown", time.Time{}, "the inventory does not contain CStorPoolCluster %s, which owns %s and %s; add cstorpoolclusters to it",
-			of.name, finding.Count(instances, "pool"), finding.Count(claimed, "block device"))
+			of.Name, finding.Count(instances, "pool"), finding.Count(claimed, "block device"))
 	case live == nil && (instances > 0 || claimed > 0):
 		remedy := "apply the rendered one again"
 		if s.isStale(of) {
 			remedy = "run poolwright render, commit, and apply that"
 		}
 		add(health.Error, "PoolClusterMissing", time.Time{}, "CStorPoolCluster %s is gone from the cluster, where %s and %s are still its own; %s",
-			of.name, finding.Count(instances, "pool"), finding.Count(claimed, "block device"), remedy)
+			of.Name, finding.Count(instances, "pool"), finding.Count(claimed, "block device"), remedy)
 	case live == nil && rendered != nil:
-		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", of.name)
+		add(health.Progressing, health.NotApplied, time.Time{}, "CStorPoolCluster %s is rendered and not in the cluster yet; commit and apply it", of.Name)
 	case live == nil:
 	case live.Deleting():
-		add(health.Error, "PoolClusterDeleting", parseTime(live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", of.name)
+		add(health.Error, "PoolClusterDeleting", parseTime(live.Node.Str("metadata", "deletionTimestamp")), "CStorPoolCluster %s is being deleted", of.Name)
 	case live.Owner() != "" && live.Owner() != s.Object.OwnerKey():
-		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", of.name, live.Owner())
-	case regrouped(of.before, of.current) != "":
-		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", of.name, regrouped(of.before, of.current))
+		add(health.Error, "OwnedByOther", time.Time{}, "CStorPoolCluster %s belongs to %s", of.Name, live.Owner())
+	case regrouped(of.Before, of.Current) != "":
+		add(health.Error, "PoolRegrouped", time.Time{}, "the live CStorPoolCluster %s has the disks of the pool on %s in other RAID groups than the rendered one, and no pool can follow that; restore the groups there", of.Name, regrouped(of.Before, of.Current))
 	case finding.Failed(s.out.Findings) || s.isStale(of):
 		// What is rendered is not what should be applied: it may have lost a pool.
 	case !within(rendered.Node.Get("spec"), live.Node.Get("spec")):
-		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", of.name, differs(of.before, of.current))
+		add(health.Progressing, "OutOfSync", time.Time{}, "the live CStorPoolCluster %s is not as it is rendered: %s; apply it", of.Name, differs(of.Before, of.Current))
 	}
 	if o := s.wantedOf(of); o != nil {
 		wanted := pool.DecodeCluster(o)
@@ -58,7 +60,7 @@ func (s *standing) checkPoolCluster(of *poolCluster) {
 				finding.Count(len(wanted.Pools), "pool"))
 		case s.isStale(of):
 			add(health.Progressing, renderPending, time.Time{}, "CStorPoolCluster %s would be rendered otherwise by now: %s; refresh the inventory, run poolwright render, commit",
-				of.name, of.behind(wanted))
+				of.Name, behind(of, wanted))
 		}
 	}
 }
@@ -67,19 +69,19 @@ func (s *standing) checkPoolCluster(of *poolCluster) {
 const renderPending = "RenderPending"
 
 // instancesOf counts the live pools of a CStorPoolCluster.
-func (s *standing) instancesOf(of *poolCluster) int {
-	return len(pool.LiveOf(s.facts).Instances(s.namespace, of.name))
+func (s *situation) instancesOf(of *standing.Cluster) int {
+	return len(pool.LiveOf(s.facts).Instances(s.namespace, of.Name))
 }
 
 // claimed counts the block devices that are claimed for a CStorPoolCluster.
-func (s *standing) claimed(of *poolCluster) int {
-	return len(pool.LiveOf(s.facts).ClaimedBy(s.namespace, of.name))
+func (s *situation) claimed(of *standing.Cluster) int {
+	return len(pool.LiveOf(s.facts).ClaimedBy(s.namespace, of.Name))
 }
 
 // wantedOf is a CStorPoolCluster as it would be rendered by now, or nil.
-func (s *standing) wantedOf(of *poolCluster) *krm.Object {
+func (s *situation) wantedOf(of *standing.Cluster) *krm.Object {
 	for _, o := range s.wanted[poolClusterKind] {
-		if o.Name == of.name {
+		if o.Name == of.Name {
 			return o
 		}
 	}
@@ -88,24 +90,24 @@ func (s *standing) wantedOf(of *poolCluster) *krm.Object {
 
 // isStale reports whether a CStorPoolCluster would be rendered otherwise by now. Of
 // a live one that is not rendered yet only the fields that are rendered count.
-func (s *standing) isStale(of *poolCluster) bool {
+func (s *situation) isStale(of *standing.Cluster) bool {
 	wanted := s.wantedOf(of)
-	if wanted == nil || of.before == nil {
+	if wanted == nil || of.Before == nil {
 		return false
 	}
-	rendered := of.before.Object
+	rendered := of.Before.Object
 	now, before := wanted.Node.Get("spec"), rendered.Node.Get("spec")
-	return !within(now, before) || rendered != of.live() && !within(before, now)
+	return !within(now, before) || rendered != of.Object() && !within(before, now)
 }
 
 // behind says in what the rendered pool cluster is not like the wanted one.
-func (c *poolCluster) behind(wanted *pool.Cluster) string {
+func behind(c *standing.Cluster, wanted *pool.Cluster) string {
 	for _, p := range wanted.Pools {
-		if c.before.Host(p.Hostname) == nil && c.current.Host(p.Hostname) != nil {
+		if c.Before.Host(p.Hostname) == nil && c.Current.Host(p.Hostname) != nil {
 			return "the pool on " + p.Hostname + " exists but is not rendered"
 		}
 	}
-	return differs(wanted, c.before)
+	return differs(wanted, c.Before)
 }
 
 // awaiting names what the renderer awaits, by the rules of its findings.
@@ -156,26 +158,26 @@ func regrouped(a, b *pool.Cluster) string {
 
 // checkPools looks at the pools, and takes the operator's word where all look well
 // to us.
-func (s *standing) checkPools() {
+func (s *situation) checkPools() {
 	step := s.report.Step("pool")
 	wanted, told := map[string]bool{}, s.facts.Tells(cstorGroup, poolInstanceKind, s.namespace)
-	for _, p := range s.before.pools {
+	for _, p := range s.before.Pools() {
 		step.Count()
 		wanted[p.Hostname] = true
-		if s.down[p.node] {
+		if s.down[p.Node] {
 			continue
 		}
 		instance := s.instanceOn(p.Hostname)
 		if from := s.movingFrom(p.Pool); instance == nil && from != nil {
-			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolMoving", What: "not on its new node yet", Note: "it is on host " + from.RunsOn, Subject: from.Name, Node: p.node})
+			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolMoving", What: "not on its new node yet", Note: "it is on host " + from.RunsOn, Subject: from.Name, Node: p.Node})
 			continue
 		}
 		if instance == nil {
-			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.node, Since: created(p.of.live())}
-			if name, gone := vanished(s.facts, p.of.current, p.Hostname); gone && !told {
-				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not in the inventory (add cstorpoolinstances to it)", Node: p.node}
+			problem := health.Problem{Phase: health.Progressing, Reason: "PoolPending", What: "not made yet", Node: p.Node, Since: created(p.Of.Object())}
+			if name, gone := vanished(s.facts, p.Of.Current, p.Hostname); gone && !told {
+				problem = health.Problem{Phase: health.Progressing, Reason: "PoolUnknown", What: "not in the inventory (add cstorpoolinstances to it)", Node: p.Node}
 			} else if gone {
-				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.node}
+				problem = health.Problem{Phase: health.Error, Outage: true, Reason: "PoolMissing", What: "missing, though made before", Subject: name, Node: p.Node}
 			}
 			step.Add(problem)
 			continue
@@ -183,14 +185,14 @@ func (s *standing) checkPools() {
 		problem := poolProblem(instance.Object)
 		switch {
 		case problem.Phase == health.OK:
-			problem = s.unfinished(p.of, instance)
+			problem = s.unfinished(p.Of, instance)
 		case problem.Reason == poolDegraded:
 			if replacing := s.mends(p, instance); replacing.Phase != health.OK {
 				problem = replacing
 			}
 		}
 		if problem.Phase != health.OK {
-			problem.Subject, problem.Node = instance.Name, p.node
+			problem.Subject, problem.Node = instance.Name, p.Node
 			step.Add(problem)
 			continue
 		}
@@ -201,14 +203,14 @@ func (s *standing) checkPools() {
 			step.Add(health.Problem{Phase: health.Progressing, Reason: "PoolRemoving", What: "no longer wanted and not gone yet", Subject: i.Name, Node: i.Hostname})
 		}
 	}
-	for _, of := range s.before.clusters {
-		checkCounts(step, of.live())
+	for _, of := range s.before.Clusters() {
+		checkCounts(step, of.Object())
 	}
 }
 
 // movingFrom is the instance of a pool that is on another host than the pool is to be, or
 // nil.
-func (s *standing) movingFrom(p *pool.Pool) *pool.Instance {
+func (s *situation) movingFrom(p *pool.Pool) *pool.Instance {
 	i := slices.IndexFunc(s.instances, func(i *pool.Instance) bool {
 		return i.RunsOn != p.Hostname && i.Pool.Shares(p)
 	})
@@ -219,14 +221,14 @@ func (s *standing) movingFrom(p *pool.Pool) *pool.Instance {
 }
 
 // isKept reports whether an instance is of a pool that is rendered, on whichever host.
-func (s *standing) isKept(i *pool.Instance) bool {
-	return slices.ContainsFunc(s.before.pools, func(p *nodePool) bool { return i.Pool.Shares(p.Pool) })
+func (s *situation) isKept(i *pool.Instance) bool {
+	return slices.ContainsFunc(s.before.Pools(), func(p *standing.Pool) bool { return i.Pool.Shares(p.Pool) })
 }
 
 // unfinished compares the disks of an instance with those that its live CStorPoolCluster
 // names: an edit shows in an instance only minutes after its claims are bound.
-func (s *standing) unfinished(of *poolCluster, i *pool.Instance) health.Problem {
-	used, wanted := i.Pool.Disks(), of.current.Host(i.RunsOn)
+func (s *situation) unfinished(of *standing.Cluster, i *pool.Instance) health.Problem {
+	used, wanted := i.Pool.Disks(), of.Current.Host(i.RunsOn)
 	if wanted == nil || len(used) == 0 {
 		return health.Problem{Phase: health.OK} // the instance does not tell
 	}
@@ -253,8 +255,8 @@ const (
 
 // mends says by which replacement a degraded pool is to be well again, be it rendered only; it
 // is OK where there is none.
-func (s *standing) mends(p *nodePool, i *pool.Instance) health.Problem {
-	problem := s.unfinished(p.of, i)
+func (s *situation) mends(p *standing.Pool, i *pool.Instance) health.Problem {
+	problem := s.unfinished(p.Of, i)
 	if problem.Reason == poolReplacing {
 		return problem
 	}
@@ -271,7 +273,7 @@ func replaces(in, out []string) health.Problem {
 
 // replacing is the disk of a pool that another one takes the place of at the moment: its
 // claim names the predecessor until that is done.
-func (s *standing) replacing(i *pool.Instance) string {
+func (s *situation) replacing(i *pool.Instance) string {
 	for _, name := range i.Pool.Disks() {
 		d := s.facts.Device(s.namespace, name)
 		if d == nil {
@@ -386,7 +388,7 @@ func poolProblem(o *krm.Object) health.Problem {
 
 // instanceOn is the instance that runs on a host, or nil: one that moved has the label of
 // its old host.
-func (s *standing) instanceOn(hostname string) *pool.Instance {
+func (s *situation) instanceOn(hostname string) *pool.Instance {
 	for _, i := range s.instances {
 		if i.RunsOn == hostname {
 			return i
@@ -397,9 +399,9 @@ func (s *standing) instanceOn(hostname string) *pool.Instance {
 
 // detail lists the nodes and the cloud disks, each under the rendered object that
 // stands for it.
-func (s *standing) detail() {
-	for _, node := range s.before.nodes {
-		set := finding.Ref{APIVersion: daoVersion, Kind: storageSetKind, Namespace: s.namespace, Name: storageSetName(s.name, node)}
+func (s *situation) detail() {
+	for _, node := range s.before.Nodes() {
+		set := finding.Ref{APIVersion: daoVersion, Kind: storageSetKind, Namespace: s.namespace, Name: record.SetName(s.name, node)}
 		said := finding.Count(len(s.devicesOf(node)), "block device")
 		if i := s.instanceOn(s.hostname(node)); i != nil {
 			said = "pool " + i.Name + " " + i.Phase + ", " + said

@@ -10,7 +10,7 @@ const inTransition = "InTransition"
 
 // checkMoves looks for volumes that are to move, and whose part is not rendered yet as it now
 // would be, or not applied.
-func (s *standing) checkMoves() {
+func (s *situation) checkMoves() {
 	step := s.report.Step("volume")
 	s.checkUnrendered(step, cstorVolumeConfigKind)
 	for _, o := range s.rendered[cstorVolumeConfigKind] {
@@ -25,7 +25,7 @@ func (s *standing) checkMoves() {
 
 // checkTransitions tells of what is on its way to what the spec says, and of which each step
 // may be well by itself.
-func (s *standing) checkTransitions() {
+func (s *situation) checkTransitions() {
 	step := s.report.Step("CStorPoolCluster")
 	for _, t := range s.out.Transitions {
 		for _, under := range t.Steps {

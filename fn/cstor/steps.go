@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -74,7 +75,7 @@ type step struct {
 	what  string // what it does, a clause: "the pool on node n1 gets bd-3, bd-4"
 
 	// edit does it to the pools as they were rendered last; nil for what the workflow has
-	// done in the lock itself, before anybody chose.
+	// done in what stands, before anybody chose.
 	edit func(*pool.Cluster)
 	// wait is why it cannot go yet, whatever else goes: its disks are not there; or "".
 	wait    string
@@ -89,7 +90,7 @@ type step struct {
 // The workflows ask for steps, and learn what becomes of them.
 type steps struct {
 	*input
-	of    *poolCluster
+	of    *standing.Cluster
 	asked []step // what the spec wants, in the order of its kinds by next
 	taken []step // of one kind
 	last  unfinished
@@ -104,21 +105,21 @@ type steps struct {
 // ask asks for a step. It is taken, or waits, when next is called.
 func (s *steps) ask(step step) { s.asked = append(s.asked, step) }
 
-// took notes a step that was carried out in the lock.
+// took notes a step that was carried out in what stands.
 func (s *steps) took(kind stepKind, what string) {
 	s.taken = append(s.taken, step{kind: kind, what: what})
 }
 
 // free reports whether any change may go at once: there is no CStorPoolCluster yet.
 func (s *steps) free() bool {
-	return s.of.before == nil || s.of.current == nil && s.facts.Tells(cstorGroup, poolClusterKind, s.namespace)
+	return s.of.Before == nil || s.of.Current == nil && s.facts.Tells(cstorGroup, poolClusterKind, s.namespace)
 }
 
 // told reports whether the facts show what lives. Where they do not, a change cannot be told
 // from one that was rendered before, and steps of several kinds go together.
-func (s *steps) told() bool { return s.of.current != nil }
+func (s *steps) told() bool { return s.of.Current != nil }
 
-// begin looks at how far the last step is, before any pool of the lock is let go.
+// begin looks at how far the last step is, before any pool is released.
 func (s *steps) begin() {
 	s.postponeMissing()
 	s.grows = s.ungrown(s.of)
@@ -130,8 +131,8 @@ func (s *steps) begin() {
 
 // forget looks again, once pools were let go of which nothing ever lived: what was rendered of
 // them is not waited for.
-func (s *steps) forget(gone func(*nodePool) bool) {
-	if !s.free() && slices.ContainsFunc(s.lock.poolsOf(s.of), gone) {
+func (s *steps) forget(gone func(*standing.Pool) bool) {
+	if !s.free() && slices.ContainsFunc(s.standing.PoolsOf(s.of), gone) {
 		s.last = findUnfinished(s.input, s.of, gone)
 	}
 }
@@ -150,8 +151,8 @@ func (s *steps) refusal(kind stepKind, mends bool) string {
 	switch {
 	case len(s.taken) > 0 && (s.told() && s.taken[0].kind != kind || kind == stepEnlarge):
 		return "until " + s.taken[0].what + ", and " + s.taken[0].kind.doneWhen()
-	case kind == stepEnlarge && s.of.before != nil && s.free():
-		return "until CStorPoolCluster " + s.of.name + " is in the live cluster"
+	case kind == stepEnlarge && s.of.Before != nil && s.free():
+		return "until CStorPoolCluster " + s.of.Name + " is in the live cluster"
 	case kind == stepEnlarge && s.until() != "":
 		return "until " + s.until()
 	case kind == stepEnlarge && s.ailing() != "":
@@ -165,11 +166,11 @@ func (s *steps) refusal(kind stepKind, mends bool) string {
 }
 
 // removalWaits says why the pool of a member may not go now, or "", together with others or alone.
-func (s *steps) removalWaits(m *member, together func(*nodePool) bool) string {
+func (s *steps) removalWaits(m *member, together func(*standing.Pool) bool) string {
 	if s.free() {
 		return ""
 	}
-	ailing := s.findAiling(s.of, func(p *nodePool) bool { return p == m.before || together(p) })
+	ailing := s.findAiling(s.of, func(p *standing.Pool) bool { return p == m.before || together(p) })
 	if ailing != "" {
 		return "it waits while " + ailing + ": the cStor webhook refuses every edit of the CStorPoolCluster until then"
 	}
@@ -182,7 +183,7 @@ func (s *steps) removalWaits(m *member, together func(*nodePool) bool) string {
 	return ""
 }
 
-// lateFor says that the webhook would answer an edit too late that is carried out in the lock,
+// lateFor says that the webhook would answer an edit too late that is carried out in what stands,
 // with what would do, or "".
 func (s *steps) lateFor(edited *pool.Cluster) string {
 	if late, found := s.state.Late(baseline(s.input, s.of), edited); found && s.told() {
@@ -240,7 +241,7 @@ func (s *steps) replaceAllOrNone() {
 	for _, a := range all {
 		out = append(out, a.out)
 	}
-	for _, p := range s.lock.poolsOf(s.of) {
+	for _, p := range s.standing.PoolsOf(s.of) {
 		if still := s.ails(p, out); still != "" && one.wait == "" && s.live.lives(p.Pool) {
 			one.wait = "while " + still + ": the cStor webhook refuses every edit that leaves it so"
 			s.report(finding.Warning, "replacement-waits", "", "%s, which waits %s", one.what, one.wait)
@@ -336,17 +337,17 @@ func (s *steps) tell() {
 	if first := s.transition.Steps[0]; first.State == transition.Next && len(waiting) > 0 && waiting[0].comes {
 		s.report(finding.Info, ruleStep, "", "%s%s comes next: %s; it waits %s", s.transition, s.ofWhich(), first.What, first.Wait)
 	}
-	for _, standing := range s.of.drain.standings {
+	for _, standing := range s.drain(s.of).standings {
 		s.report(finding.Info, ruleDrain, "", "%s: %s%s", s.transition, standing, rest)
 	}
 }
 
 // ofWhich says of which CStorPoolCluster the steps are, where there are several.
 func (s *steps) ofWhich() string {
-	if len(s.lock.clusters) == 1 {
+	if len(s.standing.Clusters()) == 1 {
 		return ""
 	}
-	return " of " + s.of.name
+	return " of " + s.of.Name
 }
 
 // waitOf says which kinds of steps wait.

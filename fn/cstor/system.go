@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/cstor/volume"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
@@ -122,7 +123,7 @@ func ownKinds() []system.Kind {
 		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: storageSetKind}, Version: "v1alpha1", Role: system.RoleLock,
 			Plural: "cstorclusterstoragesets", Names: []string{"ccss"}, Holds: true, Health: true,
-			Passing: []system.Passing{{Path: []string{"spec", "blockDevices"}, Key: "role", Value: string(leaving)}}, Passes: true,
+			Passing: []system.Passing{{Path: []string{"spec", "blockDevices"}, Key: "role", Value: string(record.Leaving)}}, Passes: true,
 		},
 		{
 			GroupKind: krm.GroupKind{Group: daoGroup, Kind: storageKind}, Version: "v1alpha1", Role: system.RoleLock,

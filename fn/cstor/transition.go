@@ -7,21 +7,18 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/fn/cstor/drain"
+	"github.com/poolwright/poolwright/fn/cstor/record"
 	"github.com/poolwright/poolwright/fn/transition"
 	d "github.com/poolwright/poolwright/schema/document"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
-// begun is a step of a transition that was rendered, as the plan remembers it until none is
-// left to come.
-type begun struct {
-	kind string
-	what string
-}
-
 // drainKind is the kind of the steps by which volumes leave a pool: they change no
 // CStorPoolCluster, and go beside those that do.
 const drainKind = "drain"
+
+// isDrain reports whether steps of a kind go beside those that edit the CStorPoolCluster.
+func isDrain(kind string) bool { return kind == drainKind }
 
 // word is a kind of step in one word.
 func (k stepKind) word() string {
@@ -48,18 +45,23 @@ func (s *steps) plan() *transition.Transition {
 	if !s.told() {
 		return nil
 	}
-	now, next := s.of.drain.stages()
-	if s.of.ends && s.until() == "" && !slices.ContainsFunc(now, s.of.hasBegun) {
-		s.of.begun = nil // what comes now is another transition
+	now, next := s.drain(s.of).stages()
+	begun, ends := s.of.Begun()
+	isBegun := func(step transition.Step) bool {
+		return slices.Contains(begun, record.Step{Kind: step.Kind, What: step.What})
 	}
-	done := slices.DeleteFunc(slices.Clone(s.of.begun), s.of.drain.isCalledOff)
+	if ends && s.until() == "" && !slices.ContainsFunc(now, isBegun) {
+		s.of.ForgetAll() // what comes now is another transition
+		begun = nil
+	}
+	done := slices.DeleteFunc(slices.Clone(begun), s.drain(s.of).isCalledOff)
 	if step, ok := s.underWay(); ok {
 		now = append(now, step)
 	}
 	var steps []transition.Step
 	for _, b := range done {
-		if !slices.ContainsFunc(now, func(n transition.Step) bool { return n.Kind == b.kind && n.What == b.what }) {
-			steps = append(steps, transition.Step{State: transition.Done, Kind: b.kind, What: b.what})
+		if !slices.ContainsFunc(now, func(n transition.Step) bool { return n.Kind == b.Kind && n.What == b.What }) {
+			steps = append(steps, transition.Step{State: transition.Done, Kind: b.Kind, What: b.What})
 		}
 	}
 	waiting := s.waiting()
@@ -71,7 +73,7 @@ func (s *steps) plan() *transition.Transition {
 	if len(now)+len(next) == 0 {
 		return nil
 	}
-	t := &transition.Transition{Spec: s.spec.Object.Ref, Object: s.of.ref(s.namespace), Steps: slices.Concat(steps, now, next)}
+	t := &transition.Transition{Spec: s.spec.Object.Ref, Object: s.of.Ref(s.namespace), Steps: slices.Concat(steps, now, next)}
 	for i := range t.Steps {
 		t.Steps[i].Why = whyThere(t.Steps[i].Kind)
 	}
@@ -81,15 +83,16 @@ func (s *steps) plan() *transition.Transition {
 // underWay is the step of the CStorPoolCluster that is rendered now, or that was before and is
 // not done.
 func (s *steps) underWay() (transition.Step, bool) {
-	last := begun{}
-	for _, b := range s.of.begun {
-		if b.kind != drainKind { // a drain may have begun beside it
+	last := record.Step{}
+	begun, _ := s.of.Begun()
+	for _, b := range begun {
+		if b.Kind != drainKind { // a drain may have begun beside it
 			last = b
 		}
 	}
 	switch {
-	case len(s.taken) > 0 && s.last.wait != "" && s.last.open && last.kind == s.taken[0].kind.word(): // it is added to
-		what := last.what
+	case len(s.taken) > 0 && s.last.wait != "" && s.last.open && last.Kind == s.taken[0].kind.word(): // it is added to
+		what := last.What
 		if more := clauses(s.taken); !strings.Contains(what, more) {
 			what += "; " + more
 		}
@@ -99,61 +102,52 @@ func (s *steps) underWay() (transition.Step, bool) {
 	case s.until() == "" || s.ailing() != "" && len(s.taken) == 0:
 		return transition.Step{}, false
 	}
-	if last == (begun{}) { // the plan remembers no step that was the only one
+	if last == (record.Step{}) { // the plan remembers no step that was the only one
 		u := cmp.Or(s.last, s.grows)
-		last = begun{u.kind.word(), u.what}
+		last = record.Step{Kind: u.kind.word(), What: u.what}
 	}
-	return transition.Step{State: transition.Now, Kind: last.kind, What: last.what, Wait: "until " + s.until(), Objects: []finding.Ref{s.of.ref(s.namespace)}}, true
+	return transition.Step{State: transition.Now, Kind: last.Kind, What: last.What, Wait: "until " + s.until(), Objects: []finding.Ref{s.of.Ref(s.namespace)}}, true
 }
 
 func (s *steps) tellStep(state transition.State, kind stepKind, what, wait string) transition.Step {
-	return transition.Step{State: state, Kind: kind.word(), What: what, Wait: wait, Objects: []finding.Ref{s.of.ref(s.namespace)}}
-}
-
-// ref names the CStorPoolCluster.
-func (c *poolCluster) ref(namespace string) finding.Ref {
-	return finding.Ref{APIVersion: cstorVersion, Kind: poolClusterKind, Namespace: namespace, Name: c.name}
-}
-
-// hasBegun reports whether the plan remembers a step.
-func (c *poolCluster) hasBegun(step transition.Step) bool {
-	return slices.Contains(c.begun, begun{step.Kind, step.What})
+	return transition.Step{State: state, Kind: kind.word(), What: what, Wait: wait, Objects: []finding.Ref{s.of.Ref(s.namespace)}}
 }
 
 // remembered are the steps that the plan remembers: those that were taken, where others come
 // after them, and nothing else where one is all. ends says that none was to come after the last.
-func (s *steps) remembered() (all []begun, ends bool) {
+func (s *steps) remembered() (all []record.Step, ends bool) {
+	begun, ended := s.of.Begun()
 	under, more := false, false
 	if t := s.transition; t != nil {
 		for _, step := range t.Steps {
 			under = under || step.State == transition.Now
 			more = more || step.State == transition.Next
 			if step.State != transition.Next && (step.Kind != drainKind || strings.HasPrefix(step.What, leave(""))) {
-				all = append(all, begun{step.Kind, step.What})
+				all = append(all, record.Step{Kind: step.Kind, What: step.What})
 			}
 		}
 	}
 	switch {
-	case !under || !more && len(s.of.begun) == 0:
+	case !under || !more && len(begun) == 0:
 		return nil, false
-	case slices.Equal(all, s.of.begun): // said when the last of them was taken
-		return all, s.of.ends
+	case slices.Equal(all, begun): // said when the last of them was taken
+		return all, ended
 	}
 	return all, !more
 }
 
 // begunNode writes down the steps of all CStorPoolClusters.
-func begunNode(clusters []*poolCluster) (list d.Node) {
+func (in *input) begunNode() (list d.Node) {
 	list = d.List()
-	for i, c := range clusters {
-		all, ends := c.steps.remembered()
+	for i, c := range in.standing.Clusters() {
+		all, ends := in.steps(c).remembered()
 		for _, b := range all {
 			step := d.Object()
 			if i > 0 {
-				step.Set("cluster", d.Text(c.name))
+				step.Set("cluster", d.Text(c.Name))
 			}
-			step.Set("kind", d.Text(b.kind))
-			step.Set("what", d.Text(b.what))
+			step.Set("kind", d.Text(b.Kind))
+			step.Set("what", d.Text(b.What))
 			if ends {
 				step.Set("ends", d.Bool(true))
 			}
@@ -161,28 +155,6 @@ func begunNode(clusters []*poolCluster) (list d.Node) {
 		}
 	}
 	return list
-}
-
-// readBegun reads them from the plan.
-func (l *lock) readBegun(steps []d.Node) {
-	for i := range steps {
-		n := &steps[i]
-		c := l.clusters[0]
-		if name := n.Str("cluster"); name != "" {
-			c = l.clusterNamed(name)
-		}
-		if c != nil {
-			c.begun = append(c.begun, begun{n.Str("kind"), n.Str("what")})
-			c.ends, _ = n.Get("ends").Bool()
-		}
-	}
-}
-
-// takenBack forgets the step that was rendered last, which is not any more.
-func (c *poolCluster) takenBack() {
-	if i := len(c.begun) - 1; i >= 0 && c.begun[i].kind != drainKind {
-		c.begun, c.ends = c.begun[:i], false
-	}
 }
 
 // leave is what the drain of a pool does, as it is remembered.
@@ -226,9 +198,9 @@ func (f *draining) stages() (now, next []transition.Step) {
 }
 
 // isCalledOff reports whether a step is the drain of a pool that stays after all.
-func (f *draining) isCalledOff(b begun) bool {
+func (f *draining) isCalledOff(b record.Step) bool {
 	for _, m := range f.at {
-		if m.leaving == "" && b == (begun{drainKind, leave(m.name)}) {
+		if m.leaving == "" && b == (record.Step{Kind: drainKind, What: leave(m.name)}) {
 			return true
 		}
 	}

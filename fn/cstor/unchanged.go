@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/record"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -14,8 +16,8 @@ const anotherConfig = "make a second CStorClusterConfig with the new one, put a 
 // checkUnchanged refuses what no pool can follow.
 func checkUnchanged(in *input) {
 	volumes := map[string]int{} // by the block of the spec that says where disks come from
-	for _, p := range in.lock.pools {
-		if wanted := in.settings(p.node); !wanted.external() {
+	for _, p := range in.standing.Pools() {
+		if wanted := in.settings(p.Node); !wanted.external() {
 			volumes[wanted.source()] += pooledVolumes(in, p)
 		}
 	}
@@ -26,36 +28,36 @@ func checkUnchanged(in *input) {
 			return
 		}
 	}
-	for _, p := range in.lock.pools {
-		wanted := in.settings(p.node)
+	for _, p := range in.standing.Pools() {
+		wanted := in.settings(p.Node)
 		if p.RAIDType != wanted.raidType {
 			in.report(finding.Error, "raid-type-changed", wanted.field("raidType"),
 				"the pool on node %s is %s and a pool cannot change its RAID type; write raidType: %s, or %s",
-				p.node, p.RAIDType, p.RAIDType, anotherConfig)
+				p.Node, p.RAIDType, p.RAIDType, anotherConfig)
 			return
 		}
 		for _, group := range p.Data {
 			if p.RAIDType != pool.Stripe && len(group) != wanted.groupSize {
 				in.report(finding.Error, "group-size-changed", wanted.field("groupSize"),
 					"is %d, but the pool on node %s has RAID groups of %d disks, and a group cannot change its size; write groupSize: %d, or %s",
-					wanted.groupSize, p.node, len(group), len(group), anotherConfig)
+					wanted.groupSize, p.Node, len(group), len(group), anotherConfig)
 				return
 			}
 		}
-		if want, have := wanted.minCount, len(p.Data.Disks()); wanted.external() && have > max(want, in.lock.sets[p.node].grown.disks) {
+		if want, have := wanted.minCount, len(p.Data.Disks()); wanted.external() && have > max(want, in.standing.SetOf(p.Node).Grown.Disks) {
 			in.report(finding.Error, "count-lowered", wanted.field("minCount"),
 				"is %d, but the pool on node %s has %d disks, and disks cannot be taken out of a pool; write at least minCount: %d",
-				want, p.node, have, have)
+				want, p.Node, have, have)
 			return
 		}
 	}
 }
 
 // pooledVolumes counts the data disks of a pool that are cloud disks.
-func pooledVolumes(in *input, p *nodePool) int {
+func pooledVolumes(in *input, p *standing.Pool) int {
 	n := 0
 	for i := range p.Data.Disks() {
-		if in.lock.objects[in.claimID(in.storage(p.node, data, i))] != nil {
+		if in.standing.Object(in.claimID(in.storage(p.Node, record.Data, i))) != nil {
 			n++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/cstor/admission"
 	"github.com/poolwright/poolwright/fn/cstor/pool"
+	"github.com/poolwright/poolwright/fn/cstor/standing"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -24,14 +25,14 @@ func (u unfinished) takes(kind stepKind) bool { return u.wait == "" || u.open &&
 
 // findUnfinished looks at everything that was rendered of a CStorPoolCluster but the pools that
 // are gone.
-func findUnfinished(in *input, of *poolCluster, gone func(*nodePool) bool) unfinished {
+func findUnfinished(in *input, of *standing.Cluster, gone func(*standing.Pool) bool) unfinished {
 	rendered, settings := in.rendered(of, gone), false
-	if of.current != nil {
-		step := admission.NewStep(of.current, rendered)
+	if of.Current != nil {
+		step := admission.NewStep(of.Current, rendered)
 		if u := in.unapplied(step); u.wait != "" {
 			return u
 		}
-		settings = step.Settings && in.lacksSettings(of.current)
+		settings = step.Settings && in.lacksSettings(of.Current)
 	}
 	if u := in.unmade(rendered); u.wait != "" {
 		return u
@@ -55,12 +56,12 @@ func (e *existing) unmade(c *pool.Cluster) unfinished {
 	return unfinished{}
 }
 
-// rendered is a CStorPoolCluster with the pools as the lock has them by now, but for some.
-func (in *input) rendered(of *poolCluster, without func(*nodePool) bool) *pool.Cluster {
-	rendered := *of.before
+// rendered is a CStorPoolCluster with the pools as they stand by now, but for some.
+func (in *input) rendered(of *standing.Cluster, without func(*standing.Pool) bool) *pool.Cluster {
+	rendered := *of.Before
 	rendered.AllowedTags = in.spec.Object.Annotation(pool.AnnotationAllowedTags)
 	rendered.Pools = nil
-	for _, p := range in.lock.poolsOf(of) {
+	for _, p := range in.standing.PoolsOf(of) {
 		if !without(p) {
 			rendered.Pools = append(rendered.Pools, p.Pool)
 		}
@@ -69,7 +70,7 @@ func (in *input) rendered(of *poolCluster, without func(*nodePool) bool) *pool.C
 }
 
 // noPool leaves none out.
-func noPool(*nodePool) bool { return false }
+func noPool(*standing.Pool) bool { return false }
 
 // unapplied says what of what was rendered the live CStorPoolCluster does not have.
 func (e *existing) unapplied(s admission.Step) unfinished {

@@ -23,7 +23,7 @@ func (System) Verify(facts *inventory.Facts, specs []system.Followed) []conforma
 		cluster := key(spec.Object)
 		c := system.Conformance(System{}, facts, spec)
 		for _, of := range findPoolClusters(names{cluster.Namespace, cluster.Name}, spec.Object.OwnerKey(), spec.Before, admission.NewState(facts, live)) {
-			cluster.Name = of.name
+			cluster.Name = of.Name
 			seen[cluster] = true
 			(&proof{c, facts, live, cluster}).cluster()
 		}
@@ -68,14 +68,14 @@ func (p *proof) asStatus() {
 		return
 	}
 	owner := krm.Make(daoVersion, clusterConfigKind, p.of.Namespace, p.of.Name) // of what was rendered elsewhere
-	s := newStanding(p.facts, &system.Spec{Object: owner}, system.Output{})
+	s := newSituation(p.facts, &system.Spec{Object: owner}, system.Output{})
 	if p.told("", nodeKind) {
 		s.checkNodes()
 	}
 	if p.told(deviceGroup, blockDeviceKind) {
 		s.checkDevices()
 	}
-	s.checkPoolCluster(s.before.clusters[0])
+	s.checkPoolCluster(s.before.Clusters()[0])
 	if p.told(cstorGroup, poolInstanceKind) {
 		s.checkPools()
 	}
