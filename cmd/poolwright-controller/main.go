@@ -209,17 +209,37 @@ func (c *controller) elected(ctx context.Context, at *cluster.Cluster, k *keeper
 		host = "unknown"
 	}
 	o.Identity = host + "_" + uuid.NewString()
+	// A container that starts again has the label of its pod from before.
+	if err := c.label(ctx, at, o.Namespace, false); err != nil {
+		return err
+	}
 	terminal.Printf(c.talk, "waiting for the lease %s/%s\n", o.Namespace, o.Name)
 	err = lease.Hold(ctx, at, o, func(ctx context.Context, held *lease.Held) error {
 		terminal.Printf(c.talk, "holding the lease %s/%s\n", o.Namespace, o.Name)
 		k.Lease = held
 		k.Metrics.Leads()
+		if err := c.label(ctx, at, o.Namespace, true); err != nil {
+			return err
+		}
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			_ = c.label(ctx, at, o.Namespace, false) // where it fails, the next start does it
+		}()
 		return k.Run(ctx)
 	})
 	if errors.Is(err, lease.ErrLost) {
 		return fmt.Errorf("%s/%s: %w", o.Namespace, o.Name, err)
 	}
 	return err
+}
+
+// label gives the pod of this process the label of the leader, or removes it.
+func (c *controller) label(ctx context.Context, at *cluster.Cluster, namespace string, leads bool) error {
+	if c.Pod == "" {
+		return nil
+	}
+	return lease.Label(ctx, at, namespace, c.Pod, leads)
 }
 
 // serve answers at the address that a flag names.

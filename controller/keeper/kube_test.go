@@ -69,7 +69,7 @@ func define(c *controlplane.ControlPlane) error {
 
 func resourceOf(u *unstructured.Unstructured) schema.GroupVersionResource {
 	plurals := map[string]string{
-		"CustomResourceDefinition": "customresourcedefinitions", "Node": "nodes", "Namespace": "namespaces", "Secret": "secrets", "Hydration": "hydrations",
+		"CustomResourceDefinition": "customresourcedefinitions", "Node": "nodes", "Namespace": "namespaces", "Secret": "secrets", "Pod": "pods", "Hydration": "hydrations",
 		"ServiceAccount": "serviceaccounts", "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles", "RoleBinding": "rolebindings",
 		"Deployment": "deployments", "NetworkPolicy": "networkpolicies", "PodDisruptionBudget": "poddisruptionbudgets", "EndpointSlice": "endpointslices",
 	}

@@ -119,11 +119,30 @@ func TestLease(t *testing.T) {
 	k.member(t, ns, "lease-0")
 	hydrate(t, k, server, ns, name)
 	args := []string{"--lease-namespace", ns, "--lease-duration", "3s"}
-	first := start(t, ns, args...)
+	as := func(pod string) []string {
+		k.must(t, `{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s}, spec: {containers: [{name: controller, image: none}]}}`, pod, ns)
+		return append(slices.Clone(args), "--pod", pod)
+	}
+	leaders := func(want ...string) {
+		t.Helper()
+		await(t, fmt.Sprintf("the pods %q have the label", want), func() bool {
+			list, err := k.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "poolwright.io/leader=true"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i := range list.Items {
+				got = append(got, list.Items[i].GetName())
+			}
+			return slices.Equal(got, want)
+		})
+	}
+	first := start(t, ns, as("pod-1")...)
 	first.says(t, "holding the lease lease/poolwright-controller")
 	k.becomes(t, ns, name, "Published", "UpToDate")
-	second := start(t, ns, args...)
+	second := start(t, ns, as("pod-2")...)
 	second.says(t, "waiting for the lease")
+	leaders("pod-1")
 
 	first.signal(syscall.SIGSTOP)
 	second.says(t, "holding the lease")
@@ -134,13 +153,16 @@ func TestLease(t *testing.T) {
 		t.Errorf("the first ends with %d\n%s", code, first.log)
 	}
 
-	third := start(t, ns, args...)
+	// A Service selects the pod of the leader, so that webhooks are not sent to the others.
+	leaders("pod-2")
+	third := start(t, ns, as("pod-3")...)
 	third.says(t, "waiting for the lease")
 	second.signal(syscall.SIGTERM) // gives the lease back
 	if code := second.end(t); code != 0 {
 		t.Errorf("SIGTERM ends it with %d", code)
 	}
 	third.says(t, "holding the lease")
+	leaders("pod-3")
 	k.member(t, ns, "lease-2")
 	await(t, "the third publishes", func() bool { return len(commits(t, server)) == 4 })
 	sound(t, server, nil)

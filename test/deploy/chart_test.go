@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -90,18 +91,20 @@ func overlay(t *testing.T, values, set map[string]any) {
 	}
 }
 
-// roleOf is a file with roles of deploy/, as the chart has it behind a value.
-func roleOf(t *testing.T, value, file string) string {
-	text := strings.ReplaceAll(read(t, "../../deploy/"+file), "namespace: poolwright-controller", "namespace: {{ .Release.Namespace }}")
-	return "{{- if .Values." + value + ".create }}\n" + text + "{{- end }}\n"
+// behind is a file of deploy/, as the chart has it behind a value.
+func behind(t *testing.T, value, file string) string {
+	text := strings.NewReplacer("{{", "{{ `{{", "}}", "}}` }}").Replace(read(t, "../../deploy/"+file)) // of alerts
+	text = strings.ReplaceAll(text, "namespace: poolwright-controller", "namespace: {{ .Release.Namespace }}")
+	return "{{- if .Values." + value + " }}\n" + text + "{{- end }}\n"
 }
 
 // TestChart holds that the chart with its own values has the objects of deploy/controller, but for the namespace,
 // which is that of the release, and besides the role of deploy/rbac and the definition of deploy/crds.
 func TestChart(t *testing.T) {
 	for name, want := range map[string]string{
-		"templates/inventory-role.yaml":      roleOf(t, "inventoryRole", "rbac/role.yaml"),
-		"templates/apply-role.yaml":          roleOf(t, "applyRole", "controller/apply/rbac.yaml"),
+		"templates/inventory-role.yaml":      behind(t, "inventoryRole.create", "rbac/role.yaml"),
+		"templates/apply-role.yaml":          behind(t, "applyRole.create", "controller/apply/rbac.yaml"),
+		"templates/prometheusrule.yaml":      behind(t, "prometheusRule.enabled", "controller/monitoring/prometheusrule.yaml"),
 		"crds/hydrations.poolwright.io.yaml": read(t, "../../deploy/crds/hydrations.poolwright.io.yaml"),
 	} {
 		if *update {
@@ -154,6 +157,8 @@ func TestChartParts(t *testing.T) {
 	}{
 		{map[string]any{"serviceMonitor": map[string]any{"enabled": true}}, []string{"monitoring/service.yaml", "monitoring/servicemonitor.yaml", "monitoring/networkpolicy.yaml"}},
 		{map[string]any{"applyRole": map[string]any{"create": true}}, []string{"apply/rbac.yaml"}},
+		{map[string]any{"prometheusRule": map[string]any{"enabled": true}}, []string{"monitoring/prometheusrule.yaml"}},
+		{map[string]any{"webhooks": map[string]any{"enabled": true}}, []string{"webhooks/service.yaml", "webhooks/networkpolicy.yaml"}},
 	} {
 		want := helm(t, nil)
 		for _, file := range c.files {
@@ -161,7 +166,41 @@ func TestChartParts(t *testing.T) {
 				want[o.ID()] = o
 			}
 		}
-		same(t, helm(t, c.set), want)
+		got := helm(t, c.set)
+		if c.set["webhooks"] != nil {
+			for _, o := range want {
+				if o.Kind == "Deployment" {
+					patch(t, o, "../../deploy/controller/webhooks/patch.yaml")
+				}
+			}
+		}
+		same(t, got, want)
+	}
+}
+
+// patch changes an object by a JSON patch, each operation of which adds an item to a list.
+func patch(t *testing.T, o *krm.Object, file string) {
+	t.Helper()
+	source := &document.Source{Name: file, Data: []byte("items:\n" + read(t, file))}
+	docs, err := document.Parse(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations := docs[0].Node.Seq("items")
+	for i := range operations {
+		path, ends := strings.CutSuffix(operations[i].Str("path"), "/-")
+		if operations[i].Str("op") != "add" || !ends {
+			t.Fatalf("%s adds no item to a list", file)
+		}
+		list := o.Node
+		for key := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+			if n, err := strconv.Atoi(key); err == nil {
+				list = &list.Items()[n]
+			} else {
+				list = list.Get(key)
+			}
+		}
+		list.Add(*operations[i].Get("value"))
 	}
 }
 

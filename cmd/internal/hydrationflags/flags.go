@@ -23,6 +23,7 @@ type Flags struct {
 		Namespace, Name string
 		Duration        time.Duration
 	}
+	Pod        string   // of this process, which is labelled while it holds the lease; "" for none
 	AllowHosts []string // HOST or HOST:PORT
 	AllowFile  bool
 	MaxSource  string // a quantity of bytes
@@ -41,6 +42,7 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Lease.Namespace, "lease-namespace", "", "the namespace of the lease (default that of the pod, or default)")
 	flags.StringVar(&f.Lease.Name, "lease-name", "poolwright-controller", "the name of the lease")
 	flags.DurationVar(&f.Lease.Duration, "lease-duration", 15*time.Second, "how long a lease that is not renewed keeps others away; 1s or more")
+	flags.StringVar(&f.Pod, "pod", "", "the name of this pod, in the namespace of the lease: it has the label poolwright.io/leader=true while it holds the lease")
 	flags.StringArrayVar(&f.AllowHosts, "allow-host", nil, "without DIR: connect to this HOST or HOST:PORT whatever its address is, also by http; may be repeated")
 	flags.BoolVar(&f.AllowFile, "allow-file", false, "without DIR: read sources from folders of this machine, as file://")
 	flags.StringVar(&f.MaxSource, "max-source", "256Mi", "without DIR: the size of the files of a branch, at most, and of all that are in memory at the same time")
