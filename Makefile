@@ -70,8 +70,9 @@ test: export POOLWRIGHT_TEST_BUILT := $(BUILT)
 test: bin/kustomize bin/kustomize-controller $(if $(shell command -v gcc),bin/gitea) control-plane missing ## Run all tests
 	go build -o $(BUILT)/ ./cmd/poolwright ./cmd/poolwright-controller
 	test/parallel.sh \
-	  'nice -n 10 go test $(TEST) $(TOLD) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) && \
-	   nice -n 10 go test $(TEST) $(GENERATED) -rapid.seed=$(SEED)' \
+	  'failed=0; \
+	   nice -n 10 go test $(TEST) $(TOLD) $(filter-out $(GENERATED) $(shell go list $(LOOPS)),$(shell go list ./...)) || failed=1; \
+	   nice -n 10 go test $(TEST) $(GENERATED) -rapid.seed=$(SEED) || failed=1; exit $$failed' \
 	  'exec go test $(TEST) -p 1 $(LOOPS)' \
 	  $(call in_modules,$(wordlist 1,2,$(TEST_MODULES))) \
 	  $(call in_modules,$(wordlist 3,9,$(TEST_MODULES)))
