@@ -103,8 +103,13 @@ KILLS ?= 1000
 test-kills: ## Kill the node agent KILLS (1000) times at random points of the lives of volumes on loop devices
 	POOLWRIGHT_TEST_KILLS=$(KILLS) go test -timeout 300m -v ./nodeagent/source -run 'TestKills|TestBait'
 
+.PHONY: test-faults
+test-faults: ## Spoil each run of each program of the node agent on loop devices in all ways, for each program of one kind
+	POOLWRIGHT_TEST_ALL=1 POOLWRIGHT_TEST_FAULTS=1 go test -timeout 100m -v ./nodeagent/source -run 'TestFaults'
+
 .PHONY: kills-controller
-kills-controller: control-plane bin/gitea ## Kill the controller of Hydrations KILLS (1000) times in each mode, from seed FIRST on
+kills-controller: control-plane bin/gitea ## Kill the controller KILLS (1000) times in each mode, from seed FIRST on, and in a work tree
+	go test ./controller/worktree -run '^TestKills$$' -timeout 24h -v -kills $(KILLS)
 	go test ./controller/keeper -run '^TestKills$$' -timeout 24h -v -kills $(KILLS) -first $(FIRST)
 
 .PHONY: test-scale

@@ -3,6 +3,7 @@ package worktree_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"github.com/poolwright/poolwright/controller/worktree"
 	"github.com/poolwright/poolwright/test/tool"
 )
+
+var kills = flag.Int("kills", tool.Share(250), "in how many changes TestKills kills the controller")
 
 // TestMain is the program that is killed, where it is asked for.
 func TestMain(m *testing.M) {
@@ -129,12 +132,9 @@ func run(t testing.TB, change string, after time.Duration) (string, error) {
 }
 
 // TestKills kills the controller at random points of its commits. The next run finds the work tree as it was,
-// or makes it whole: one commit a change, nothing lost, and what is staged beside it stays staged.
+// or makes it whole: one commit a change, nothing lost, and what is staged beside it stays staged. make
+// kills-controller has a thousand changes.
 func TestKills(t *testing.T) {
-	kills := 50
-	if os.Getenv("POOLWRIGHT_TEST_ALL") != "" {
-		kills = 1000
-	}
 	repository(t)
 	start := time.Now()
 	if talk, err := run(t, "first", 0); err != nil {
@@ -143,7 +143,7 @@ func TestKills(t *testing.T) {
 	whole := time.Since(start)
 	random := rand.New(rand.NewPCG(1, 1))
 	killed, made, repaired := 0, 0, 0
-	for i := range kills {
+	for i := range *kills {
 		change := fmt.Sprint("change-", i)
 		before := git(t, "rev-parse", "HEAD")
 		for { // kill, until it survives

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -383,11 +384,24 @@ func summary(t *testing.T, folder string, names ...string) string {
 
 func allZero(t *testing.T, path string) bool {
 	t.Helper()
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(bytes.TrimLeft(data, "\x00")) == 0
+	defer f.Close()
+	buffer, zeros := make([]byte, 1<<20), make([]byte, 1<<20)
+	for {
+		n, err := io.ReadFull(f, buffer)
+		if !bytes.Equal(buffer[:n], zeros[:n]) {
+			return false
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return true
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
 }
 
 func contains(list []string, s string) bool {

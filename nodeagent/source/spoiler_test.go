@@ -73,6 +73,14 @@ type spoiler struct {
 // to be what it is without faults.
 func inject(t *testing.T, operations []operation, programs []string, reset func(string), names ...string) {
 	t.Helper()
+	injectSome(t, ways, operations, programs, reset, names...)
+}
+
+// injectSome is inject with other ways: which of all faults the nth run of a program meets.
+func injectSome(
+	t *testing.T, ways func(all []string, n int) []string, operations []operation, programs []string, reset func(string), names ...string,
+) {
+	t.Helper()
 	s := &spoiler{
 		t: t, folder: filepath.Join(t.TempDir(), "agent"), wrappers: filepath.Join(t.TempDir(), "bin"),
 		operations: operations, programs: programs, reset: reset, names: names, runs: map[string]int{},
@@ -132,6 +140,50 @@ func ways(all []string, n int) []string {
 		some = append(some, all[(n*per+i)%len(all)])
 	}
 	return some
+}
+
+// everyFault is set where each of several programs of one kind meets all faults, as in make test-faults.
+const everyFault = "POOLWRIGHT_TEST_FAULTS"
+
+// inTurn are the ways of one of several programs that do the same work. With tool.All a run meets each fault in one of
+// them, and each of them meets every fault.
+func inTurn(program, programs int) func(all []string, n int) []string {
+	return func(all []string, n int) []string {
+		if !tool.Whole() || os.Getenv(everyFault) != "" {
+			return ways(all, n)
+		}
+		var some []string
+		for i, way := range all {
+			if (i+n)%programs == program {
+				some = append(some, way)
+			}
+		}
+		return some
+	}
+}
+
+// TestInTurn: of two programs one meets a fault in a run, and each meets every fault in two runs.
+func TestInTurn(t *testing.T) {
+	t.Setenv(tool.All, "1")
+	t.Setenv(everyFault, "")
+	all := slices.Sorted(maps.Keys(faultsOf("storcli64")))
+	one, two := inTurn(0, 2), inTurn(1, 2)
+	for n := range 4 {
+		for what, both := range map[string][]string{
+			"two programs in a run": slices.Concat(one(all, n), two(all, n)),
+			"a program in two runs": slices.Concat(one(all, n), one(all, n+1)),
+			"the other in two runs": slices.Concat(two(all, n), two(all, n+1)),
+		} {
+			slices.Sort(both)
+			if !slices.Equal(both, all) {
+				t.Errorf("%s, from run %d on, meet %v", what, n, both)
+			}
+		}
+	}
+	t.Setenv(everyFault, "1")
+	if got := two(all, 3); !slices.Equal(got, all) {
+		t.Errorf("with %s a run meets %v", everyFault, got)
+	}
 }
 
 // TestWays: every fault is met in as many runs of a program as it takes for that, and no run meets one twice.
