@@ -16,8 +16,10 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/kubectl/pkg/util/openapi"
 
 	"github.com/poolwright/poolwright/test/engines/scenario"
 )
@@ -59,12 +61,21 @@ func New(kubeconfig, root, name, namespace string) (*Application, error) {
 		kubectl: &kube.KubectlCmd{Log: logr.Discard(), Tracer: tracing.NopTracer{}},
 	}
 	a.cache = cache.NewClusterCache(config,
-		cache.SetLogr(logr.Discard()), cache.SetKubectl(a.kubectl),
+		cache.SetLogr(logr.Discard()), cache.SetKubectl(withoutSchemas{a.kubectl}),
 		cache.SetPopulateResourceInfoHandler(func(o *unstructured.Unstructured, _ bool) (any, bool) {
 			return o.GetAnnotations()[tracking], true
 		}),
 	)
 	return a, a.cache.EnsureSynced()
+}
+
+// withoutSchemas reads no schemas of all kinds. The cache keeps them for Argo CD's diff, which is not run here, and reads
+// them again after each change of a definition: the API server has to put them together each time.
+type withoutSchemas struct{ kube.Kubectl }
+
+// LoadOpenAPISchema returns none: the cache only stores what it gets.
+func (withoutSchemas) LoadOpenAPISchema(*rest.Config) (openapi.Resources, *managedfields.GvkParser, error) {
+	return nil, nil, nil
 }
 
 // Close ends the watches.
