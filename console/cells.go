@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"time"
 
 	"github.com/poolwright/poolwright/console/page"
@@ -90,15 +91,12 @@ func when(t time.Time) page.Cell {
 	return page.Cell{Text: t.UTC().Format("2006-01-02 15:04") + " UTC"}
 }
 
-// columns are the heads of a table; a name with # before it is of numbers.
-func columns(names ...string) []page.Column {
+// columns are the heads of a table, with | between them; a name with # before it is of numbers, with ~ of sentences.
+func columns(names string) []page.Column {
 	var all []page.Column
-	for _, name := range names {
-		if name[0] == '#' {
-			all = append(all, page.Column{Name: name[1:], Number: true})
-		} else {
-			all = append(all, page.Column{Name: name})
-		}
+	for name := range strings.SplitSeq(names, "|") {
+		plain := strings.TrimLeft(name, "#~")
+		all = append(all, page.Column{Name: plain, Number: name[0] == '#', Prose: name[0] == '~'})
 	}
 	return all
 }

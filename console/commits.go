@@ -45,7 +45,7 @@ func historyPage(x *exchange) (*page.Page, *problem) {
 		return nil, refuse(http.StatusInternalServerError, "internal", "%v", err)
 	}
 	t := page.Table{
-		Caption: "Commits", Columns: columns("Commit", "Who", "When", "Subject", "Risk"),
+		Caption: "Commits", Columns: columns("Commit|Who|When|~Subject|Risk"),
 		Empty: page.Notice{Text: "No commit has changed this package. Commit it to Git, so that its changes have a history."},
 	}
 	return &page.Page{Title: "History", Blocks: []page.Block{tabulate(x, t, all, commitText, func(c *Commit) []page.Cell {

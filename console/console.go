@@ -13,19 +13,22 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/netutil"
 
 	"github.com/poolwright/poolwright/console/page"
+	"github.com/poolwright/poolwright/controller/tree"
 	"github.com/poolwright/poolwright/fn"
 )
 
 // Config is what a console is about.
 type Config struct {
 	Function *fn.Function
-	Dir      string // of the package
-	Listen   string // HOST:PORT, on loopback
+	Dir      string       // of the package
+	Author   *tree.Author // of commits; nil for that of Git
+	Listen   string       // HOST:PORT, on loopback
 	Version  string
 	Log      *slog.Logger
 	Now      func() time.Time // nil for the clock
@@ -52,6 +55,7 @@ type Server struct {
 	theme    *page.Theme
 	source   *source
 	sessions *sessions
+	writing  sync.Mutex      // one commit after the other
 	hosts    map[string]bool // that the header Host may name
 	port     string
 }
@@ -61,7 +65,7 @@ func New(config Config) (*Server, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	from, err := newSource(config.Function, config.Dir)
+	from, err := newSource(config.Function, config.Dir, config.Author)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/poolwright/poolwright/console/page"
@@ -13,7 +14,7 @@ func diskText(d *view.Disk) string {
 
 func disksPage(x *exchange) (*page.Page, *problem) {
 	t := page.Table{
-		Caption: "Disks", Columns: columns("Disk", "Node", "#Size", "Kind", "Serial", "State", "Why"),
+		Caption: "Disks", Columns: columns("Disk|Node|#Size|Kind|Serial|State|~Why|Use"),
 		Empty: page.Notice{Text: "The inventory reports no disks. Take one: run poolwright inventory -o " + x.server.config.Dir + "/inventory with access to the cluster, and commit it. Disks are reported by the node agent or by OpenEBS NDM."},
 	}
 	return &page.Page{Title: "Disks", Blocks: []page.Block{tabulate(x, t, x.Disks(), diskText, func(d *view.Disk) []page.Cell {
@@ -21,7 +22,11 @@ func disksPage(x *exchange) (*page.Page, *problem) {
 		if name == "" {
 			name = d.Name()
 		}
-		return []page.Cell{link(name, view.DiskLink(d)), plain(d.Node), size(d.Size), plain(d.Kind), code(d.Serial), diskState(d), plain(d.Why())}
+		use := page.Cell{}
+		if d.Usable && !d.BehindRAID() {
+			use = page.Cell{Text: "Use", Path: "/volumes/new?" + url.Values{"type": {"disk"}, "node": {string(d.Node)}, "device": {string(d.Node) + "/" + d.Name()}}.Encode(), Action: true}
+		}
+		return []page.Cell{link(name, view.DiskLink(d)), plain(d.Node), size(d.Size), plain(d.Kind), code(d.Serial), diskState(d), plain(d.Why()), use}
 	})}}, nil
 }
 

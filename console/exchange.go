@@ -124,12 +124,31 @@ func sentence(text string) string {
 }
 
 // show answers with a page.
-func (x *exchange) show(p *page.Page) {
+func (x *exchange) show(p *page.Page) { x.showWith(http.StatusOK, p) }
+
+func (x *exchange) showWith(status int, p *page.Page) {
+	p.Status = x.outcome()
 	p.Nav = x.server.navigation()
 	p.Foot = x.foot()
 	p.Alerts = append(p.Alerts, x.unread()...)
 	p.Notices = append(p.Notices, x.notices()...)
-	x.send(http.StatusOK, "text/html; charset=utf-8", x.server.theme.Draw(p))
+	x.send(status, "text/html; charset=utf-8", x.server.theme.Draw(p))
+}
+
+// outcome says which commit a person has just made, and what comes next; "" for none.
+func (x *exchange) outcome() string {
+	hash := x.request.URL.Query().Get("committed")
+	if hash == "" {
+		return ""
+	}
+	all, _ := x.commits()
+	for _, e := range all {
+		if e.Hash.String() == hash {
+			subject, _, _ := strings.Cut(e.Message, "\n")
+			return fmt.Sprintf("Committed %s: %s. Next: push the branch; then the engine applies it.", hash[:shortHash], subject)
+		}
+	}
+	return ""
 }
 
 // unread are the alerts about files that cannot be read.

@@ -19,8 +19,12 @@ func (s *Server) describe() []byte {
 			continue
 		}
 		operation := web.Object{"summary": r.summary, "operationId": r.operation(), "responses": r.responses(&schemas)}
-		if r.listed {
-			operation["parameters"] = listParameters()
+		if parameters := r.parameters(); parameters != nil {
+			operation["parameters"] = parameters
+		}
+		if r.method == http.MethodPost || r.method == http.MethodPut {
+			object := web.Object{"schema": web.Object{"type": "object"}}
+			operation["requestBody"] = web.Object{"required": true, "content": web.Object{"application/json": object, "application/yaml": object}}
 		}
 		if r.open {
 			operation["security"] = []web.Object{}
@@ -50,7 +54,7 @@ func (s *Server) describe() []byte {
 }
 
 func (r *route) operation() string {
-	name := strings.NewReplacer("/api/v1/", "", "/", "", ".json", "").Replace(r.path)
+	name := strings.NewReplacer("/api/v1/", "", "/{kind}/{namespace}/{name}", "One", "/", "", ".json", "").Replace(r.path)
 	return strings.ToLower(r.method) + strings.ToUpper(name[:1]) + name[1:]
 }
 
@@ -69,12 +73,23 @@ func (r *route) responses(schemas *web.Schemas) web.Object {
 		kind = "text/plain"
 	}
 	responses := web.Object{"200": web.Object{"description": "OK", "content": web.Object{kind: web.Object{"schema": schema}}}}
+	if r.isWrite() {
+		responses["202"] = web.Object{"description": "Committed, and not applied yet", "content": web.Object{kind: web.Object{"schema": schema}}}
+		responses["200"] = web.Object{"description": "What the write would do (dryRun=true)", "content": web.Object{kind: web.Object{"schema": schemas.Of(Preview{})}}}
+	}
 	codes := []int{http.StatusForbidden, http.StatusMethodNotAllowed}
 	if !r.open {
 		codes = append(codes, http.StatusUnauthorized, http.StatusTooManyRequests)
 	}
 	if r.listed {
 		codes = append(codes, http.StatusBadRequest)
+	}
+	if strings.Contains(r.path, "{") {
+		codes = append(codes, http.StatusNotFound)
+	}
+	if r.isWrite() {
+		codes = append(codes, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge,
+			http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusPreconditionRequired)
 	}
 	for _, code := range codes {
 		responses[strconv.Itoa(code)] = web.Object{
@@ -83,6 +98,32 @@ func (r *route) responses(schemas *web.Schemas) web.Object {
 		}
 	}
 	return responses
+}
+
+func (r *route) isWrite() bool { return r.method != http.MethodGet }
+
+// parameters are those of a path, a header and a query.
+func (r *route) parameters() []web.Object {
+	var all []web.Object
+	text := web.Object{"type": "string"}
+	for _, part := range r.parts {
+		if name, found := strings.CutPrefix(part, "{"); found {
+			all = append(all, web.Object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": text})
+		}
+	}
+	switch {
+	case r.listed:
+		all = append(all, listParameters()...)
+	case r.isWrite():
+		all = append(all, web.Object{"name": "dryRun", "in": "query", "description": "only say what the write would do", "schema": web.Object{"type": "boolean"}})
+	}
+	if r.method == http.MethodPut || r.method == http.MethodDelete {
+		all = append(all, web.Object{"name": "If-Match", "in": "header", "required": true, "description": "the ETag of the spec", "schema": text})
+	}
+	if r.method == http.MethodDelete {
+		all = append(all, web.Object{"name": "cascade", "in": "query", "description": "take the volumes of a group out, too", "schema": web.Object{"type": "boolean"}})
+	}
+	return all
 }
 
 func listParameters() []web.Object {

@@ -15,7 +15,7 @@ const fewNodes = 30
 func overviewPage(x *exchange) (*page.Page, *problem) {
 	o := x.Overview()
 	p := &page.Page{Title: "Overview"}
-	waiting := page.Table{Caption: "Waiting for you", Columns: columns("What", "Why", "Where"), Empty: page.Notice{Text: "Nothing is waiting for you."}}
+	waiting := page.Table{Caption: "Waiting for you", Columns: columns("What|~Why|Where"), Empty: page.Notice{Text: "Nothing is waiting for you."}}
 	for i, w := range o.Waiting {
 		if i == rowsShown {
 			break
@@ -27,7 +27,7 @@ func overviewPage(x *exchange) (*page.Page, *problem) {
 	switch {
 	case len(trees) == 0:
 	case len(x.Nodes()) > fewNodes:
-		t := page.Table{Caption: "Objects", Columns: columns("Kind", "#OK", "#PROGRESSING", "#ERROR", "#Unknown")}
+		t := page.Table{Caption: "Objects", Columns: columns("Kind|#OK|#PROGRESSING|#ERROR|#Unknown")}
 		for _, tally := range health.Tallies(trees) {
 			t.Rows = append(t.Rows, []page.Cell{
 				plain(tally.Kind), number(tally.Phases[health.OK]), number(tally.Phases[health.Progressing]), number(tally.Phases[health.Error]), number(tally.Phases[""]),
@@ -48,7 +48,7 @@ func number(n int) page.Cell { return page.Cell{Text: strconv.Itoa(n)} }
 // statusTable is the specs, the worst first.
 func statusTable(x *exchange) *page.Table {
 	t := &page.Table{
-		Caption: "Specs", Columns: columns("Spec", "State", "Reason", "Since", "Message"),
+		Caption: "Specs", Columns: columns("Spec|State|Reason|Since|~Message"),
 		Empty: page.Notice{Text: "There is no spec in this package, so nothing is rendered."},
 	}
 	all := x.Statuses()
@@ -70,7 +70,7 @@ func statusTable(x *exchange) *page.Table {
 // zoneTable is the capacity.
 func zoneTable(zones []view.Zone) *page.Table {
 	t := &page.Table{
-		Caption: "Capacity by zone", Columns: columns("Zone", "#Nodes", "#Not ready", "#Disks", "#Free disks", "#Size of all disks", "#Size of free disks"),
+		Caption: "Capacity by zone", Columns: columns("Zone|#Nodes|#Not ready|#Disks|#Free disks|#Size of all disks|#Size of free disks"),
 		Empty: page.Notice{Text: "The inventory contains no nodes. Run poolwright inventory -o inventory in this package, and commit it."},
 	}
 	for _, z := range zones {

@@ -154,8 +154,8 @@ func TestTables(t *testing.T) {
 	r := serve(t, copied(t, "../examples/localvolumes"))
 	for _, c := range []struct{ path, caption, columns, row string }{
 		{"/", "Specs", "Spec|State|Reason|Since|Message", "Volume archive|PROGRESSING|NotCreated|-|is not in the cluster yet; commit and apply it"},
-		{"/disks", "Disks", "Disk|Node|Size|Kind|Serial|State|Why", "/dev/nvme0n1|worker-1|894.3Gi|NVMe|S4YPNE0N200417|In use|it is taken by VolumeGroup fast-worker-1"},
-		{"/disks", "Disks", "", "/dev/sdb|worker-1|3.639Ti|HDD|ZA1DAT01|Free|-"},
+		{"/disks", "Disks", "Disk|Node|Size|Kind|Serial|State|Why|Use", "/dev/nvme0n1|worker-1|894.3Gi|NVMe|S4YPNE0N200417|In use|it is taken by VolumeGroup fast-worker-1|"},
+		{"/disks", "Disks", "", "/dev/sdb|worker-1|3.639Ti|HDD|ZA1DAT01|Free|-|Use"},
 		{"/specs", "Specs", "Kind|Name|File|State|Findings", "VolumeGroup|fast-worker-1|volumes/group.yaml|PROGRESSING|0"},
 		{"/volumes", "Volumes", "Name|Node|Type|Size|Device|Group|PV|Bound by|State", "database|worker-1|LVM LV|400Gi|-|fast|-|-|PROGRESSING"},
 		{"/volumes", "Volumes", "", "archive|worker-2|Whole disk|3.639Ti|/dev/sdb|-|-|-|PROGRESSING"},
@@ -312,7 +312,7 @@ func TestWhatIf(t *testing.T) {
 			field = in
 		}
 	}
-	if len(alerts) != 1 || !strings.Contains(alerts[0].text(), "nix") || field.attr("aria-invalid") != "true" || field.attr("aria-describedby") != "e-object" || field.attr("value") != "nix" {
+	if len(alerts) != 1 || !strings.Contains(alerts[0].text(), "nix") || field.attr("aria-invalid") != "true" || field.attr("aria-describedby") != "e-object h-object" || field.attr("value") != "nix" {
 		t.Errorf("%v, field %v", alerts, field.Attr)
 	}
 }

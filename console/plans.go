@@ -13,6 +13,11 @@ import (
 func planPage(x *exchange) (*page.Page, *problem) {
 	p := &page.Page{Title: "Plan", Intro: "What a render would change in rendered/, which the engine applies."}
 	p.Blocks = planBlocks(x, &x.Plan)
+	if len(x.Plan.Changes)+x.Plan.Files > 0 && x.readOnly == nil {
+		p.Blocks = append(p.Blocks, page.Block{Form: &page.Form{
+			Label: "Commit", Path: "/plan", Post: true, Hidden: []page.Option{{Text: "csrf", Value: x.server.sessions.formToken()}}, Buttons: []page.Button{{Text: "Commit", Name: "do", Value: "commit"}},
+		}})
+	}
 	return p, nil
 }
 
@@ -28,7 +33,7 @@ func planBlocks(x *exchange, of *plan.Plan) []page.Block {
 	if r := of.Risk(); r != "" {
 		blocks = append(blocks, page.Block{Facts: &page.Facts{Rows: []page.Fact{fact("Risk", risk(r)), fact("Summary", plain(of.Summary()))}}})
 	}
-	t := page.Table{Caption: "Changes", Columns: columns("Risk", "Object", "Action", "Why"), Empty: empty}
+	t := page.Table{Caption: "Changes", Columns: columns("Risk|Object|Action|~Why"), Empty: empty}
 	blocks = append(blocks, tabulate(x, t, of.Changes, changeText, func(c **change.Change) []page.Cell {
 		return []page.Cell{risk((*c).Risk), plain((*c).Ref.String() + of.Mark(*c)), plain(string((*c).Action)), plain(whyOf(*c))}
 	}))

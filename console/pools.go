@@ -27,7 +27,7 @@ func poolsPage(x *exchange) (*page.Page, *problem) {
 		p.Blocks = append(p.Blocks, page.Block{Table: steps})
 	}
 	t := page.Table{
-		Caption: "Pools", Columns: columns("Pool", "System", "Node", "Zone", "State", "Condition", "#Used", "#Size", "#Volumes", "#Disks"),
+		Caption: "Pools", Columns: columns("Pool|System|Node|Zone|State|Condition|#Used|#Size|#Volumes|#Disks"),
 		Empty: page.Notice{Text: "There are no pools in the inventory, and no spec plans one."},
 	}
 	p.Blocks = append(p.Blocks, tabulate(x, t, x.Pools(), poolText, func(r *view.Pool) []page.Cell {
@@ -43,7 +43,7 @@ func poolsPage(x *exchange) (*page.Page, *problem) {
 
 // stepsTable is how far changes are that take more than one render.
 func stepsTable(all []transition.Transition) *page.Table {
-	t := &page.Table{Caption: "Steps", Columns: columns("Object", "State", "Step", "Until", "Why here")}
+	t := &page.Table{Caption: "Steps", Columns: columns("Object|State|~Step|~Until|~Why here")}
 	tones := map[transition.State]string{transition.Done: "ok", transition.Now: "busy", transition.Next: "idle"}
 	for i := range all {
 		for _, s := range all[i].Steps {

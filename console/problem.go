@@ -18,6 +18,7 @@ type problem struct {
 	Findings []Finding `json:"findings"`
 
 	near string // a path that was perhaps meant
+	line int    // in the text of a form, from 1; 0 for none
 }
 
 // Finding is a finding as the API has it.

@@ -35,12 +35,23 @@ func (s *Server) table() []route {
 		s.page("/disks/{node}/{name}", "", diskPage),
 		s.page("/specs", "Specs", specsPage),
 		s.page("/specs/{kind}/{namespace}/{name}", "", specPage),
+		s.form(http.MethodGet, "/specs/{kind}/{namespace}/{name}/yaml", yamlForm),
+		s.form(http.MethodPost, "/specs/{kind}/{namespace}/{name}/yaml", yamlForm),
 		s.page("/volumes", "Volumes", volumesPage),
+		s.form(http.MethodGet, "/volumes/new", volumeForm), // before the volume of a name
+		s.form(http.MethodPost, "/volumes/new", volumeForm),
 		s.page("/volumes/{name}", "", volumePage),
+		s.form(http.MethodGet, "/volumes/{name}/delete", removeVolume),
+		s.form(http.MethodPost, "/volumes/{name}/delete", removeVolume),
 		s.page("/volumegroups", "Volume Groups", groupsPage),
+		s.form(http.MethodGet, "/volumegroups/new", groupForm),
+		s.form(http.MethodPost, "/volumegroups/new", groupForm),
 		s.page("/volumegroups/{name}", "", groupPage),
+		s.form(http.MethodGet, "/volumegroups/{name}/delete", removeGroup),
+		s.form(http.MethodPost, "/volumegroups/{name}/delete", removeGroup),
 		s.page("/pools", "Pools", poolsPage),
 		s.page("/plan", "Plan", planPage),
+		s.form(http.MethodPost, "/plan", renderForm),
 		s.page("/what-if", "What-if", whatIfPage),
 		s.page("/history", "History", historyPage),
 		{method: http.MethodGet, path: "/pools.svg", serve: s.loaded(func(x *exchange) { x.send(http.StatusOK, "image/svg+xml", x.Picture()) })},
@@ -52,6 +63,10 @@ func (s *Server) table() []route {
 		s.api("plan", "What a render would change, as poolwright plan -o json", plan.Record{}, func(x *exchange) any { return x.Plan.Record() }),
 		listOf(s, "disks", "The disks that nodes report", func(x *exchange) ([]view.Disk, error) { return x.Disks(), nil }, diskText),
 		listOf(s, "specs", "What people wrote", func(x *exchange) ([]view.Spec, error) { return x.Specs(), nil }, specText),
+		s.spec(http.MethodPost, "/api/v1/specs", "Add a spec: one object, as YAML or JSON", Written{}, postSpec),
+		s.spec(http.MethodGet, oneSpec, "A spec, with its ETag", map[string]any{}, getSpec),
+		s.spec(http.MethodPut, oneSpec, "Change a spec", Written{}, putSpec),
+		s.spec(http.MethodDelete, oneSpec, "Take a spec out; with ?cascade=true its volumes, too", Written{}, deleteSpec),
 		listOf(s, "volumes", "Volumes of nodes", func(x *exchange) ([]view.Volume, error) { return x.Volumes(), nil }, volumeText),
 		listOf(s, "volumegroups", "Volume groups of nodes", func(x *exchange) ([]view.Group, error) { return x.Groups(), nil }, groupText),
 		listOf(s, "pools", "Pools of all systems", func(x *exchange) ([]view.Pool, error) { return x.Pools(), nil }, poolText),
@@ -75,18 +90,27 @@ func (s *Server) page(path, title string, make func(*exchange) (*page.Page, *pro
 			x.fail(failed)
 			return
 		}
-		for _, item := range s.navigation() {
-			if x.request.URL.Path == item.Path || item.Path != "/" && strings.HasPrefix(x.request.URL.Path, item.Path+"/") {
-				p.At = item.Path
-			}
-		}
+		p.At = x.at()
 		x.show(p)
 	})}
+}
+
+// form is a route of a form. One that is posted says itself who is not signed in: what was typed must not be lost.
+func (s *Server) form(method, path string, read func(*exchange, url.Values) (*form, *problem)) route {
+	return route{method: method, path: path, open: method == http.MethodPost, serve: fill(read)}
 }
 
 // api is the route of a value for programs.
 func (s *Server) api(name, summary string, result any, value func(*exchange) any) route {
 	return route{method: http.MethodGet, path: "/api/v1/" + name, summary: summary, result: result, serve: s.loaded(func(x *exchange) { x.write(http.StatusOK, value(x)) })}
+}
+
+// oneSpec is the path of a spec. The namespace of a kind that has none is -.
+const oneSpec = "/api/v1/specs/{kind}/{namespace}/{name}"
+
+// spec is the route of a spec for programs.
+func (s *Server) spec(method, path, summary string, result any, serve func(*exchange)) route {
+	return route{method: method, path: path, summary: summary, result: result, serve: s.loaded(serve)}
 }
 
 // listOf is the route of a list for programs.

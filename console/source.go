@@ -1,6 +1,9 @@
 package console
 
 import (
+	"bytes"
+	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -8,6 +11,7 @@ import (
 
 	"github.com/poolwright/poolwright/console/view"
 	"github.com/poolwright/poolwright/controller/hydration"
+	"github.com/poolwright/poolwright/controller/tree"
 	"github.com/poolwright/poolwright/controller/worktree"
 	"github.com/poolwright/poolwright/fn"
 	"github.com/poolwright/poolwright/fn/inventory"
@@ -17,6 +21,7 @@ import (
 type source struct {
 	function *fn.Function
 	dir      string
+	given    *tree.Author // of commits; nil for that of Git
 
 	mu      sync.Mutex
 	key     string
@@ -37,9 +42,31 @@ type state struct {
 }
 
 // newSource looks at a folder. The error is that of the folder.
-func newSource(function *fn.Function, dir string) (*source, error) {
+func newSource(function *fn.Function, dir string, author *tree.Author) (*source, error) {
 	_, err := worktree.Inspect(dir)
-	return &source{function: function, dir: dir}, err
+	return &source{function: function, dir: dir, given: author}, err
+}
+
+// author is who makes commits. The error says that nobody is known.
+func (s *source) author(work *worktree.WorkTree) (tree.Author, error) {
+	if s.given != nil {
+		return *s.given, nil
+	}
+	a := work.Author(tree.Author{})
+	if a.Name == "" || a.Email == "" {
+		return a, errors.New("Git knows no author: set user.name and user.email, or start the console with --author")
+	}
+	return a, nil
+}
+
+// at is a package of these files.
+func (s *source) at(files map[string][]byte) (*view.View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current != nil && maps.EqualFunc(s.current.Files, files, bytes.Equal) {
+		return s.current.View, nil
+	}
+	return view.New(s.function, files)
 }
 
 // now is the package as it is. The error says why the folder is none.
@@ -51,6 +78,9 @@ func (s *source) now() (*state, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	head, readOnly := work.At(), work.Writable()
+	if readOnly == nil {
+		_, readOnly = s.author(work)
+	}
 	key := head.String() + " " + work.Look()
 	if readOnly != nil {
 		key += readOnly.Error()

@@ -20,7 +20,7 @@ func statusText(s *health.StatusRecord) string {
 
 func specsPage(x *exchange) (*page.Page, *problem) {
 	t := page.Table{
-		Caption: "Specs", Columns: columns("Kind", "Name", "File", "State", "#Findings"),
+		Caption: "Specs", Columns: columns("Kind|Name|File|State|#Findings"),
 		Empty: page.Notice{Text: "There is no spec in this package, so nothing is rendered. poolwright init writes one."},
 	}
 	return &page.Page{Title: "Specs", Blocks: []page.Block{tabulate(x, t, x.Specs(), specText, func(s *view.Spec) []page.Cell {
@@ -46,6 +46,7 @@ func specPage(x *exchange) (*page.Page, *problem) {
 	if t := findingsTable(x.FindingsOf(s.Object.Ref)); len(t.Rows) > 0 {
 		p.Blocks = append(p.Blocks, page.Block{Table: t})
 	}
+	p.Actions = []page.Link{{Text: "Edit YAML", Path: view.SpecLink(s.Object.Ref) + "/yaml"}}
 	p.Blocks = append(p.Blocks, page.Block{Text: &page.Text{Heading: "YAML", Body: string(s.Object.Raw)}})
 	return p, nil
 }
@@ -59,7 +60,7 @@ func alertState(p *page.Page, phase health.Phase, reason, message view.Text) {
 
 // findingsTable is findings with their places.
 func findingsTable(fs []finding.Finding) *page.Table {
-	t := &page.Table{Caption: "Findings", Columns: columns("Severity", "Where", "Field", "Message"), Empty: page.Notice{Text: "There is no finding."}}
+	t := &page.Table{Caption: "Findings", Columns: columns("Severity|Where|Field|~Message"), Empty: page.Notice{Text: "There is no finding."}}
 	tones := map[finding.Severity]string{finding.Error: "bad", finding.Warning: "busy", finding.Info: "idle"}
 	for _, f := range fs {
 		where := f.Pos.File

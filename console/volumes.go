@@ -17,10 +17,12 @@ func groupText(g *view.Group) string {
 
 func volumesPage(x *exchange) (*page.Page, *problem) {
 	t := page.Table{
-		Caption: "Volumes", Columns: columns("Name", "Node", "Type", "#Size", "Device", "Group", "PV", "Bound by", "State"),
+		Caption: "Volumes", Columns: columns("Name|Node|Type|#Size|Device|Group|PV|Bound by|State"),
 		Empty: page.Notice{Text: "There is no Volume in this package or in its inventory."},
 	}
-	return &page.Page{Title: "Volumes", Blocks: []page.Block{tabulate(x, t, x.Volumes(), volumeText, func(v *view.Volume) []page.Cell {
+	create := page.Link{Text: "Create Volume", Path: "/volumes/new"}
+	t.Empty.Link = &create
+	return &page.Page{Title: "Volumes", Actions: []page.Link{create}, Blocks: []page.Block{tabulate(x, t, x.Volumes(), volumeText, func(v *view.Volume) []page.Cell {
 		return []page.Cell{
 			link(v.Name, view.Path("volumes", v.Name)), plain(v.Node), plain(v.Stock.Type), size(v.Size), code(v.Device), plain(v.Group), plain(v.PV), plain(v.Claim), phase(v.State),
 		}
@@ -29,10 +31,12 @@ func volumesPage(x *exchange) (*page.Page, *problem) {
 
 func groupsPage(x *exchange) (*page.Page, *problem) {
 	t := page.Table{
-		Caption: "Volume Groups", Columns: columns("Name", "Node", "#Size", "#Free", "Device", "Volumes", "State"),
+		Caption: "Volume Groups", Columns: columns("Name|Node|#Size|#Free|Device|~Volumes|State"),
 		Empty: page.Notice{Text: "There is no Volume Group in this package or in its inventory."},
 	}
-	return &page.Page{Title: "Volume Groups", Blocks: []page.Block{tabulate(x, t, x.Groups(), groupText, func(g *view.Group) []page.Cell {
+	create := page.Link{Text: "Create Volume Group", Path: "/volumegroups/new"}
+	t.Empty.Link = &create
+	return &page.Page{Title: "Volume Groups", Actions: []page.Link{create}, Blocks: []page.Block{tabulate(x, t, x.Groups(), groupText, func(g *view.Group) []page.Cell {
 		return []page.Cell{
 			link(g.Name, view.Path("volumegroups", g.Name)), plain(g.Node), size(g.Size), size(g.Free), code(strings.Join(g.Devices, ", ")), plain(strings.Join(g.Volumes, ", ")), phase(g.State),
 		}
@@ -50,6 +54,7 @@ func volumePage(x *exchange) (*page.Page, *problem) {
 		fact("State", phase(v.State)), fact("Message", plain(v.Message)), fact("Node", plain(v.Node)), fact("Type", plain(v.Stock.Type)), fact("Size", size(v.Size)),
 		fact("Group", plain(v.Group)), fact("Device", code(v.Device)), fact("Storage class", plain(v.StorageClass)), fact("PersistentVolume", plain(v.PV)), fact("Bound by", plain(v.Claim)),
 	}}
+	p.Actions = actionsOf(x, v.Stock.Object.Kind, v.Name, view.Path("volumes", v.Name, "delete"))
 	p.Blocks = append(p.Blocks, page.Block{Facts: withSpec(x, facts, v.Stock.Object.Kind, v.Name, v.Why)})
 	return p, nil
 }
@@ -72,8 +77,18 @@ func groupPage(x *exchange) (*page.Page, *problem) {
 		fact("State", phase(g.State)), fact("Message", plain(g.Message)), fact("Node", plain(g.Node)), fact("LVM name", code(g.LVMName)), fact("Size", size(g.Size)),
 		fact("Free for a new Volume", size(g.Free)), fact("Device", cellsOf(g.Devices)...), inside,
 	}}
+	p.Actions = actionsOf(x, g.Stock.Object.Kind, g.Name, view.Path("volumegroups", g.Name, "delete"))
 	p.Blocks = append(p.Blocks, page.Block{Facts: withSpec(x, facts, g.Stock.Object.Kind, g.Name, g.Why)})
 	return p, nil
+}
+
+// actionsOf are what a person may do with an object that is in the package.
+func actionsOf(x *exchange, kind, name, remove string) []page.Link {
+	s, _ := x.SpecNamed(kind, "", name)
+	if s == nil {
+		return nil
+	}
+	return []page.Link{{Text: "YAML", Path: view.SpecLink(s.Object.Ref) + "/yaml"}, {Text: "Delete", Path: remove}}
 }
 
 // withSpec adds where an object is written, and why it may not be taken out.

@@ -59,7 +59,7 @@ func whatIfPage(x *exchange) (*page.Page, *problem) {
 	if of.Error != "" {
 		p.Alerts = append(p.Alerts, page.Notice{Text: of.Error})
 	}
-	p.Blocks = append(p.Blocks, page.Block{Form: &page.Form{Label: "What-if", Path: "/what-if", Fields: []page.Field{lose, of}, Submit: "Show"}})
+	p.Blocks = append(p.Blocks, page.Block{Form: &page.Form{Label: "What-if", Path: "/what-if", Fields: []page.Field{lose, of}, Buttons: []page.Button{{Text: "Show"}}}})
 	if answer != nil {
 		p.Blocks = append(p.Blocks, answerBlocks(x, answer, object != "")...)
 	}
@@ -84,7 +84,7 @@ func answerBlocks(x *exchange, w *fn.WhatIf, asked bool) []page.Block {
 		fatal.Values = []page.Cell{plain("no single further loss makes more volumes lost or stop")}
 	}
 	facts.Rows = append(facts.Rows, fatal, fact("Not modelled", cellsOf(w.NotModelled)...))
-	t := page.Table{Caption: "Volumes", Columns: columns("Object", "Before", "After", "Copies", "Cause", "Remedy"), Empty: page.Notice{Text: "The inventory has no volumes, so none can be lost."}}
+	t := page.Table{Caption: "Volumes", Columns: columns("Object|Before|After|Copies|~Cause|~Remedy"), Empty: page.Notice{Text: "The inventory has no volumes, so none can be lost."}}
 	return []page.Block{{Facts: facts}, tabulate(x, t, w.Volumes, lossText, func(r *resilience.Row) []page.Cell {
 		return []page.Cell{plain(r.Ref()), fate(r.Before), fate(r.After), plain(copies(&r.Copies)), plain(r.Cause), plain(r.Remedy)}
 	})}

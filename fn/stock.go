@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/inventory"
+	"github.com/poolwright/poolwright/fn/krm"
 	"github.com/poolwright/poolwright/fn/stock"
 	"github.com/poolwright/poolwright/fn/system"
 )
@@ -32,4 +33,14 @@ func (f *Function) Stock(p Package, facts *inventory.Facts) stock.Stock {
 	slices.SortFunc(all.Volumes, func(a, b stock.Volume) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
 	slices.SortFunc(all.Groups, func(a, b stock.Group) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
 	return all
+}
+
+// Order is the spec of a volume or a group that a person orders; nil where no system has them.
+func (f *Function) Order(o stock.Order) *krm.Object {
+	for i := range f.systems {
+		if maker, makes := f.systems[i].System.(system.Maker); makes {
+			return maker.Make(o)
+		}
+	}
+	return nil
 }

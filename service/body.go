@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/schema/quantity"
+	"github.com/poolwright/poolwright/service/web"
 )
 
 // bodyTypes are the media types of a ResourceList. Only a page of the same origin can send
@@ -23,7 +23,7 @@ var bodyTypes = []string{typeYAML, "application/x-yaml", "text/yaml", typeJSON}
 // body is the content of a request.
 type body struct {
 	from     io.Reader
-	raw      *timedReader
+	raw      *web.Reader
 	packed   bool
 	length   int64 // as it is announced, -1 for unknown
 	most     int64
@@ -39,7 +39,7 @@ func openBody(x *exchange, most int64, stall time.Duration) (*body, *problem) {
 		x.header().Set("Accept", strings.Join(bodyTypes, ", "))
 		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type %q is not supported; send a ResourceList as %s", header.Get("Content-Type"), strings.Join(bodyTypes, ", "))
 	}
-	b := &body{length: x.request.ContentLength, most: most, raw: &timedReader{from: x.request.Body, control: x.control, stall: stall}}
+	b := &body{length: x.request.ContentLength, most: most, raw: &web.Reader{From: x.request.Body, Control: x.control, Stall: stall}}
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(header.Values("Content-Encoding"), ","))); encoding {
 	case "", "identity":
 	case "gzip":
@@ -68,7 +68,7 @@ func (b *body) weight() int64 {
 // read reads up to a number of bytes in total; done says that the body ended before. late is
 // the status if that is not done in time.
 func (b *body) read(upTo int64, until time.Time, late int) (done bool, p *problem) {
-	b.raw.until, b.late = until, late
+	b.raw.Until, b.late = until, late
 	if b.from == nil {
 		b.from = b.raw
 		if b.packed {
@@ -89,7 +89,7 @@ func (b *body) read(upTo int64, until time.Time, late int) (done bool, p *proble
 	case int64(b.received.Len()) > b.most:
 		return false, b.tooLarge()
 	}
-	b.raw.rest()
+	b.raw.Rest()
 	return int64(b.received.Len()) < upTo, nil
 }
 
@@ -97,48 +97,14 @@ func (b *body) tooLarge() *problem {
 	return refuse(http.StatusRequestEntityTooLarge, "the body has more than %s; a server with a larger --max-body takes more", quantity.Size(b.most))
 }
 
-// errTimeUp says that a request had its slot for too long.
-var errTimeUp = errors.New("the time is up")
-
 func (b *body) cannotRead(err error) *problem {
 	switch {
-	case errors.Is(err, errTimeUp):
+	case errors.Is(err, web.ErrTimeUp):
 		return refuse(b.late, "the body was not complete when the time of the request was up")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return refuse(http.StatusRequestTimeout, "no more of the body arrived for %s", b.raw.stall)
-	case b.raw.failed != nil:
-		return refuse(http.StatusBadRequest, "the body cannot be read: %v", b.raw.failed)
+		return refuse(http.StatusRequestTimeout, "no more of the body arrived for %s", b.raw.Stall)
+	case b.raw.Failed != nil:
+		return refuse(http.StatusBadRequest, "the body cannot be read: %v", b.raw.Failed)
 	}
 	return refuse(http.StatusBadRequest, "the body is not gzip as its Content-Encoding says: %v", err)
 }
-
-// timedReader reads from a connection. Each read ends within the stall time, and none begins
-// after until.
-type timedReader struct {
-	from    io.Reader
-	control *http.ResponseController
-	stall   time.Duration
-	until   time.Time // zero for no end
-	failed  error
-}
-
-func (t *timedReader) Read(p []byte) (int, error) {
-	deadline := time.Now().Add(t.stall)
-	last := !t.until.IsZero() && t.until.Before(deadline)
-	if last {
-		deadline = t.until
-	}
-	if err := t.control.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	n, err := t.from.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		if t.failed = err; last && errors.Is(err, os.ErrDeadlineExceeded) {
-			return n, fmt.Errorf("%w: %w", errTimeUp, err)
-		}
-	}
-	return n, err
-}
-
-// rest leaves no deadline on the connection: net/http looks there for the end of the client.
-func (t *timedReader) rest() { _ = t.control.SetReadDeadline(time.Time{}) }

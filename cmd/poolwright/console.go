@@ -18,7 +18,12 @@ import (
 const consoleLong = `Serve pages about the package DIR to a browser on this machine: what waits for a person, the
 state of each spec, disks and why they may not be used, volumes and volume groups with their
 room, pools, the plan, what a loss would do, and the history. The inventory of the package is
-the state of the cluster: no cluster is read. Nothing is written.
+the state of the cluster: no cluster is read.
+
+Forms create, change and delete specs. Each is previewed with its difference, plan and risk.
+Each write is one commit on the current branch, with the spec and what it renders; it is never
+pushed. What is staged stays staged. Without a Git work tree, a branch or an author, pages are
+shown, and nothing is written.
 
 On stdout is one line, the link that signs a browser in. Its token holds until the process
 ends. A browser stays signed in for 8 hours. The files and the commit are read again when
@@ -37,7 +42,8 @@ const consoleExample = `  # Open the package of this folder in a browser
 
 type consoleFlags struct {
 	console.Config
-	open bool
+	author string
+	open   bool
 }
 
 func newConsole(s program) *cobra.Command {
@@ -51,12 +57,18 @@ func newConsole(s program) *cobra.Command {
 		ValidArgsFunction: folders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			f.Dir = dirArg(args)
+			var err error
+			if f.Author, err = authorOf(f.author); err != nil {
+				return err
+			}
 			return runConsole(s, &f)
 		},
 	}
 	cmd.Flags().StringVar(&f.Listen, "listen", "127.0.0.1:8081", "where to listen on this machine, HOST:PORT; port 0 is any free one")
 	cmd.Flags().BoolVar(&f.open, "open", false, "open the link in the browser of the desktop")
+	cmd.Flags().StringVar(&f.author, "author", "", `"NAME <EMAIL>" of the commits (default user.name and user.email of Git)`)
 	complete(s, cmd, "listen")
+	complete(s, cmd, "author")
 	return cmd
 }
 

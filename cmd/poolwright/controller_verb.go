@@ -117,7 +117,7 @@ func fitting(cmd *cobra.Command, dir bool) error {
 }
 
 func runController(ctx context.Context, s program, dir string, f controllerFlags) error {
-	author, err := f.authorOf()
+	author, err := authorOf(f.author)
 	if err != nil {
 		return err
 	}
@@ -159,13 +159,13 @@ func runController(ctx context.Context, s program, dir string, f controllerFlags
 }
 
 // authorOf is the author that a flag names, nil for none.
-func (f *controllerFlags) authorOf() (*gittree.Author, error) {
-	if f.author == "" {
+func authorOf(text string) (*gittree.Author, error) {
+	if text == "" {
 		return nil, nil
 	}
-	parts := regexp.MustCompile(`^([^<>\n]*[^<>\n ]) <([^<>\n ]+)>$`).FindStringSubmatch(f.author)
+	parts := regexp.MustCompile(`^([^<>\n]*[^<>\n ]) <([^<>\n ]+)>$`).FindStringSubmatch(text)
 	if parts == nil {
-		return nil, usage(`--author %q: write it as "NAME <EMAIL>"`, f.author)
+		return nil, usage(`--author %q: write it as "NAME <EMAIL>"`, text)
 	}
 	return &gittree.Author{Name: parts[1], Email: parts[2]}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"encoding/hex"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 )
 
 //go:embed *.html
@@ -42,6 +44,7 @@ type Notice struct {
 	Text string
 	List []string // more, one line each
 	Link *Link
+	Tab  bool // the link opens another tab
 }
 
 // Foot is what the page was made from.
@@ -96,6 +99,7 @@ type Table struct {
 type Column struct {
 	Name   string
 	Number bool // its cells are numbers, to be compared
+	Prose  bool // its cells are sentences, which may have several lines
 }
 
 // Cell is one cell. State colours a word.
@@ -119,21 +123,44 @@ type Pages struct {
 	HasPages       bool
 }
 
-// Form is a form that changes nothing: it asks.
+// Form is a form. One that is posted may write, and has a token.
 type Form struct {
-	Label  string
-	Path   string
-	Fields []Field
-	Submit string
+	Label   string
+	Path    string
+	Post    bool
+	Hidden  []Option // names as Text
+	Fields  []Field
+	Buttons []Button
 }
+
+// Button sends a form. The first is the main one.
+type Button struct{ Text, Name, Value string }
 
 // Field is a field of a form.
 type Field struct {
 	Name, Label, Help string
 	Value             string
 	Options           []Option // a choice; none for a text
+	Checks            []Option // any number of these
+	Values            []string // of Checks
 	Suggest           []Option // values that a text may have
+	Area              bool     // a text of several lines
 	Error             string
+}
+
+// Checked reports whether a value of Checks is chosen.
+func (f Field) Checked(value string) bool { return slices.Contains(f.Values, value) }
+
+// Described are the ids of what is said about the field.
+func (f Field) Described() string {
+	var ids []string
+	if f.Error != "" {
+		ids = append(ids, "e-"+f.Name)
+	}
+	if f.Help != "" {
+		ids = append(ids, "h-"+f.Name)
+	}
+	return strings.Join(ids, " ")
 }
 
 // Option is a value of a choice.

@@ -151,3 +151,9 @@ func (v *View) Chain(d *Disk) []*health.Tree {
 
 // Short is the last part of the path, for headings.
 func (d *Disk) Short() string { return path.Base(string(d.Path)) }
+
+// BehindRAID reports whether a RAID controller has the disk.
+func (d *Disk) BehindRAID() bool { return d.disk.Entry != nil && d.disk.Entry.RAID != nil }
+
+// Identity is by what the disk is known.
+func (d *Disk) Identity() disk.Identity { return d.disk.Known() }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/stock"
 	"github.com/poolwright/poolwright/schema/finding"
 )
 
@@ -87,3 +88,29 @@ func (v *View) FindingsOf(ref finding.Ref) []finding.Finding {
 	}
 	return about
 }
+
+// SpecObjects are the specs as objects.
+func (v *View) SpecObjects() []*krm.Object {
+	return v.function.Kinds().Specs(v.Package.Objects)
+}
+
+// Inside are the specs of the volumes in a group.
+func (v *View) Inside(group finding.Ref) []*krm.Object {
+	var inside []*krm.Object
+	for _, g := range v.groups() {
+		if g.Stock.Object != group {
+			continue
+		}
+		for _, of := range v.volumes() {
+			if of.Stock.Group == g.Stock.LVM && of.Stock.Node == g.Stock.Node && of.Stock.Spec && of.Stock.Owner == "" {
+				if s, _ := v.SpecNamed(of.Stock.Object.Kind, "", of.Name); s != nil {
+					inside = append(inside, s.Object)
+				}
+			}
+		}
+	}
+	return inside
+}
+
+// Order is the spec of a volume or a group that a person orders.
+func (v *View) Order(o stock.Order) *krm.Object { return v.function.Order(o) }

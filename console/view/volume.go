@@ -1,8 +1,13 @@
 package view
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/stock"
+	"github.com/poolwright/poolwright/schema/finding"
 )
 
 // Volume is a volume of a node.
@@ -119,4 +124,38 @@ func (v *View) GroupNamed(name string) (found *Group, near string) {
 		names = append(names, v.groups()[i].Name)
 	}
 	return nil, nearest(name, names)
+}
+
+// Classes are the names of the StorageClasses of the package and the cluster.
+func (v *View) Classes() []string {
+	var names []string
+	for _, o := range slices.Concat(v.Package.Objects, v.facts()) {
+		if o.Kind == "StorageClass" && o.Name != "" {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Room says what was free in the groups whose volumes do not fit in a later state of the package, "" if all fit. A finding is
+// about the first of them by name, which is perhaps an old one.
+func (v *View) Room(after *View) string {
+	said := ""
+	for _, f := range after.Findings {
+		if f.Severity != finding.Error || !strings.HasSuffix(f.Field, ".size") {
+			continue
+		}
+		for _, of := range after.volumes() {
+			if of.Stock.Object != f.Object || of.Stock.Group == "" {
+				continue
+			}
+			for _, g := range v.groups() {
+				if text := fmt.Sprintf("; %s on %s has %s free", g.LVMName, g.Node, g.Free); g.Stock.LVM == of.Stock.Group && g.Stock.Node == of.Stock.Node && g.Free >= 0 && !strings.Contains(said, text) {
+					said += text
+				}
+			}
+		}
+	}
+	return said
 }

@@ -199,8 +199,9 @@ func (r *rendering) removal(d declared) stock.Removal {
 	l := judge(false)
 	var gone stock.Removal
 	if gone.Refused = firstError(l.findings); gone.Refused != "" && d.group != nil {
-		with := judge(true)
-		gone.Cascade = firstError(with.findings) == ""
+		if with := judge(true); firstError(with.findings) == "" {
+			gone.Cascade = annotationCascade
+		}
 	}
 	if note := strings.TrimPrefix(l.note, "; "); note != "" {
 		gone.Data = strings.ToUpper(note[:1]) + note[1:] + "."

@@ -3,6 +3,7 @@
 package stock
 
 import (
+	"github.com/poolwright/poolwright/fn/disk"
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/schema/finding"
 )
@@ -25,7 +26,7 @@ type State struct {
 // Removal is what becomes of a volume or a group if its spec is taken out of the package.
 type Removal struct {
 	Refused string // why it may not be taken out, "" if it may
-	Cascade bool   // of a group: it may once its annotation lets its volumes go with it
+	Cascade string // of a group: the annotation by which a person lets its volumes go with it, and which it lacks for that; "" for none
 	Data    string // what becomes of the data, a sentence; "" if that is not known
 }
 
@@ -62,3 +63,32 @@ type Group struct {
 	State
 	Removal
 }
+
+// Order is a volume or a group that a person wants, by what a form asks. What is empty is not written.
+type Order struct {
+	Group   bool   // it is a volume group
+	Source  Source // what it is made of
+	Name    string
+	Node    string
+	LVM     string // of a volume: the LVM name of its group
+	Size    string // as it is written
+	Class   string
+	Mode    string
+	Labels  map[string]string // of the PersistentVolume
+	Devices []disk.Identity
+	Volume  string // of a group: whose device it takes
+}
+
+// Source is what a volume or a group is made of, in one word.
+type Source string
+
+// The sources: of a volume the first five, of a group Devices, Sparse and OnVolume.
+const (
+	LVM       Source = "lvm"
+	Disk      Source = "disk"
+	Partition Source = "partition"
+	RAID      Source = "raid"
+	Sparse    Source = "sparse"
+	Devices   Source = "device"
+	OnVolume  Source = "volume"
+)

@@ -113,6 +113,12 @@ type Stocker interface {
 	Stock() stock.Stock
 }
 
+// Maker is a System of volumes that people order by a form.
+type Maker interface {
+	// Make is the spec of an order, whether it is right or not.
+	Make(stock.Order) *krm.Object
+}
+
 // Gone is a spec that is no longer in the package, of which something was rendered.
 type Gone struct {
 	krm.ID
