@@ -183,7 +183,6 @@ func (c *cluster) keep() {
 		return
 	}
 	for _, of := range c.standing.Clusters() {
-		c.moves.postpone(of)
 		c.steps(of).begin()
 		c.moves.follow(of)
 	}

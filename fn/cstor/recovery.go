@@ -19,7 +19,9 @@ type recovery struct {
 }
 
 func (r *recovery) run() {
-	r.dropUnapplied()
+	for _, of := range r.standing.Clusters() {
+		r.gate(of).dropUnusable()
+	}
 	r.restorePools()
 	for _, i := range r.live.lost() {
 		if r.standing.OnHost(i.Hostname) == nil {
@@ -55,7 +57,7 @@ func (r *recovery) restorePools() {
 			}
 			r.checkStripe(known, p)
 			r.restoreGroups(known, p)
-			r.checkAdded(known, p)
+			r.gate(known.Of).checkAdded(known, p)
 			r.checkInstance(known, p)
 		}
 	}
@@ -80,38 +82,6 @@ func (r *recovery) restoreInstance(i *pool.Instance) {
 		"the running pool on node %s (CStorPoolInstance %s) is restored: it was missing from both the rendered and the live CStorPoolCluster; to remove it, annotate the config with %s", node, i.Name, r.consent.annotation(node))
 }
 
-// dropUnapplied gives up pools that are rendered, are known not to live, and have disks
-// that can no longer be used. Their nodes stay in the plan.
-func (r *recovery) dropUnapplied() {
-	for _, p := range slices.Clone(r.standing.Pools()) {
-		if r.standing.IsAdopted() || p.Hostname == "" || !r.live.knownGone(p.Pool) {
-			continue
-		}
-		var bad, unusable []string
-		if slices.ContainsFunc(p.Disks(), r.rendersAnother) {
-			continue // which is an error
-		}
-		for _, name := range p.Disks() {
-			if why := r.judge(p, r.disk(name), r.settings(p.Node).minCapacity).Reason(); why != "" && !r.unseen(name) {
-				bad = append(bad, name+" ("+strings.TrimPrefix(why, "it ")+")")
-				unusable = append(unusable, name)
-			}
-		}
-		if len(bad) == 0 {
-			continue
-		}
-		r.standing.RemovePool(p)
-		r.giveUp(p.Node, unusable)
-		r.report(finding.Warning, "pool-rechosen", "",
-			"the pool on node %s is rendered but does not exist yet, and some of its disks can no longer be used, so its disks are chosen again: %s", p.Node, finding.Names(bad))
-	}
-}
-
-// rendersAnother reports whether the output of another spec has a disk, too.
-func (r *recovery) rendersAnother(name string) bool {
-	return slices.ContainsFunc(r.disk(name).Holders(), func(h *disk.Holder) bool { return h.Source == disk.Lock && !r.mine(*h) })
-}
-
 // giveUp frees disks that the storage set of a node reserves. Those that are in a pool, or
 // reserved for another node, stay the cluster's.
 func (in *input) giveUp(node string, disks []string) {
@@ -121,18 +91,6 @@ func (in *input) giveUp(node string, disks []string) {
 			in.ledger.Release(in.disk(name), in.owner)
 		}
 	}
-}
-
-// judge asks of a disk that is not in a live pool what choosing asks.
-func (r *recovery) judge(p *standing.Pool, d *disk.Disk, capacity int64) disk.Verdict {
-	if d.Device != nil && d.Device.Hostname != p.Hostname {
-		return disk.Verdict{{Rule: disk.WrongNode, Reason: "it is on host " + d.Device.Hostname}}
-	}
-	want := r.want(p.Of, r.host(p.Hostname))
-	if want.MinCapacity = capacity; r.settings(p.Node).external() {
-		want.Volumes, want.MinCapacity = r.keep(p.Node).Volumes, 0
-	}
-	return r.ledger.Verdict(d, want)
 }
 
 // restorePool takes back a live pool of a host for which the lock has none; unless its
@@ -150,10 +108,10 @@ func (r *recovery) restorePool(host string, p *standing.Pool, why string) {
 		return // nothing stops that any more
 	}
 	if allowed && waits == "" && r.standing.RemovesOn(host) {
-		if refused = r.steps(p.Of).brokenLive(); refused == "" {
+		if refused = r.gate(p.Of).removalWaits(); refused == "" {
 			return
 		}
-		waits = refusedWhile(refused)
+		waits = refused
 	}
 	if why == "" {
 		why = r.keptOut(p)
@@ -172,7 +130,7 @@ func (r *recovery) restorePool(host string, p *standing.Pool, why string) {
 		r.takeBack(p)
 		delete(r.back, node) // it is not lost
 		p.Of.Forget(isDrain)
-		r.report(finding.Warning, "step-postponed", "", "the removal of the pool on node %s is rendered and not applied, and waits %s", node, waits)
+		r.report(finding.Warning, ruleBack, "", "the removal of the pool on node %s is rendered and not applied, and waits %s", node, waits)
 	case allowed:
 		r.takeBack(p)
 		r.report(finding.Warning, "pool-taken-back", "",

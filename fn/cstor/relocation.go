@@ -33,12 +33,12 @@ type displaced struct {
 }
 
 // displaced lists those of some pools whose disks are elsewhere, in order.
-func (r *relocation) displaced(pools []*standing.Pool) []*displaced {
+func (e *existing) displaced(pools []*standing.Pool) []*displaced {
 	var all []*displaced
 	for _, p := range pools {
 		d := &displaced{Pool: p, away: map[string][]string{}}
 		for _, name := range p.Disks() {
-			if device := r.facts.Device(r.namespace, name); device != nil && device.Hostname != p.Hostname {
+			if device := e.facts.Device(e.namespace, name); device != nil && device.Hostname != p.Hostname {
 				d.away[device.Hostname] = append(d.away[device.Hostname], name)
 				d.to = device.Hostname
 			} else {
@@ -200,9 +200,9 @@ func (r *relocation) contradicted(d *displaced) string {
 
 // livesOn is the host from which a pool goes: where it is rendered, or, where a move to that was never
 // applied, where it lives.
-func (r *relocation) livesOn(p *standing.Pool) string {
-	if r.live.pools[p.Hostname] == nil {
-		return cmp.Or(r.live.elsewhere(p.Pool), p.Hostname)
+func (e *existing) livesOn(p *standing.Pool) string {
+	if e.live.pools[p.Hostname] == nil {
+		return cmp.Or(e.live.elsewhere(p.Pool), p.Hostname)
 	}
 	return p.Hostname
 }

@@ -68,13 +68,8 @@ func (r *replacement) ask(m *member, candidates func(fits func(*inventory.BlockD
 		}
 		s.what = diskReplaces(d.Name, name, m.name)
 		s.edit = func(c *pool.Cluster) {
-			for i, group := range c.Host(m.hostname).Data {
-				if at := slices.Index(group, name); at >= 0 {
-					changed := slices.Clone(group)
-					changed[at] = d.Name
-					c.Host(m.hostname).Data[i] = changed
-				}
-			}
+			p := c.Host(m.hostname)
+			p.Data = replaced(p.Data, name, d.Name)
 		}
 		s.settle = func(wait string) { settle(name, d, wait) }
 		r.steps(m.of).ask(s)

@@ -119,12 +119,11 @@ func (s *steps) free() bool {
 // from one that was rendered before, and steps of several kinds go together.
 func (s *steps) told() bool { return s.of.Current != nil }
 
-// begin looks at how far the last step is, before any pool is released.
+// begin weighs what is pending, and looks at how far the last step is, before any pool is released.
 func (s *steps) begin() {
-	s.postponeMissing()
+	s.gate(s.of).settle()
 	s.grows = s.ungrown(s.of)
 	if !s.free() {
-		s.postpone()
 		s.last = findUnfinished(s.input, s.of, noPool)
 	}
 }
