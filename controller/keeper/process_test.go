@@ -258,7 +258,7 @@ func TestRole(t *testing.T) {
 	p := start(t, ns, "--kubeconfig", kubeconfig, "--lease-namespace", "poolwright-controller")
 	p.says(t, "holding the lease poolwright-controller/poolwright-controller")
 	h := k.becomes(t, ns, name, "AuthenticationFailed")
-	if got := h.Status.Condition("Ready").Message; !strings.Contains(got, "secrets") {
+	if got := h.Status.Condition("Ready").Message; !strings.Contains(got, "; permit it: kubectl create rolebinding poolwright-controller-secrets -n role --clusterrole poolwright-controller-secrets --serviceaccount poolwright-controller:poolwright-controller") {
 		t.Errorf("the message is %q", got)
 	}
 	k.must(t, `

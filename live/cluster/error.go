@@ -96,7 +96,10 @@ func says(err error, text string) bool {
 
 // refused is how the authorizer of an API server says what is not allowed, unlike
 // admission, which forbids with other words.
-var refused = regexp.MustCompile(`User ".*" cannot ([a-z]+) resource "([^"]+)"`)
+var refused = regexp.MustCompile(`User "(.*)" cannot ([a-z]+) resource "([^"]+)"(?: in API group "[^"]*" in the namespace "([^"]+)")?`)
+
+// boundRoles are the roles of deploy/controller that are bound in single namespaces, by what they permit to get.
+var boundRoles = map[string]string{"secrets": "poolwright-controller-secrets", "configmaps": "poolwright-controller-manifests"}
 
 // IsDenied reports whether an error is a missing permission.
 func IsDenied(err error) bool { return apierrors.IsForbidden(err) && refused.MatchString(err.Error()) }
@@ -107,7 +110,14 @@ func whomToAsk(err error) string {
 	if said == nil {
 		return ""
 	}
-	verb, resource := said[1], said[2]
+	user, verb, resource, namespace := said[1], said[2], said[3], said[4]
+	if role := boundRoles[resource]; verb == "get" && role != "" && namespace != "" {
+		subject := "--user " + user
+		if account, is := strings.CutPrefix(user, "system:serviceaccount:"); is {
+			subject = "--serviceaccount " + account
+		}
+		return fmt.Sprintf("; permit it: kubectl create rolebinding %[1]s -n %[2]s --clusterrole %[1]s %[3]s", role, namespace, subject)
+	}
 	if verb == "get" || verb == "list" || verb == "watch" {
 		return "; ask for the read-only role of deploy/rbac"
 	}

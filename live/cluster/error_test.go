@@ -17,6 +17,10 @@ func TestForbidden(t *testing.T) {
 	c := &Cluster{Server: "https://example.com"}
 	for _, x := range []struct{ says, hint string }{
 		{`User "u" cannot list resource "nodes" in API group "" at the cluster scope`, "; ask for the read-only role of deploy/rbac"},
+		{`User "system:serviceaccount:poolwright-controller:poolwright-controller" cannot get resource "secrets" in API group "" in the namespace "storage": RBAC: no such role`,
+			"; permit it: kubectl create rolebinding poolwright-controller-secrets -n storage --clusterrole poolwright-controller-secrets --serviceaccount poolwright-controller:poolwright-controller"},
+		{`User "me" cannot get resource "configmaps" in API group "" in the namespace "storage"`,
+			"; permit it: kubectl create rolebinding poolwright-controller-manifests -n storage --clusterrole poolwright-controller-manifests --user me"},
 		{`User "u" cannot watch resource "storages" in API group "dao.mayadata.io" at the cluster scope`, "; ask for the read-only role of deploy/rbac"},
 		{`User "u" cannot patch resource "storages/status" in API group "dao.mayadata.io" in the namespace "openebs"`, "; ask for the permission to patch storages/status; deploy/status has a role with it"},
 		{`User "u" cannot create resource "persistentvolumeclaims" in API group "" in the namespace "openebs"`, "; ask for the permission to create persistentvolumeclaims"},
