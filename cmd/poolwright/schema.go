@@ -14,6 +14,7 @@ import (
 
 const schemaLong = `Print the schema of a kind: as CUE (the source of all others), as JSON Schema for
 editors, as OpenAPI, or as a CustomResourceDefinition. Without KIND, list the kinds.
+KIND.FIELD explains one field: its type, default, values, and the fields below it.
 
 The CustomResourceDefinition contains the rules between fields in CEL, so that an API
 server refuses what vet refuses. It carries the annotations that keep Argo CD, Flux and
@@ -21,13 +22,14 @@ kpt from deleting it, and with it all objects of the kind.`
 
 const schemaExample = `  poolwright schema
   poolwright schema CStorClusterConfig
+  poolwright schema CStorClusterConfig.spec.poolConfig.raidType
   poolwright schema CStorClusterConfig -o jsonschema > .vscode/cstor.json
   poolwright schema CStorClusterConfig -o crd | kubectl apply -f -`
 
 func newSchema(s program) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use:     "schema [KIND]",
+		Use:     "schema [KIND[.FIELD]]",
 		Short:   "Print the schema of a kind",
 		Long:    schemaLong,
 		Example: schemaExample,
@@ -46,7 +48,7 @@ func newSchema(s program) *cobra.Command {
 			return exportKind(s, schemas, args[0], output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "cue (default), jsonschema, openapi or crd; json or yaml for the list of kinds")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "cue (default), jsonschema, openapi or crd; json or yaml for the list of kinds, and for a field")
 	completeWith(s, cmd, "output", func(args []string) []string {
 		if len(args) > 0 {
 			return schema.Formats()
@@ -58,11 +60,11 @@ func newSchema(s program) *cobra.Command {
 
 func exportKind(s program, schemas *schema.Schemas, name, output string) error {
 	f := schema.Format(cmp.Or(output, string(schema.CUE)))
-	if !slices.Contains(schema.Formats(), string(f)) {
-		return usage("-o %s: %q is not one of %s", output, output, strings.Join(schema.Formats(), ", "))
-	}
 	for _, kind := range schemas.Names() {
 		if strings.EqualFold(kind, name) {
+			if !slices.Contains(schema.Formats(), string(f)) {
+				return usage("-o %s: %q is not one of %s", output, output, strings.Join(schema.Formats(), ", "))
+			}
 			data, err := schemas.Export(kind, f)
 			if err == nil && f == schema.CRD {
 				data, err = protectedCRD(kind, data)
@@ -73,6 +75,9 @@ func exportKind(s program, schemas *schema.Schemas, name, output string) error {
 			_, err = s.out.Write(data)
 			return err
 		}
+	}
+	if strings.Contains(name, ".") {
+		return printField(s, schemas, name, output)
 	}
 	return usage("unknown kind %q; the kinds are %s", name, strings.Join(schemas.Names(), ", "))
 }
