@@ -45,11 +45,11 @@ func historyPage(x *exchange) (*page.Page, *problem) {
 		return nil, refuse(http.StatusInternalServerError, "internal", "%v", err)
 	}
 	t := page.Table{
-		Caption: "Commits", Columns: columns("Commit|Who|When|~Subject|Risk"),
+		Caption: "Commits", Columns: columns("Commit|Who|When|~Subject|Risk|Revert"),
 		Empty: page.Notice{Text: "No commit has changed this package. Commit it to Git, so that its changes have a history."},
 	}
 	return &page.Page{Title: "History", Blocks: []page.Block{tabulate(x, t, all, commitText, func(c *Commit) []page.Cell {
 		at, _ := time.Parse(time.RFC3339, c.When)
-		return []page.Cell{code(c.Commit[:shortHash]), plain(c.Who), when(at), plain(c.Subject), risk(change.Risk(c.Risk))}
+		return []page.Cell{code(c.Commit[:shortHash]), plain(c.Who), when(at), plain(c.Subject), risk(change.Risk(c.Risk)), {Text: "Revert", Path: view.Path("history", c.Commit, "revert"), Action: true}}
 	})}}, nil
 }

@@ -160,7 +160,7 @@ func TestTables(t *testing.T) {
 		{"/volumes", "Volumes", "Name|Node|Type|Size|Device|Group|PV|Bound by|State", "database|worker-1|LVM LV|400Gi|-|fast|-|-|PROGRESSING"},
 		{"/volumes", "Volumes", "", "archive|worker-2|Whole disk|3.639Ti|/dev/sdb|-|-|-|PROGRESSING"},
 		{"/volumegroups", "Volume Groups", "Name|Node|Size|Free|Device|Volumes|State", "fast-worker-1|worker-1|894.2Gi|394.2Gi|/dev/nvme0n1|database, queue|PROGRESSING"},
-		{"/history", "Commits", "Commit|Who|When|Subject|Risk", ""},
+		{"/history", "Commits", "Commit|Who|When|Subject|Risk|Revert", ""},
 	} {
 		columns, rows := parse(t, r.get(t, c.path).text).table(c.caption)
 		if got := strings.Join(columns, "|"); c.columns != "" && got != c.columns {

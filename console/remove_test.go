@@ -117,3 +117,29 @@ func (r *running) formToken(t *testing.T) string {
 	t.Fatal("no token")
 	return ""
 }
+
+// TestRevert: a commit is taken back by a new one, unless its files were changed again.
+func TestRevert(t *testing.T) {
+	dir := writable(t)
+	r := serve(t, dir)
+	before := git(t, dir, "rev-parse", "HEAD")
+	if a := r.call(t, "POST", "/api/v1/specs", logs); a.code != 202 {
+		t.Fatal(a.text)
+	}
+	at := "/history/" + git(t, dir, "rev-parse", "HEAD") + "/revert"
+	if a := r.post(t, at, url.Values{"do": {"preview"}}); a.code != 200 || !strings.Contains(a.text, "-  name: logs") {
+		t.Errorf("preview: %d %s", a.code, parse(t, a.text).all("main")[0].text())
+	}
+	if a := r.post(t, at, url.Values{"do": {"commit"}}); a.code != 303 {
+		t.Fatalf("%d %s", a.code, parse(t, a.text).all("main")[0].text())
+	}
+	if got := git(t, dir, "log", "-1", "--format=%s"); got != `Revert "Add Volume logs"` || git(t, dir, "diff", "--stat", before, "HEAD") != "" || !isRendered(t, dir) {
+		t.Error(got)
+	}
+	if a := r.post(t, at, url.Values{"do": {"commit"}}); a.code != 422 || !strings.Contains(a.text, "was changed again after this commit") {
+		t.Errorf("again: %d", a.code)
+	}
+	if a := r.get(t, "/history/0000/revert"); a.code != 404 {
+		t.Errorf("no commit: %d", a.code)
+	}
+}

@@ -54,6 +54,8 @@ func (s *Server) table() []route {
 		s.form(http.MethodPost, "/plan", renderForm),
 		s.page("/what-if", "What-if", whatIfPage),
 		s.page("/history", "History", historyPage),
+		s.form(http.MethodGet, "/history/{commit}/revert", revertForm),
+		s.form(http.MethodPost, "/history/{commit}/revert", revertForm),
 		{method: http.MethodGet, path: "/pools.svg", serve: s.loaded(func(x *exchange) { x.send(http.StatusOK, "image/svg+xml", x.Picture()) })},
 		{method: http.MethodGet, path: "/login", open: true, serve: login},
 		{method: http.MethodGet, path: "/assets/{hash}/{name}", open: true, serve: asset},

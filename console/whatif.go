@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	"github.com/poolwright/poolwright/console/page"
@@ -25,7 +26,7 @@ func whatIfPage(x *exchange) (*page.Page, *problem) {
 	}
 	of := page.Field{Name: "object", Label: "Object", Value: object, Help: "Its name; of a disk the serial number, WWN, link or block device."}
 	if !known {
-		of.Error = fmt.Sprintf("%q can not be lost: choose a node, zone, disk or pool.", kind)
+		of.Error = fmt.Sprintf("%q cannot be lost: choose a node, zone, disk or pool.", kind)
 	} else {
 		for i, name := range x.LossNames(kind) {
 			if i == mostShown {
@@ -34,26 +35,22 @@ func whatIfPage(x *exchange) (*page.Page, *problem) {
 			of.Suggest = append(of.Suggest, page.Option{Value: name})
 		}
 	}
-	q := fn.Question{}
-	if object != "" && known {
-		changes, err := resilience.ParseChanges([]string{"lose " + kind + "/" + object})
-		if err != nil {
-			of.Error = sentence(err.Error())
-		}
-		q.Changes = changes
+	var changes []string
+	if object != "" {
+		changes = []string{"lose " + kind + "/" + object}
 	}
 	var answer *fn.WhatIf
 	if of.Error == "" {
-		w, err := x.WhatIf(q)
+		w, err := x.WhatIf(changes...)
 		var unknown resilience.UnknownError
 		var misused resilience.UsageError
 		switch {
 		case errors.As(err, &unknown), errors.As(err, &misused):
 			of.Error = sentence(err.Error())
 		case err != nil:
-			return nil, refuse(500, "internal", "%v", err)
+			return nil, refuse(http.StatusInternalServerError, "internal", "%v", err)
 		default:
-			answer = &w
+			answer = w
 		}
 	}
 	if of.Error != "" {

@@ -4,6 +4,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/poolwright/poolwright/fn"
@@ -11,6 +12,7 @@ import (
 	"github.com/poolwright/poolwright/fn/health"
 	"github.com/poolwright/poolwright/fn/inventory"
 	"github.com/poolwright/poolwright/fn/krm"
+	"github.com/poolwright/poolwright/fn/resilience"
 	"github.com/poolwright/poolwright/fn/stock"
 	"github.com/poolwright/poolwright/fn/transition"
 	"github.com/poolwright/poolwright/folder"
@@ -41,6 +43,10 @@ type View struct {
 	groups   func() []Group
 	trees    func() []*health.Tree
 	pools    func() []Pool
+
+	mu      sync.Mutex
+	answers map[string]answer   // of WhatIf
+	losses  map[string][]string // of LossNames
 }
 
 // New reads and renders the files of a package. The error says why these are none.
@@ -126,11 +132,47 @@ func (v *View) readTrees() []*health.Tree {
 	return fn.PlannedTree(v.result.Choices, v.index())
 }
 
-// WhatIf answers a question about the package.
-func (v *View) WhatIf(q fn.Question) (fn.WhatIf, error) {
-	q.Package = v.Package.Input()
-	return v.function.WhatIf(q)
+// mostAnswers is how many answers about losses are kept.
+const mostAnswers = 100
+
+// answer is what comes of a loss.
+type answer struct {
+	fn.WhatIf
+	err error
+}
+
+// WhatIf says what comes of some changes, each of which is written as for the command.
+func (v *View) WhatIf(changes ...string) (*fn.WhatIf, error) {
+	key := strings.Join(changes, "\n")
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if known, asked := v.answers[key]; asked {
+		return &known.WhatIf, known.err
+	}
+	var a answer
+	var parsed []resilience.Change
+	if parsed, a.err = resilience.ParseChanges(changes); a.err == nil {
+		a.WhatIf, a.err = v.function.WhatIf(fn.Question{Package: v.Package.Input(), Changes: parsed})
+	}
+	if v.answers == nil || len(v.answers) >= mostAnswers {
+		v.answers = map[string]answer{}
+	}
+	a.Next, a.Package = fn.Result{}, fn.Package{} // which nobody shows
+	v.answers[key] = a
+	return &a.WhatIf, a.err
 }
 
 // LossNames lists what a loss may name.
-func (v *View) LossNames(kind string) []string { return v.function.LossNames(v.index(), kind) }
+func (v *View) LossNames(kind string) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	names, known := v.losses[kind]
+	if !known {
+		if v.losses == nil {
+			v.losses = map[string][]string{}
+		}
+		names = v.function.LossNames(v.index(), kind)
+		v.losses[kind] = names
+	}
+	return names
+}

@@ -170,3 +170,24 @@ func (w *WorkTree) FolderTime(head plumbing.Hash, name string, files map[string]
 	}
 	return last
 }
+
+// Changed are the files of the package before and after a commit, those for which want holds. Before the first commit
+// there are none.
+func (w *WorkTree) Changed(commit plumbing.Hash, want func(string) bool) (before, after map[string][]byte, err error) {
+	c, err := object.GetCommit(w.storage, commit)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := func(of plumbing.Hash) (map[string][]byte, error) {
+		root, err := w.treeIn(of)
+		if err != nil || root.IsZero() {
+			return nil, err
+		}
+		return w.read(root, mostRead, want)
+	}
+	if after, err = read(commit); err != nil || c.NumParents() == 0 {
+		return nil, after, err
+	}
+	before, err = read(c.ParentHashes[0])
+	return before, after, err
+}
