@@ -18,6 +18,9 @@ type form struct {
 	intro       string
 	before      []page.Block
 	fields      []page.Field
+	consent     []page.Field // what a person allows, last
+	actions     []page.Link
+	failed      string // of what the form is about
 	hidden      []page.Option
 	writing     writing
 	wrong       map[string]string   // what is wrong with a field by itself, by its name
@@ -72,7 +75,10 @@ func (x *exchange) run(f *form, values url.Values, failed *problem) {
 	default:
 		d, failed = x.server.judge(x.View, f.writing)
 	}
-	p := &page.Page{Title: f.title, Intro: f.intro, Blocks: f.before, At: x.at()}
+	p := &page.Page{Title: f.title, Intro: f.intro, Blocks: f.before, At: x.at(), Actions: f.actions}
+	if f.failed != "" && x.request.Method != http.MethodPost {
+		p.Alerts = append(p.Alerts, page.Notice{Text: f.failed})
+	}
 	status := http.StatusOK
 	if failed != nil {
 		status = failed.Status
@@ -91,7 +97,7 @@ func (x *exchange) run(f *form, values url.Values, failed *problem) {
 			buttons = []page.Button{{Text: "Commit", Name: "do", Value: "commit"}, {Text: "Preview", Name: "do", Value: "preview"}}
 		}
 		hidden := append(slices.Clone(f.hidden), page.Option{Text: "csrf", Value: x.server.sessions.formToken()})
-		p.Blocks = append(p.Blocks, page.Block{Form: &page.Form{Label: f.title, Path: f.path, Post: true, Hidden: hidden, Fields: f.fields, Buttons: buttons}})
+		p.Blocks = append(p.Blocks, page.Block{Form: &page.Form{Label: f.title, Path: f.path, Post: true, Hidden: hidden, Fields: f.fields, Consent: f.consent, Buttons: buttons}})
 	}
 	if d != nil && failed == nil {
 		if d.diff != "" {

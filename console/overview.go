@@ -49,7 +49,7 @@ func number(n int) page.Cell { return page.Cell{Text: strconv.Itoa(n)} }
 func statusTable(x *exchange) *page.Table {
 	t := &page.Table{
 		Caption: "Specs", Columns: columns("Spec|State|Reason|Since|~Message"),
-		Empty: page.Notice{Text: "There is no spec in this package, so nothing is rendered."},
+		Empty: page.Notice{Text: "There is no spec in this package, so nothing is rendered.", Link: &page.Link{Text: "New spec", Path: "/specs/new"}},
 	}
 	all := x.Statuses()
 	for i := range all {

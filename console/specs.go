@@ -21,9 +21,9 @@ func statusText(s *health.StatusRecord) string {
 func specsPage(x *exchange) (*page.Page, *problem) {
 	t := page.Table{
 		Caption: "Specs", Columns: columns("Kind|Name|File|State|#Findings"),
-		Empty: page.Notice{Text: "There is no spec in this package, so nothing is rendered. poolwright init writes one."},
+		Empty: page.Notice{Text: "There is no spec in this package, so nothing is rendered.", Link: &page.Link{Text: "New spec", Path: "/specs/new"}},
 	}
-	return &page.Page{Title: "Specs", Blocks: []page.Block{tabulate(x, t, x.Specs(), specText, func(s *view.Spec) []page.Cell {
+	return &page.Page{Title: "Specs", Actions: []page.Link{{Text: "New spec", Path: "/specs/new"}}, Blocks: []page.Block{tabulate(x, t, x.Specs(), specText, func(s *view.Spec) []page.Cell {
 		name := s.Name
 		if s.Namespace != "" {
 			name = string(s.Namespace) + "/" + name
@@ -32,30 +32,19 @@ func specsPage(x *exchange) (*page.Page, *problem) {
 	})}}, nil
 }
 
-func specPage(x *exchange) (*page.Page, *problem) {
-	kind, namespace, name := x.names["kind"], x.names["namespace"], x.names["name"]
-	s, near := x.SpecNamed(kind, strings.TrimPrefix(namespace, "-"), name)
-	if s == nil {
-		return nil, missing("spec "+kind+" "+name, near, "specs", kind, namespace)
-	}
-	p := &page.Page{Title: s.Object.Ref.String()}
-	alertState(p, s.State, s.Reason, s.Message)
-	p.Blocks = []page.Block{{Facts: &page.Facts{Rows: []page.Fact{
-		fact("State", phase(s.State)), fact("Reason", plain(s.Reason)), fact("Message", plain(s.Message)), fact("File", code(fmt.Sprintf("%s:%d", s.File, s.Line))),
-	}}}}
-	if t := findingsTable(x.FindingsOf(s.Object.Ref)); len(t.Rows) > 0 {
-		p.Blocks = append(p.Blocks, page.Block{Table: t})
-	}
-	p.Actions = []page.Link{{Text: "Edit YAML", Path: view.SpecLink(s.Object.Ref) + "/yaml"}}
-	p.Blocks = append(p.Blocks, page.Block{Text: &page.Text{Heading: "YAML", Body: string(s.Object.Raw)}})
-	return p, nil
-}
-
 // alertState puts a failure first.
 func alertState(p *page.Page, phase health.Phase, reason, message view.Text) {
-	if phase == health.Error {
-		p.Alerts = append(p.Alerts, page.Notice{Text: fmt.Sprintf("%s, %s: %s", phase, reason, sentence(string(message)))})
+	if text := failure(phase, reason, message); text != "" {
+		p.Alerts = append(p.Alerts, page.Notice{Text: text})
 	}
+}
+
+// failure is what has failed, in a sentence, "" for nothing.
+func failure(phase health.Phase, reason, message view.Text) string {
+	if phase != health.Error {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s: %s", phase, reason, sentence(string(message)))
 }
 
 // findingsTable is findings with their places.

@@ -88,7 +88,7 @@ func actionsOf(x *exchange, kind, name, remove string) []page.Link {
 	if s == nil {
 		return nil
 	}
-	return []page.Link{{Text: "YAML", Path: view.SpecLink(s.Object.Ref) + "/yaml"}, {Text: "Delete", Path: remove}}
+	return []page.Link{{Text: "Edit", Path: view.SpecLink(s.Object.Ref)}, {Text: "YAML", Path: view.SpecLink(s.Object.Ref) + "/yaml"}, {Text: "Delete", Path: remove}}
 }
 
 // withSpec adds where an object is written, and why it may not be taken out.

@@ -14,6 +14,7 @@ import (
 	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema"
+	"github.com/poolwright/poolwright/test/toy"
 )
 
 // call sends a body as a program does.
@@ -50,7 +51,7 @@ func read(t *testing.T, client *http.Client, req *http.Request) answer {
 func (r *running) post(t *testing.T, path string, values url.Values) answer {
 	t.Helper()
 	if values.Get("csrf") == "" {
-		page := parse(t, r.get(t, path+"?type="+values.Get("type")).text)
+		page := parse(t, r.get(t, path+"?"+url.Values{"type": {values.Get("type")}, "kind": {values.Get("kind")}}.Encode()).text)
 		for _, in := range page.all("input") {
 			if name := in.attr("name"); name == "csrf" || name == "etag" && values.Get("etag") == "" {
 				values.Set(name, in.attr("value"))
@@ -341,5 +342,64 @@ func TestYAMLForm(t *testing.T) {
 	r.client = jar
 	if !isRendered(t, dir) {
 		t.Error("render --check fails")
+	}
+}
+
+// TestSpecForm: the form of a spec comes from the definition of its kind: paths as labels, help, defaults and values, and
+// consent last. What is not changed keeps its bytes.
+func TestSpecForm(t *testing.T) {
+	dir := writable(t)
+	r := serve(t, dir)
+	page := parse(t, r.get(t, "/specs/new").text)
+	if text := page.all("main")[0].text(); !strings.Contains(text, "CStorClusterConfig The storage intent of one cStor cluster") || !strings.Contains(text, "VolumeGroup") {
+		t.Error(text)
+	}
+	page = parse(t, r.get(t, "/specs/new?kind=CStorClusterConfig").text)
+	fields := map[string]element{}
+	for _, field := range append(page.all("input"), append(page.all("select"), page.all("textarea")...)...) {
+		fields[field.attr("name")] = field
+	}
+	raid := fields["spec.poolConfig.raidType"]
+	if raid.Node == nil || raid.text() != "not set mirror stripe raidz raidz2" && !strings.Contains(raid.text(), "mirror") {
+		t.Fatalf("raidType: %v", raid)
+	}
+	sets := page.all("fieldset")
+	if n := len(sets); n == 0 || sets[n-1].all("legend")[0].text() != "Consent" || !strings.Contains(sets[n-1].text(), "metadata.annotations[poolwright.io/allow-removal] Consent to lose") {
+		t.Error("no consent")
+	}
+	if a := r.get(t, "/specs/new?kind=CStorClusterConfg"); a.code != 404 || !strings.Contains(a.text, "did you mean") {
+		t.Errorf("a kind that is none: %d", a.code)
+	}
+	a := r.post(t, "/specs/new", url.Values{"kind": {"CStorClusterConfig"}, "metadata.name": {"pools"}, "metadata.namespace": {"openebs"}, "spec.poolConfig.raidType": {"raidz9"}, "do": {"preview"}})
+	page = parse(t, a.text)
+	for _, field := range page.all("select") {
+		if field.attr("name") == "spec.poolConfig.raidType" && (field.attr("aria-invalid") != "true" || a.code != 422) {
+			t.Errorf("%d: %v", a.code, field.Attr)
+		}
+	}
+	const at = "/specs/VolumeGroup/-/fast-worker-1"
+	a = r.post(t, at, url.Values{"spec.tags": {"tier: faster"}, "do": {"preview"}})
+	if a.code != 200 || !strings.Contains(parse(t, a.text).text(), "+ tier: faster") || strings.Contains(parse(t, a.text).text(), "- name: fast") {
+		t.Errorf("%d %s", a.code, parse(t, a.text).all("main")[0].text())
+	}
+	if a = r.post(t, at, url.Values{"metadata.annotations[poolwright.io/cascade]": {"true"}, "do": {"commit"}}); a.code != 303 {
+		t.Fatalf("%d %s", a.code, parse(t, a.text).all("main")[0].text())
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "volumes/group.yaml"))
+	if err != nil || !strings.Contains(string(text), "  annotations:\n    poolwright.io/cascade: \"true\"\n") || !strings.HasPrefix(string(text), "# The NVMe drive of worker-1, in slices.\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestToyForm: a system that the console has never heard of has its form.
+func TestToyForm(t *testing.T) {
+	r := serveOf(t, writable(t), fn.New(schema.Load(toy.Definitions()), append(systems.All(), toy.System{})...))
+	page := parse(t, r.get(t, "/specs/new?kind=Tank").text)
+	var labels []string
+	for _, l := range page.all("main")[0].all("label") {
+		labels = append(labels, l.text())
+	}
+	if got := strings.Join(labels, "|"); !strings.HasPrefix(got, "metadata.name|metadata.namespace|spec.") {
+		t.Error(got)
 	}
 }

@@ -130,6 +130,7 @@ type Form struct {
 	Post    bool
 	Hidden  []Option // names as Text
 	Fields  []Field
+	Consent []Field // in a group of their own, last
 	Buttons []Button
 }
 
@@ -150,6 +151,9 @@ type Field struct {
 
 // Checked reports whether a value of Checks is chosen.
 func (f Field) Checked(value string) bool { return slices.Contains(f.Values, value) }
+
+// Rows is how many lines a text of several lines has room for.
+func (f Field) Rows() int { return min(24, max(4, strings.Count(f.Value, "\n")+3)) }
 
 // Described are the ids of what is said about the field.
 func (f Field) Described() string {
