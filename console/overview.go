@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/poolwright/poolwright/console/page"
@@ -22,7 +21,7 @@ func overviewPage(x *exchange) (*page.Page, *problem) {
 		}
 		waiting.Rows = append(waiting.Rows, []page.Cell{plain(w.What), plain(w.Why), link("Show", w.Link)})
 	}
-	p.Blocks = append(p.Blocks, page.Block{Table: &waiting}, page.Block{Table: statusTable(x)}, page.Block{Table: zoneTable(o.Zones)})
+	p.Blocks = append(p.Blocks, page.Block{Table: &waiting}, statusTable(x), page.Block{Table: zoneTable(o.Zones)})
 	trees := x.Trees()
 	switch {
 	case len(trees) == 0:
@@ -46,25 +45,22 @@ func overviewPage(x *exchange) (*page.Page, *problem) {
 func number(n int) page.Cell { return page.Cell{Text: strconv.Itoa(n)} }
 
 // statusTable is the specs, the worst first.
-func statusTable(x *exchange) *page.Table {
-	t := &page.Table{
+func statusTable(x *exchange) page.Block {
+	t := page.Table{
 		Caption: "Specs", Columns: columns("Spec|State|Reason|Since|~Message"),
 		Empty: page.Notice{Text: "There is no spec in this package, so nothing is rendered.", Link: &page.Link{Text: "New spec", Path: "/specs/new"}},
 	}
-	all := x.Statuses()
-	for i := range all {
-		if i == rowsShown {
-			t.Caption = fmt.Sprintf("Specs, the worst %d of %s", rowsShown, thousands(len(all)))
-			break
-		}
-		s := &all[i]
+	return tabulate(x, t, x.Statuses(), phaseText, func(s *health.Status) []page.Cell {
 		since := page.Cell{Text: "-"}
 		if !s.Since.IsZero() {
 			since.Text = ageText(x.server.config.Now().Sub(s.Since))
 		}
-		t.Rows = append(t.Rows, []page.Cell{link(s.Spec.String(), view.SpecLink(s.Spec)), phase(s.Phase), plain(s.Reason), since, plain(s.Message)})
-	}
-	return t
+		return []page.Cell{link(s.Spec.String(), view.SpecLink(s.Spec)), phase(s.Phase), plain(s.Reason), since, plain(s.Message)}
+	})
+}
+
+func phaseText(s *health.Status) string {
+	return s.Spec.String() + " " + string(s.Phase) + " " + s.Reason + " " + s.Message
 }
 
 // zoneTable is the capacity.
