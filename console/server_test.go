@@ -76,11 +76,6 @@ func git(t *testing.T, dir string, args ...string) string {
 // serve runs a console, and signs in.
 func serve(t *testing.T, dir string) *running {
 	t.Helper()
-	return serveOf(t, dir, fn.New(schema.Load(), systems.All()...))
-}
-
-func serveOf(t *testing.T, dir string, function *fn.Function) *running {
-	t.Helper()
 	r := &running{dir: dir, log: &safeBuffer{}}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -88,7 +83,7 @@ func serveOf(t *testing.T, dir string, function *fn.Function) *running {
 	}
 	r.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	s, err := New(Config{
-		Function: function, Dir: dir, Listen: "127.0.0.1:0", Version: "v1", Log: slog.New(slog.NewTextHandler(r.log, nil)),
+		Function: fn.New(schema.Load(), systems.All()...), Dir: dir, Listen: "127.0.0.1:0", Version: "v1", Log: slog.New(slog.NewTextHandler(r.log, nil)),
 		Now: func() time.Time {
 			if r.now.IsZero() {
 				return time.Now()

@@ -14,7 +14,6 @@ import (
 	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/folder"
 	"github.com/poolwright/poolwright/schema"
-	"github.com/poolwright/poolwright/test/toy"
 )
 
 // call sends a body as a program does.
@@ -388,18 +387,5 @@ func TestSpecForm(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "volumes/group.yaml"))
 	if err != nil || !strings.Contains(string(text), "  annotations:\n    poolwright.io/cascade: \"true\"\n") || !strings.HasPrefix(string(text), "# The NVMe drive of worker-1, in slices.\n") {
 		t.Errorf("%v\n%s", err, text)
-	}
-}
-
-// TestToyForm: a system that the console has never heard of has its form.
-func TestToyForm(t *testing.T) {
-	r := serveOf(t, writable(t), fn.New(schema.Load(toy.Definitions()), append(systems.All(), toy.System{})...))
-	page := parse(t, r.get(t, "/specs/new?kind=Tank").text)
-	var labels []string
-	for _, l := range page.all("main")[0].all("label") {
-		labels = append(labels, l.text())
-	}
-	if got := strings.Join(labels, "|"); !strings.HasPrefix(got, "metadata.name|metadata.namespace|spec.") {
-		t.Error(got)
 	}
 }

@@ -28,9 +28,9 @@ func objectsOf(t *testing.T, files Files) []*krm.Object {
 	return all
 }
 
-const tank = "apiVersion: v1\nkind: Tank\nmetadata:\n  name: NAME\n"
+const barrel = "apiVersion: v1\nkind: Barrel\nmetadata:\n  name: NAME\n"
 
-func named(name string) string { return strings.Replace(tank, "NAME", name, 1) }
+func named(name string) string { return strings.Replace(barrel, "NAME", name, 1) }
 
 // TestCreateAndRemove: a file where most of its kind are, its line in the kustomization, and all of it back.
 func TestCreateAndRemove(t *testing.T) {
@@ -50,7 +50,7 @@ func TestCreateAndRemove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := change["a/tank-four.yaml"]; !bytes.Equal(got, text) {
+		if got := change["a/barrel-four.yaml"]; !bytes.Equal(got, text) {
 			t.Errorf("the file %q", got)
 		}
 		listed, err := document.Parse(&document.Source{Data: change["a/kustomization.yaml"]})
@@ -58,11 +58,11 @@ func TestCreateAndRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		items := listed[0].Node.Seq("resources")
-		if n := len(items); n == 0 || items[n-1].Value() != "tank-four.yaml" || n != 3 && list != "namespace: x\n" {
+		if n := len(items); n == 0 || items[n-1].Value() != "barrel-four.yaml" || n != 3 && list != "namespace: x\n" {
 			t.Errorf("the list:\n%s", change["a/kustomization.yaml"])
 		}
 		after := files.With(change)
-		objects, err := krm.Parse(&document.Source{Name: "a/tank-four.yaml", Data: after["a/tank-four.yaml"]})
+		objects, err := krm.Parse(&document.Source{Name: "a/barrel-four.yaml", Data: after["a/barrel-four.yaml"]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestCreateAndRemove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, gone := back["a/tank-four.yaml"]; data != nil || !gone {
+		if data, gone := back["a/barrel-four.yaml"]; data != nil || !gone {
 			t.Error("the file stays")
 		}
 		if got := string(back["a/kustomization.yaml"]); strings.HasPrefix(list, "resources:\n- ") && got != list {
@@ -98,7 +98,7 @@ func TestRemoveOfSeveral(t *testing.T) {
 
 // TestPatch: what does not change keeps its bytes.
 func TestPatch(t *testing.T) {
-	const text = "# top\nspec:\n  # the size\n  size: 50Gi # a week\n  mode: \"Block\"\n  list:\n  - a: 1 # one\n    b: x\n  - a: 2\n  flow: {a: 1, b: 2}\n\n# below\napiVersion: v1\nkind: Tank\nmetadata:\n  name: one\n"
+	const text = "# top\nspec:\n  # the size\n  size: 50Gi # a week\n  mode: \"Block\"\n  list:\n  - a: 1 # one\n    b: x\n  - a: 2\n  flow: {a: 1, b: 2}\n\n# below\napiVersion: v1\nkind: Barrel\nmetadata:\n  name: one\n"
 	for _, c := range []struct{ from, to, want string }{
 		{"size: 50Gi", "size: 60Gi", "size: 60Gi # a week"},
 		{"mode: \"Block\"", "mode: Filesystem", "mode: Filesystem\n"},
@@ -150,7 +150,7 @@ func TestPatchSays(t *testing.T) {
 				return document.List(items...)
 			}
 		}
-		object := func() *krm.Object { return krm.Make("v1", "Tank", "", "one", document.F("spec", node(0))) }
+		object := func() *krm.Object { return krm.Make("v1", "Barrel", "", "one", document.F("spec", node(0))) }
 		old, wanted := object(), object()
 		first, last := "# first\n"+named("zero")+"---\n", "---\n# last\n"+named("two")
 		files := Files{"a/one.yaml": joined(first, document.Append(nil, old.Node, 0), last)}
