@@ -24,8 +24,11 @@ import (
 
 // killedBranch is mode Branch.
 type killedBranch struct {
+	k      kube
 	team   string
 	server *gitserver.Server
+
+	mu     sync.Mutex // people act while the controller runs
 	size   int
 	theirs []string // commits of people
 	seen   string   // the last commit that was checked
@@ -33,7 +36,7 @@ type killedBranch struct {
 }
 
 func (m *killedBranch) begin(t *testing.T, k kube, team string, trap *trap) {
-	m.team, m.server = team, gitserver.New(t, filesOf(team))
+	m.k, m.team, m.server = k, team, gitserver.New(t, filesOf(team))
 	m.seen = m.server.Head(t, "main")
 	hydrate(t, k, m.server, team, "prod")
 	m.server.Watch(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -44,7 +47,13 @@ func (m *killedBranch) begin(t *testing.T, k kube, team string, trap *trap) {
 	})
 }
 
+func (m *killedBranch) joined(*testing.T, []string) {}
+
+func (m *killedBranch) requests() []request { return pushRequests() }
+
 func (m *killedBranch) act(t *testing.T, random *rand.Rand) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	changed := map[string]string{"README.md": fmt.Sprintln(random.Uint64())}
 	if random.IntN(3) == 0 {
 		changed = larger(m.team, &m.size)
@@ -53,8 +62,10 @@ func (m *killedBranch) act(t *testing.T, random *rand.Rand) {
 }
 
 // holds: one line of commits, in which each is of a person or what a render gives, and none says again what the
-// last of ours said.
+// last of ours said. The status names one of them.
 func (m *killedBranch) holds(t *testing.T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	head := m.server.Head(t, "main")
 	m.server.Git(t, "merge-base", "--is-ancestor", m.seen, head) // or it fails
 	for line := range strings.Lines(m.server.Git(t, "log", "--reverse", "--format=%H|%P|%an|%(trailers:key=Poolwright-Output,valueonly,separator=%x2C)", m.seen+".."+head)) {
@@ -77,6 +88,9 @@ func (m *killedBranch) holds(t *testing.T) {
 		if !slices.Contains(all, commit) {
 			t.Errorf("the commit %s of a person is lost", commit)
 		}
+	}
+	if at := m.k.get(t, m.team, "prod").Status.Published.Revision; !slices.Contains(all, strings.TrimPrefix(at, "main@sha1:")) {
+		t.Errorf("published is %s, which is not on the branch", at)
 	}
 	m.seen = head
 }
@@ -111,20 +125,24 @@ func (m *killedBranch) settle(t *testing.T, k kube, team string) {
 		t.Errorf("published is %+v, and the last commit is %s", h.Status.Published, last)
 	}
 	m.server.Git(t, "fsck", "--strict")
-	byHand(t, m.clone(t, m.server.Head(t, "main")))
+	byHand(t, filepath.Join(m.clone(t, m.server.Head(t, "main")), dir))
 }
 
 // killedPull is mode PullRequest.
 type killedPull struct {
-	forge  *gitea.Server
-	team   string
-	r      *gitea.Repository
+	forge *gitea.Server
+	k     kube
+	team  string
+	r     *gitea.Repository
+
+	mu     sync.Mutex // people act while the controller runs
 	size   int
-	theirs []string // commits of people
+	theirs []string // commits of people on the base
+	beside []string // those on the branch of the pull request
 }
 
 func (m *killedPull) begin(t *testing.T, k kube, team string, trap *trap) {
-	m.team = team
+	m.k, m.team = k, team
 	m.r = propose(t, k, m.forge, team, "")
 	to, err := url.Parse(m.forge.URL)
 	if err != nil {
@@ -166,19 +184,53 @@ func (m *killedPull) open(t *testing.T) gitea.Pull {
 	return open
 }
 
+func (m *killedPull) joined(*testing.T, []string) {}
+
+func (m *killedPull) requests() []request {
+	return append(pushRequests(), request{"a pull request", 2, func(r *http.Request) bool {
+		return strings.Contains(r.URL.Path, "/pulls") && r.Method != http.MethodGet
+	}})
+}
+
 func (m *killedPull) act(t *testing.T, random *rand.Rand) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	open := m.open(t)
-	what := random.IntN(10)
+	what := random.IntN(12)
 	switch {
-	case open.Number > 0 && what < 3:
+	case len(m.beside) > 0 && what < 6:
+		m.remove(t)
+	case len(m.beside) == 0 && open.Number > 0 && what < 3:
 		m.merge(t, open, []string{"merge", "squash", "rebase"}[random.IntN(3)])
 	case open.Number > 0 && what == 3:
 		m.r.Close(t, open.Number)
-	case what < 6:
+	case open.Number > 0 && what < 6:
+		m.push(t, random)
+	case what < 8:
 		m.theirs = append(m.theirs, m.r.Commit(t, "main", "of a person", larger(m.team, &m.size)))
 	default:
 		m.theirs = append(m.theirs, m.r.Commit(t, "main", "of a person", map[string]string{"README.md": fmt.Sprintln(random.Uint64())}))
 	}
+}
+
+// push pushes a commit to the branch of the pull request, unless the controller was faster.
+func (m *killedPull) push(t *testing.T, random *rand.Rand) {
+	m.r.Git(t, "fetch", "-q", "--prune", "origin")
+	if m.r.Git(t, "branch", "-r", "--list", "origin/"+head) == "" {
+		return
+	}
+	m.r.Git(t, "checkout", "-q", "-B", "beside", "origin/"+head)
+	m.r.Git(t, "commit", "-q", "--allow-empty", "-m", fmt.Sprint("beside ", random.Uint64()))
+	commit := m.r.Git(t, "rev-parse", "HEAD")
+	if m.r.Try("push", "-q", "origin", "HEAD:refs/heads/"+head) == nil {
+		m.beside = append(m.beside, commit)
+	}
+}
+
+// remove removes the commits of people from the branch of the pull request, which keeps the controller from it.
+func (m *killedPull) remove(t *testing.T) {
+	m.r.Git(t, "push", "-q", "--force-with-lease="+head+":"+m.beside[len(m.beside)-1], "origin", "+"+m.beside[0]+"^:refs/heads/"+head)
+	m.beside = nil
 }
 
 // merge merges, unless the controller was faster to close or replace it.
@@ -195,20 +247,32 @@ func (m *killedPull) merge(t *testing.T, p gitea.Pull, how string) {
 }
 
 // holds: at most one pull request is open, its branch has one commit on the base, no commit of a person is lost,
-// and what a person has declined is not proposed again by the next.
+// and what a person has declined is not proposed again by the next. The status names a commit that is there.
 func (m *killedPull) holds(t *testing.T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.open(t)
 	m.r.Git(t, "fetch", "-q", "--prune", "origin")
-	if m.r.Git(t, "branch", "-r", "--list", "origin/"+head) != "" {
-		if ahead := strings.Fields(m.r.Git(t, "rev-list", "origin/main..origin/"+head)); len(ahead) > 1 {
-			t.Errorf("the branch of the pull request has the commits %q", ahead)
-		}
-	}
 	all := strings.Fields(m.r.Git(t, "rev-list", "origin/main"))
+	var ahead []string
+	if m.r.Git(t, "branch", "-r", "--list", "origin/"+head) != "" {
+		ahead = strings.Fields(m.r.Git(t, "rev-list", "origin/main..origin/"+head))
+	}
+	if len(ahead) > 1+len(m.beside) {
+		t.Errorf("the branch of the pull request has the commits %q", ahead)
+	}
 	for _, commit := range m.theirs {
 		if !slices.Contains(all, commit) {
 			t.Errorf("the commit %s of a person is lost", commit)
 		}
+	}
+	for _, commit := range m.beside {
+		if !slices.Contains(ahead, commit) {
+			t.Errorf("the commit %s of a person on the branch of the pull request is lost", commit)
+		}
+	}
+	if _, commit, _ := strings.Cut(m.k.get(t, m.team, "prod").Status.Published.Revision, "@sha1:"); !m.r.Has(commit) {
+		t.Errorf("published is %s, which is not in the repository", commit)
 	}
 	pulls := m.r.Pulls(t)
 	for i := 1; i < len(pulls); i++ {
@@ -226,7 +290,7 @@ func (m *killedPull) settle(t *testing.T, k kube, team string) {
 		case "UpToDate":
 			m.r.Git(t, "fetch", "-q", "--prune", "origin")
 			m.r.Git(t, "checkout", "-q", "-B", "work", "origin/main")
-			byHand(t, m.r.Git(t, "rev-parse", "--show-toplevel"))
+			byHand(t, filepath.Join(m.r.Git(t, "rev-parse", "--show-toplevel"), dir))
 			return
 		case "AwaitingMerge":
 			if open := m.open(t); h.Status.Published.Revision != head+"@sha1:"+open.Head.SHA {
@@ -234,6 +298,8 @@ func (m *killedPull) settle(t *testing.T, k kube, team string) {
 			} else {
 				m.merge(t, open, "merge")
 			}
+		case "ForeignCommits":
+			m.remove(t)
 		case "Declined":
 			k.member(t, team, fmt.Sprintf("%s-last-%d", team, i)) // another output
 		default:

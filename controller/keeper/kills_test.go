@@ -3,14 +3,13 @@ package keeper_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,6 +29,10 @@ type killed interface {
 	// begin makes the repository and the Hydration of a team. What the controller asks its servers goes through
 	// the trap.
 	begin(t *testing.T, k kube, team string, trap *trap)
+	// joined tells of the nodes that there are from now on, for the next controller.
+	joined(t *testing.T, nodes []string)
+	// requests are those at which something happens, beside those of every mode.
+	requests() []request
 	// act is what a person does now and then, also while the controller runs.
 	act(t *testing.T, random *rand.Rand)
 	// holds checks what has to hold at every moment.
@@ -39,8 +42,8 @@ type killed interface {
 }
 
 // TestKills kills the controller at random moments, before and after its requests, and sometimes two
-// at the same time of which none knows of the other. Nothing is published twice, lost or overwritten, and the last
-// one finishes the work. make kills-controller does it thousands of times.
+// at the same time of which none knows of the other. People push between its requests. Nothing is published twice,
+// lost or overwritten, and the last one finishes the work. make kills-controller does it thousands of times.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(t *testing.T) func() killed{
@@ -49,6 +52,8 @@ func TestKills(t *testing.T) {
 			s := gitea.Start(t)
 			return func() killed { return &killedPull{forge: s} }
 		},
+		"oci":   func(*testing.T) func() killed { return func() killed { return &killedArtifact{} } },
+		"apply": func(*testing.T) func() killed { return func() killed { return &killedApply{} } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,29 +70,48 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// live is the life of one package, in which the controller is killed so many times.
+// live is the life of one package, in which the controller is killed so many times. The first time it is a
+// process; then it is one in this process, of which from one moment on nothing gets through to any server. To
+// everybody else that is the same, and it costs a tenth.
 func live(t *testing.T, mode killed, team string, seed uint64, kills int) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	k := newKube(t)
 	way, trap := newWay(t), &trap{}
 	way.trap = trap
-	k.member(t, team, team+"-0")
+	nodes, made := []string{team + "-0"}, 0
+	k.member(t, team, nodes[0])
 	mode.begin(t, k, team, trap)
 	k.patch(t, team, "prod", `{"spec":{"facts":{"flapWindow":"0s"}}}`)
-	nodes, made := []string{}, 0
 	at := map[string]int{}
 	defer func() { t.Logf("killed at %v", at) }()
-	begin := func() *process { return start(t, team, "--leader-elect=false", "--kubeconfig", way.kubeconfig) }
+	var running []victim
+	kill := func() {
+		for _, v := range running {
+			v.kill()
+		}
+	}
+	end := func() {
+		trap.shut()
+		way.close(all)
+		kill()
+		for _, v := range running {
+			v.gone(t)
+		}
+		running = nil
+		trap.clear()
+		way.close(nil)
+	}
+	t.Cleanup(end)
+	// A run to its end takes this long on this machine.
 	began := time.Now()
-	p := begin()
+	running = []victim{startInside(t, way.kubeconfig, team)}
 	k.becomes(t, team, "prod", "Published", "UpToDate", "AwaitingMerge")
-	whole := time.Since(began) // of a run, on this machine
-	p.signal(syscall.SIGKILL)
-	p.end(t)
-	for range kills {
+	whole := time.Since(began)
+	end()
+	for i := range kills {
 		if random.IntN(4) > 0 {
-			if len(nodes) > 2 && random.IntN(2) == 0 {
-				i := random.IntN(len(nodes))
+			if len(nodes) > 3 && random.IntN(2) == 0 {
+				i := 1 + random.IntN(len(nodes)-1)
 				k.away(t, nodes[i])
 				nodes = append(nodes[:i], nodes[i+1:]...)
 			} else {
@@ -96,117 +120,61 @@ func live(t *testing.T, mode killed, team string, seed uint64, kills int) {
 				k.member(t, team, nodes[len(nodes)-1])
 			}
 		}
+		mode.joined(t, nodes)
 		if random.IntN(2) == 0 {
 			mode.act(t, random)
 		}
-		running := []*process{begin()}
+		places := append(everywhere(), mode.requests()...)
+		trap.rivals = random.IntN(5) == 0
+		sprung := trap.set(random, places, func() {
+			way.close(all)
+			kill()
+		})
+		if random.IntN(3) > 0 {
+			theirs := rand.New(rand.NewPCG(seed, uint64(1000+i)))
+			trap.between(random, places, func() { mode.act(t, theirs) })
+		}
+		begin := func() victim { return startInside(t, way.kubeconfig, team) }
+		longest := 2*whole + time.Second // then there is no such request
+		if i == 0 {
+			longest += 2 * time.Second
+			begin = func() victim { return start(t, team, "--leader-elect=false", "--kubeconfig", way.kubeconfig) }
+		}
 		if random.IntN(5) == 0 {
+			longest = time.Duration(random.Int64N(int64(whole)))
+		}
+		running = []victim{begin()}
+		if trap.rivals {
 			running = append(running, begin())
 		}
-		sprung := trap.set(random, func() {
-			for _, p := range running {
-				p.signal(syscall.SIGKILL)
-			}
-		})
-		longest := time.After(time.Duration(random.Int64N(int64(2 * whole))))
+		trap.arm()
 		if random.IntN(3) == 0 {
 			mode.act(t, random)
 		}
 		select {
 		case <-sprung:
 			at[trap.name]++
-		case <-longest:
+		case <-time.After(longest):
 			at["some time"]++
 		}
-		for _, p := range running {
-			p.signal(syscall.SIGKILL)
-			if code := p.end(t); code != -1 {
-				t.Fatalf("it ended by itself, with %d", code)
-			}
-		}
-		trap.clear()
+		end()
 		if mode.holds(t); t.Failed() {
+			t.Logf("after kill %d", i+1)
 			return
 		}
 	}
-	p = begin()
+	running = []victim{startInside(t, way.kubeconfig, team)}
 	mode.settle(t, k, team)
 	mode.holds(t)
-	p.signal(syscall.SIGTERM)
-	if code := p.end(t); code != 0 {
-		t.Errorf("SIGTERM ends it with %d", code)
-	}
+	end()
 }
 
-// trap kills at a request, before or after it was carried out.
-type trap struct {
-	mu     sync.Mutex
-	left   int // requests until it springs; 0 for never
-	is     func(*http.Request) bool
-	after  bool
-	name   string
-	spring func()
-}
-
-// requests are those at which it kills, by name. A push is the place where most can go wrong.
-var requests = []struct {
-	name string
-	most int // how many of them are let through before
-	is   func(*http.Request) bool
-}{
-	{"a push", 2, isPush},
-	{"a push", 2, isPush},
-	{"a status", 2, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/status") }},
-	{"a pull request", 2, func(r *http.Request) bool {
-		return strings.Contains(r.URL.Path, "/pulls") && r.Method != http.MethodGet
-	}},
-	{"a request of Git", 8, func(r *http.Request) bool { return strings.Contains(r.URL.Path, ".git/") }},
-}
-
-// set sets the trap for a random request. The channel is closed when it has sprung.
-func (t *trap) set(random *rand.Rand, kill func()) <-chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := requests[random.IntN(len(requests))]
-	t.is, t.left, t.after, t.name = r.is, 1+random.IntN(r.most), random.IntN(2) == 0, "before "+r.name
-	if t.after {
-		t.name = "after " + r.name
+// everywhere are requests of each mode.
+func everywhere() []request {
+	return []request{
+		{"a status", 2, func(r *http.Request) bool { return isWrite(r, "/hydrations/prod/status") }},
+		{"a request of Git", 8, func(r *http.Request) bool { return isGit(r) }},
 	}
-	sprung := make(chan struct{})
-	t.spring = func() {
-		kill()
-		close(sprung)
-	}
-	return sprung
-}
-
-func (t *trap) clear() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.left = 0
-}
-
-// springs says that the request was in the trap; it gets no answer.
-func (t *trap) springs(r *http.Request, to http.Handler) bool {
-	if t == nil {
-		return false
-	}
-	t.mu.Lock()
-	if t.left == 0 || !t.is(r) {
-		t.mu.Unlock()
-		return false
-	}
-	if t.left--; t.left > 0 {
-		t.mu.Unlock()
-		return false
-	}
-	after, spring := t.after, t.spring
-	t.mu.Unlock()
-	if after {
-		to.ServeHTTP(httptest.NewRecorder(), r)
-	}
-	spring()
-	return true
 }
 
 // larger is the package with a larger size: it can never be smaller again.
@@ -215,18 +183,35 @@ func larger(team string, size *int) map[string]string {
 	return map[string]string{dir + "/logs.yaml": strings.Replace(filesOf(team)[dir+"/logs.yaml"], "1Gi", fmt.Sprintf("%dGi", 1+*size), 1)}
 }
 
-// byHand wants the output of a clone to be what a person with a shell gets from the cluster.
-func byHand(t *testing.T, clone string) {
+// byHand wants the output of a package to be what a person with a shell gets from the cluster.
+func byHand(t *testing.T, pkg string) {
 	t.Helper()
-	pkg := filepath.Join(clone, dir)
+	before := outputIn(t, pkg)
 	for _, args := range [][]string{{"render", pkg, "--check"}, {"inventory", "--kubeconfig", plane.Kubeconfig, "-O", filepath.Join(pkg, "inventory")}, {"render", pkg}} {
 		if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
-			t.Fatalf("poolwright %s: %v\n%s", strings.Join(args, " "), err, out)
+			t.Fatalf("poolwright %v: %v\n%s", args, err, out)
 		}
 	}
 	// The nodes of other teams may be others by now, which are in the inventory alone.
-	status := exec.Command("git", "-C", clone, "status", "--porcelain", "--", dir+"/rendered")
-	if out, err := status.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("a person gets another output: %v\n%s", err, out)
+	if after := outputIn(t, pkg); !maps.Equal(before, after) {
+		t.Errorf("a person gets another output:\n%v\ninstead of\n%v", after, before)
 	}
+}
+
+// outputIn are the texts of the output of a package.
+func outputIn(t *testing.T, pkg string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	err := filepath.WalkDir(filepath.Join(pkg, "rendered"), func(file string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		texts[file] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
 }

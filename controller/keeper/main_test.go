@@ -5,6 +5,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/fn/systems"
+	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/test/controlplane"
 	"github.com/poolwright/poolwright/test/tool"
 )
@@ -13,6 +16,8 @@ import (
 var (
 	plane   *controlplane.ControlPlane
 	program string // poolwright
+
+	function *fn.Function // that renders
 )
 
 func TestMain(m *testing.M) {
@@ -20,6 +25,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil { // they wait most of the time
 		panic(err)
 	}
+	function = fn.New(schema.Load(), systems.All()...)
 	os.Exit(controlplane.Main(m, "../../bin", func(c *controlplane.ControlPlane) (err error) {
 		plane = c
 		if err := define(c); err != nil {

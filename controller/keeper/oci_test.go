@@ -34,6 +34,7 @@ import (
 // artifacts is a registry that lets one user in.
 type artifacts struct {
 	host           string
+	serve          http.Handler
 	user, password string
 
 	mu       sync.Mutex
@@ -43,8 +44,7 @@ type artifacts struct {
 
 func newArtifacts(t *testing.T) *artifacts {
 	t.Helper()
-	a := &artifacts{user: "pusher", password: "s3cr3t-canary/0816"}
-	serve := ocireg.New(ocireg.Logger(stdlog.New(io.Discard, "", 0)))
+	a := &artifacts{user: "pusher", password: "s3cr3t-canary/0816", serve: ocireg.New(ocireg.Logger(stdlog.New(io.Discard, "", 0)))}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		a.requests = append(a.requests, r.Method+" "+r.URL.Path)
@@ -56,7 +56,7 @@ func newArtifacts(t *testing.T) *artifacts {
 			return
 		}
 		if before == nil || !before(w, r) {
-			serve.ServeHTTP(w, r)
+			a.serve.ServeHTTP(w, r)
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -89,10 +89,14 @@ func (a *artifacts) auth() remote.Option {
 	return remote.WithAuth(&authn.Basic{Username: a.user, Password: a.password})
 }
 
-// image is the artifact of a tag.
+// image is the artifact of a tag or of a digest.
 func (a *artifacts) image(t *testing.T, repository, tag string) v1.Image {
 	t.Helper()
-	ref, err := name.ParseReference(a.host+"/"+repository+":"+tag, name.Insecure)
+	at := a.host + "/" + repository + ":" + tag
+	if strings.HasPrefix(tag, "sha256:") {
+		at = a.host + "/" + repository + "@" + tag
+	}
+	ref, err := name.ParseReference(at, name.Insecure)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +150,14 @@ func contents(t *testing.T, img v1.Image) map[string][]byte {
 // checkedAlone wants an artifact to be what a person with a shell makes of it, with nothing beside.
 func checkedAlone(t *testing.T, img v1.Image) {
 	t.Helper()
+	if out, err := exec.Command(program, "render", unpacked(t, img), "--check").CombinedOutput(); err != nil {
+		t.Errorf("render --check: %v\n%s", err, out)
+	}
+}
+
+// unpacked is a folder with the files of an artifact.
+func unpacked(t *testing.T, img v1.Image) string {
+	t.Helper()
 	work := t.TempDir()
 	for file, data := range contents(t, img) {
 		file = filepath.Join(work, file)
@@ -156,9 +168,7 @@ func checkedAlone(t *testing.T, img v1.Image) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command(program, "render", work, "--check").CombinedOutput(); err != nil {
-		t.Errorf("render --check: %v\n%s", err, out)
-	}
+	return work
 }
 
 const repository = "storage/prod"

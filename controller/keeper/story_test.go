@@ -16,11 +16,8 @@ import (
 
 	"github.com/poolwright/poolwright/controller/keeper"
 	"github.com/poolwright/poolwright/controller/remote"
-	"github.com/poolwright/poolwright/fn"
-	"github.com/poolwright/poolwright/fn/systems"
 	"github.com/poolwright/poolwright/live/cluster"
 	"github.com/poolwright/poolwright/live/hydrations"
-	"github.com/poolwright/poolwright/schema"
 	"github.com/poolwright/poolwright/test/expected"
 	"github.com/poolwright/poolwright/test/gitserver"
 )
@@ -72,6 +69,18 @@ func newKeeper(t *testing.T, namespace string) (*keeper.Keeper, *log) {
 
 func newKeeperAt(t *testing.T, kubeconfig, namespace string) (*keeper.Keeper, *log) {
 	t.Helper()
+	k, store, l := keeperAt(t, kubeconfig, namespace)
+	t.Cleanup(store.Close)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(l.String())
+		}
+	})
+	return k, l
+}
+
+func keeperAt(t *testing.T, kubeconfig, namespace string) (*keeper.Keeper, *hydrations.Store, *log) {
+	t.Helper()
 	c, err := cluster.Connect(cluster.Options{Kubeconfig: kubeconfig})
 	if err != nil {
 		t.Fatal(err)
@@ -82,17 +91,11 @@ func newKeeperAt(t *testing.T, kubeconfig, namespace string) (*keeper.Keeper, *l
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(store.Close)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(l.String())
-		}
-	})
 	return &keeper.Keeper{
-		Cluster: c, Store: store, Function: fn.New(schema.Load(), systems.All()...), Namespaces: []string{namespace},
+		Cluster: c, Store: store, Function: function, Namespaces: []string{namespace},
 		Rules: remote.Rules{Hosts: []string{"127.0.0.1"}, MaxSource: 16 << 20},
 		Log:   logger, Metrics: keeper.NewMetrics("test"),
-	}, l
+	}, store, l
 }
 
 // keep runs a keeper until the test ends.

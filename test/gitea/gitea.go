@@ -213,15 +213,31 @@ func (r *Repository) AwaitPushed(t testing.TB) {
 // Git runs git in the clone, as a person.
 func (r *Repository) Git(t testing.TB, args ...string) string {
 	t.Helper()
+	out, err := r.git(args)
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// Try is Git for what may fail.
+func (r *Repository) Try(args ...string) error {
+	_, err := r.git(args)
+	return err
+}
+
+func (r *Repository) git(args []string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.work
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), err
+}
+
+// Has reports whether the repository of the server has a commit, on whatever branch.
+func (r *Repository) Has(commit string) bool {
+	return r.Try("--git-dir", filepath.Join(r.dir, "repositories", r.User, r.Name+".git"), "cat-file", "-e", commit+"^{commit}") == nil
 }
 
 func (r *Repository) write(t testing.TB, files map[string]string) {
