@@ -138,7 +138,7 @@ func (c *cloudDisks) keepClaim(m *member, v *cloudDisk) bool {
 		}
 		return false
 	}
-	capacity, kept := cmp.Or(c.sizes.of(claim), v.capacity), *v.Provisioner
+	capacity, kept := cmp.Or(c.sizeOf(claim), v.capacity), *v.Provisioner
 	kept.StorageClassName = cmp.Or(claim.Node.Str("spec", "storageClassName"), kept.StorageClassName)
 	if attachment := c.volumeObject(c.standing.AttachmentID(c.namespace, v.name, m.name)); attachment != nil {
 		kept.CSIAttacherName = cmp.Or(attachment.Node.Str("spec", "attacher"), kept.CSIAttacherName)

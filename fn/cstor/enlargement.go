@@ -26,8 +26,9 @@ func newEnlargement(in *input) *enlargement {
 	return &enlargement{in, map[string][]string{}, map[string][]string{}}
 }
 
-// of is the size of a claim as it was rendered, or as it lives, where a person made that more.
-func (e *enlargement) of(claim *krm.Object) string {
+// sizeOf is the size of a claim as it was rendered, or as it lives, where that is more: a person made it so, or put
+// an older output back.
+func (e *existing) sizeOf(claim *krm.Object) string {
 	rendered := requestOf(claim)
 	if live := requestOf(e.facts.Object(claim.ID())); quantity.Bytes(live) > quantity.Bytes(rendered) {
 		return live
@@ -117,7 +118,7 @@ func (e *existing) ungrown(of *standing.Cluster) unfinished {
 		if id.Kind != volumeClaimKind || live == nil || e.standing.ClusterOf(record.NodeOfVolume(claim)) != of {
 			continue
 		}
-		has, wanted := live.Node.Str("status", "capacity", "storage"), requestOf(claim)
+		has, wanted := live.Node.Str("status", "capacity", "storage"), e.sizeOf(claim)
 		resized := condition(live, "FileSystemResizePending").Str("status") == "True" && quantity.Bytes(requestOf(live)) >= quantity.Bytes(wanted)
 		if has != "" && quantity.Bytes(has) < quantity.Bytes(wanted) && !resized {
 			size := cmp.Or(quantity.Size(quantity.Bytes(wanted)), wanted)
