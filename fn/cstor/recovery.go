@@ -240,6 +240,7 @@ func (r *recovery) restoreGroups(known *standing.Pool, p *pool.Pool) {
 	shown := r.live.pool(known.Hostname) != nil // claims do not tell how disks are grouped
 	var back []string
 	restore := func(groups pool.Groups, raidType string, live pool.Groups) pool.Groups {
+		groups = slices.Clone(groups)
 		for _, group := range live {
 			missing := slices.DeleteFunc(slices.Clone(group), func(name string) bool { return !lost(name) })
 			switch {
@@ -248,13 +249,12 @@ func (r *recovery) restoreGroups(known *standing.Pool, p *pool.Pool) {
 			case raidType == pool.Stripe && len(groups) == 1:
 				groups[0] = append(slices.Clone(groups[0]), missing...)
 			case len(missing) == len(group) && len(groups) < len(live):
-				groups = append(slices.Clone(groups), group)
+				groups = append(groups, group)
 			default:
 				i := slices.IndexFunc(groups, func(left pool.Group) bool { return isPart(left, group) })
 				if i < 0 || !shown {
 					continue // replaced, which is judged elsewhere
 				}
-				groups = slices.Clone(groups)
 				groups[i] = group
 			}
 			back = append(back, missing...)

@@ -107,8 +107,8 @@ func (s *Standing) Regroup(p *Pool, groups pool.Groups) {
 
 // RestoreGroups gives a pool what the running one has and it lacks.
 func (s *Standing) RestoreGroups(p *Pool, data, cache pool.Groups, cacheType string) {
-	s.pool(pool.Without(slices.Concat(data.Disks(), cache.Disks()), p.Disks()))
 	p.Data, p.Cache, p.CacheType = data, cache, cacheType
+	s.pool(p.Disks())
 }
 
 // RestoreType gives a pool the RAID type that it is running with.
