@@ -67,8 +67,8 @@ func (x *exchange) named() (kind, namespace, name string) {
 	return x.names["kind"], namespace, x.names["name"]
 }
 
-// getSpec answers with a spec, as JSON, and its ETag.
-func getSpec(x *exchange) {
+// answerSpec answers with a spec, as JSON, and its ETag.
+func answerSpec(x *exchange) {
 	kind, namespace, name := x.named()
 	s, near := x.SpecNamed(kind, namespace, name)
 	if s == nil {

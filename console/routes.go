@@ -69,7 +69,7 @@ func (s *Server) table() []route {
 		listOf(s, "disks", "The disks that nodes report", func(x *exchange) ([]view.Disk, error) { return x.Disks(), nil }, diskText),
 		listOf(s, "specs", "What people wrote", func(x *exchange) ([]view.Spec, error) { return x.Specs(), nil }, specText),
 		s.spec(http.MethodPost, "/api/v1/specs", "Add a spec: one object, as YAML or JSON", Written{}, postSpec),
-		s.spec(http.MethodGet, oneSpec, "A spec, with its ETag", map[string]any{}, getSpec),
+		s.spec(http.MethodGet, oneSpec, "A spec, with its ETag", map[string]any{}, answerSpec),
 		s.spec(http.MethodPut, oneSpec, "Change a spec", Written{}, putSpec),
 		s.spec(http.MethodDelete, oneSpec, "Take a spec out; with ?cascade=true its volumes, too", Written{}, deleteSpec),
 		listOf(s, "volumes", "Volumes of nodes", func(x *exchange) ([]view.Volume, error) { return x.Volumes(), nil }, volumeText),

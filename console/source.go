@@ -54,7 +54,7 @@ func (s *source) author(work *worktree.WorkTree) (tree.Author, error) {
 	}
 	a := work.Author(tree.Author{})
 	if a.Name == "" || a.Email == "" {
-		return a, errors.New("Git knows no author: set user.name and user.email, or start the console with --author")
+		return a, errors.New("no author is known to Git: set user.name and user.email, or start the console with --author")
 	}
 	return a, nil
 }

@@ -127,6 +127,6 @@ func (x *exchange) removal(f *form, values url.Values, kind, name string, cascad
 }
 
 // renderForm commits what a render changes.
-func renderForm(x *exchange, _ url.Values) (*form, *problem) {
+func renderForm(_ *exchange, _ url.Values) (*form, *problem) {
 	return &form{title: "Plan", path: "/plan", back: "/plan", writing: renderOnly()}, nil
 }

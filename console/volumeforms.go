@@ -71,7 +71,7 @@ func volumeForm(x *exchange, values url.Values) (*form, *problem) {
 	}
 	order := stock.Order{Source: source, Name: typed(values, "name"), Size: typed(values, "size"), Class: typed(values, "class"), Mode: typed(values, "mode"), Node: typed(values, "node")}
 	f := &form{title: title, path: path, wrong: map[string]string{}, hidden: []page.Option{{Text: "type", Value: string(source)}}, back: view.Path("volumes", order.Name), fieldOf: volumeField}
-	f.fields = []page.Field{{Name: "name", Label: "Name", Value: order.Name, Help: "Small letters, digits and dashes."}}
+	f.fields = []page.Field{{Name: "name", Label: "Name", Value: order.Name, Help: "Lowercase letters, digits and dashes."}}
 	if order.Name == "" {
 		f.wrong["name"] = "write a name"
 		f.back = "/volumes"
@@ -90,7 +90,7 @@ func volumeForm(x *exchange, values url.Values) (*form, *problem) {
 		f.deviceField(x, values, &order)
 	}
 	if source != stock.Disk && source != stock.RAID {
-		f.sizeField(x, values, &order)
+		f.sizeField(x, &order)
 	}
 	class := page.Field{Name: "class", Label: "Storage class", Value: order.Class, Help: "The StorageClass of the PersistentVolume, and of the claims that get it."}
 	for _, name := range x.Classes() {
@@ -178,7 +178,7 @@ func (f *form) groupField(x *exchange, values url.Values, order *stock.Order) {
 }
 
 // sizeField asks for a size; of a slice it says what is free.
-func (f *form) sizeField(x *exchange, values url.Values, order *stock.Order) {
+func (f *form) sizeField(x *exchange, order *stock.Order) {
 	field := page.Field{Name: "size", Label: "Size", Value: order.Size, Help: "Such as 100Gi."}
 	if order.Source == stock.LVM {
 		for _, g := range x.Groups() {
@@ -286,7 +286,7 @@ func groupForm(x *exchange, values url.Values) (*form, *problem) {
 	f.nodeField(x, &order)
 	switch source {
 	case stock.Sparse:
-		f.sizeField(x, values, &order)
+		f.sizeField(x, &order)
 	case stock.OnVolume:
 		field := page.Field{Name: "volume", Label: x.Order(stock.Order{}).Kind, Value: order.Volume, Help: "A Volume of mode Block on the node."}
 		for _, v := range x.Volumes() {

@@ -49,11 +49,11 @@ func addResource(data []byte, file string) ([]byte, error) {
 		last := items[len(items)-1].Off
 		line := data[p.lineOf(last):last] // with the dash
 		at := p.lineOf(last) + len(line)
-		if end := bytes.IndexByte(data[at:], '\n'); end >= 0 {
-			at += end + 1
-		} else {
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
 			return slices.Concat(data, []byte{'\n'}, line, []byte(file+"\n")), nil
 		}
+		at += end + 1
 		return slices.Concat(data[:at], line, []byte(file+"\n"), data[at:]), nil
 	}
 }

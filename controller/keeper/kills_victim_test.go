@@ -45,7 +45,8 @@ func (i *inside) kill() { i.cancel() }
 func (i *inside) gone(t *testing.T) {
 	t.Helper()
 	select {
-	case <-i.ended: // what it says when all is cut off is no matter
+	case err := <-i.ended:
+		_ = err // all is cut off
 		i.store.Close()
 		if t.Failed() {
 			t.Log(i.log)
