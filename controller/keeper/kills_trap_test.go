@@ -22,6 +22,7 @@ type trap struct {
 	look   func(*http.Request) // sees what gets through
 
 	mu     sync.Mutex
+	life   int  // of controllers; a request that is answered late belongs to one before
 	dead   bool // nothing gets through
 	armed  bool
 	kill   moment
@@ -98,6 +99,7 @@ func (t *trap) shut() {
 func (t *trap) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.life++
 	t.dead, t.armed, t.kill, t.people = false, false, moment{}, moment{}
 }
 
@@ -110,7 +112,7 @@ func (t *trap) springs(r *http.Request, to http.Handler) bool {
 	dead := t.dead
 	person := t.armed && !dead && t.people.comes(r)
 	now := t.armed && !dead && t.kill.comes(r)
-	after, spring, act := t.after, t.spring, t.act
+	life, after, act := t.life, t.after, t.act
 	if now && !after {
 		t.dead = true
 	}
@@ -126,12 +128,21 @@ func (t *trap) springs(r *http.Request, to http.Handler) bool {
 		return true
 	case now && after:
 		to.ServeHTTP(httptest.NewRecorder(), r)
-		t.shut()
-		spring()
-	case now:
-		spring()
+	}
+	if now {
+		t.fire(life)
 	}
 	return now
+}
+
+// fire kills, unless that life has ended meanwhile.
+func (t *trap) fire(life int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.life == life {
+		t.dead, t.armed = true, false
+		t.spring()
+	}
 }
 
 func isWrite(r *http.Request, path string) bool {
