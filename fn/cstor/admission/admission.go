@@ -94,7 +94,8 @@ func (s State) Review(old, wanted *pool.Cluster) []Problem {
 	}
 	r.time()
 	slices.SortFunc(r.problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Disk, b.Disk), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Disk, b.Disk), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text),
+			cmp.Compare(a.Words, b.Words), cmp.Compare(a.Remedy, b.Remedy), cmp.Compare(a.Outcome, b.Outcome))
 	})
 	return slices.Compact(r.problems)
 }
