@@ -377,7 +377,7 @@ func TestArtifact(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond) // ages are in seconds
 		artifactOf(t, k, server, a, ns, "younger", "")
 		h := k.becomes(t, ns, "younger", "Conflict")
-		if got := h.Status.Condition("Ready").Message; !strings.Contains(got, "or the same tag, or") {
+		if got := h.Status.Condition("Ready").Message; !strings.Contains(got, "writes to the same target: tag oci:") {
 			t.Errorf("the message is %q", got)
 		}
 		k.patch(t, ns, "younger", `{"spec":{"publish":{"oci":{"tag":"next"}}}}`)
