@@ -118,7 +118,7 @@ func (r *running) formToken(t *testing.T) string {
 	return ""
 }
 
-// TestRevert: a commit is taken back by a new one, unless its files were changed again.
+// TestRevert: a commit is reverted by a new one, unless its files were changed again.
 func TestRevert(t *testing.T) {
 	dir := writable(t)
 	r := serve(t, dir)

@@ -73,7 +73,7 @@ func newConsole(s program) *cobra.Command {
 	return cmd
 }
 
-// consoleGrowth is by how many percent the memory of a console grows between two collections: it lives long, and most of
+// consoleGrowth is by how many percent the memory of a console grows between two collections: it runs long, and most of
 // what it makes for a page is needed once.
 const consoleGrowth = 30
 
@@ -107,7 +107,7 @@ func runConsole(s program, f *consoleFlags) error {
 	return server.Serve(listener, signals)
 }
 
-// openBrowser opens a link as the desktop does. The link is printed already, so that a failure is only told.
+// openBrowser opens a link as the desktop does. The link is printed already, so that a failure is only reported.
 func openBrowser(s program, link string) {
 	program := "xdg-open"
 	if runtime.GOOS == "darwin" {

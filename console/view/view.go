@@ -83,7 +83,7 @@ func New(function *fn.Function, files map[string][]byte) (*View, error) {
 	return v, nil
 }
 
-// index is what the inventory tells.
+// index is what the inventory shows.
 func (v *View) index() *inventory.Facts {
 	if v.result.Facts != nil {
 		return v.result.Facts
@@ -96,7 +96,7 @@ func (v *View) Unread() []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(v.unread), func(f finding.Finding) bool { return f.Severity != finding.Error })
 }
 
-// HasFacts reports whether the inventory tells of any node.
+// HasFacts reports whether the inventory has any node.
 func (v *View) HasFacts() bool { return len(v.index().Nodes) > 0 }
 
 // Nodes are the nodes of the inventory.

@@ -29,7 +29,7 @@ type killed interface {
 	// begin makes the repository and the Hydration of a team. What the controller asks its servers goes through
 	// the trap.
 	begin(t *testing.T, k kube, team string, trap *trap)
-	// joined tells of the nodes that there are from now on, for the next controller.
+	// joined gets the nodes that there are from now on, for the next controller.
 	joined(t *testing.T, nodes []string)
 	// requests are those at which something happens, beside those of every mode.
 	requests() []request

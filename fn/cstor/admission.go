@@ -61,7 +61,7 @@ func baseline(in *input, of *standing.Cluster) *pool.Cluster {
 	}
 	rendered := *of.Before
 	rendered.Pools = nil
-	for _, p := range in.standing.PoolsOf(of) { // among them those that were taken back
+	for _, p := range in.standing.PoolsOf(of) { // among them those that were restored
 		rendered.Pools = append(rendered.Pools, p.Pool)
 	}
 	return &rendered

@@ -26,7 +26,7 @@ func newEnlargement(in *input) *enlargement {
 	return &enlargement{in, map[string][]string{}, map[string][]string{}}
 }
 
-// sizeOf is the size of a claim as it was rendered, or as it lives, where that is more: a person made it so, or put
+// sizeOf is the size of a claim as it was rendered, or as it is in the cluster, where that is more: a person made it so, or put
 // an older output back.
 func (e *existing) sizeOf(claim *krm.Object) string {
 	rendered := requestOf(claim)

@@ -18,7 +18,7 @@ import (
 //	addition      while its node is missing: the webhook refuses a pool that selects no node
 //	removal       while a disk or a node of a running pool is not there: the webhook refuses every other edit
 //	move          the same, of the pools that are where their disks are
-//	replacement   the same, of what no pending or wanted replacement mends
+//	replacement   the same, of what no pending or wanted replacement fixes
 //	the others    the same; until the operators have made what is running: an old snapshot said otherwise;
 //	              until what is pending of an earlier kind is applied; while a disk that comes is missing
 type gate struct {

@@ -84,7 +84,7 @@ func (d *departures) release() {
 		}
 		d.choose(system.NodeRef(m.name), m.name, "", place.Held, "its removal is allowed, but "+wait)
 		d.steps(m.of).ask(step{kind: stepRemove, what: what, wait: wait})
-		if !d.standing.Removes(m.name) && wait != waitsForVolumes { // told as its pool was taken back
+		if !d.standing.Removes(m.name) && wait != waitsForVolumes { // reported when its pool was restored
 			d.report(finding.Warning, "removal-waits", "", "the pool on node %s may go, and is kept until then: %s", m.name, wait)
 		}
 	}

@@ -185,7 +185,7 @@ func (r *removal) retain(objects *manifests) {
 
 // removalsUnderWay lists the nodes whose pools were let go with consent, by name, as long as
 // anything of them is seen: until then the consent need not stand. What is remembered is not
-// forgotten where the facts do not tell. It returns their hostname labels, by node.
+// forgotten where the facts do not show it. It returns their hostname labels, by node.
 func removalsUnderWay(in *input, members []*member, going map[string]string) map[string]string {
 	known := in.live.knows && (in.facts.Tells("", volumeClaimKind, in.namespace) || !in.cfg.anyExternal())
 	left := in.standing.Removing()

@@ -112,7 +112,7 @@ func (g *gate) putBack(known *standing.Pool, at int, live *pool.Pool, name strin
 }
 
 // chosen lists the data disks of a node that were chosen in an earlier render: its storage set has
-// them, or their Storages, of which a disk that is missing cannot be told from another.
+// them, or their Storages, of which a disk that is missing cannot be distinguished from another.
 func (g *gate) chosen(p *standing.Pool) []string {
 	chosen := slices.Clone(g.standing.Reserved(p.Node, record.Data))
 	if !g.settings(p.Node).external() {

@@ -55,7 +55,7 @@ func (r *rendering) Stock() stock.Stock {
 	return s
 }
 
-// stateIn is how an object is, by what lives of it.
+// stateIn is the state of an object in the cluster.
 func (r *rendering) stateIn(id krm.ID) stock.State {
 	s := stateOf(r.Facts, r.Facts.Object(id))
 	message := s.message
