@@ -21,6 +21,7 @@ import (
 	"github.com/poolwright/poolwright/console/page"
 	"github.com/poolwright/poolwright/controller/tree"
 	"github.com/poolwright/poolwright/fn"
+	"github.com/poolwright/poolwright/service/web"
 )
 
 // Config is what a console is about.
@@ -42,11 +43,6 @@ const (
 	idleTime        = 2 * time.Minute  // between two requests on a connection
 	mostConnections = 200
 )
-
-// AddressError is an address at which a console must not listen.
-type AddressError struct{ Msg string }
-
-func (e *AddressError) Error() string { return e.Msg }
 
 // Server answers requests.
 type Server struct {
@@ -74,14 +70,14 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Listen opens the address. The error is an *AddressError, or that of the system.
+// Listen opens the address. The error is a *web.AddressError, or that of the system.
 func (s *Server) Listen() (net.Listener, error) {
 	address, err := net.ResolveTCPAddr("tcp", s.config.Listen)
 	if err != nil {
-		return nil, &AddressError{fmt.Sprintf("--listen %s: %v; write HOST:PORT, such as 127.0.0.1:8081", s.config.Listen, err)}
+		return nil, &web.AddressError{Msg: fmt.Sprintf("--listen %s: %v; write HOST:PORT, such as 127.0.0.1:8081", s.config.Listen, err)}
 	}
 	if !address.IP.IsLoopback() {
-		return nil, &AddressError{fmt.Sprintf("--listen %s: other machines could use the console; write an address of this machine alone, such as 127.0.0.1:8081", s.config.Listen)}
+		return nil, &web.AddressError{Msg: fmt.Sprintf("--listen %s: other machines could use the console; write an address of this machine alone, such as 127.0.0.1:8081", s.config.Listen)}
 	}
 	l, err := net.ListenTCP("tcp", address)
 	if err != nil {

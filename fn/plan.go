@@ -36,7 +36,7 @@ func (f *Function) Assess(p Package, facts *inventory.Facts, changes []*change.C
 			}
 		case !f.standsAlone(c.New):
 			a.takeOver(c, live)
-		case !a.lives(c, live):
+		case !a.applied(c, live):
 			return true
 		}
 		if live != nil && live.Deleting() {

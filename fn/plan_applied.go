@@ -67,9 +67,9 @@ func (a assessor) owner(c *change.Change) string {
 	return c.Owner()
 }
 
-// lives makes of the creation of a spec that exists already what it changes of that; it reports
-// false where it changes nothing.
-func (a assessor) lives(c *change.Change, live *krm.Object) bool {
+// applied turns the creation of a spec that exists already into a change of it; it reports
+// false where that changes nothing.
+func (a assessor) applied(c *change.Change, live *krm.Object) bool {
 	if c.Old = a.function.plain(a.owner(c), live); c.Old == nil {
 		return true
 	}

@@ -11,21 +11,17 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/schema/finding"
+	"github.com/poolwright/poolwright/service/web"
 )
 
-// AddressError is an address at which the server must not listen.
-type AddressError struct{ Msg string }
-
-func (e *AddressError) Error() string { return e.Msg }
-
-// Listen opens the address of the server. The error is an *AddressError, or that of the system.
+// Listen opens the address of the server. The error is a *web.AddressError, or that of the system.
 func (s *Server) Listen() (net.Listener, error) {
 	address, err := net.ResolveTCPAddr("tcp", s.config.Listen)
 	if err != nil {
-		return nil, &AddressError{fmt.Sprintf("--listen %s: %v; write HOST:PORT, such as 127.0.0.1:8080", s.config.Listen, err)}
+		return nil, &web.AddressError{Msg: fmt.Sprintf("--listen %s: %v; write HOST:PORT, such as 127.0.0.1:8080", s.config.Listen, err)}
 	}
 	if s.certs == nil && !s.config.AllowPlain && !address.IP.IsLoopback() {
-		return nil, &AddressError{fmt.Sprintf("--listen %s: other machines could read the requests; add --tls-cert and --tls-key, or --allow-plain-http behind a proxy with TLS", s.config.Listen)}
+		return nil, &web.AddressError{Msg: fmt.Sprintf("--listen %s: other machines could read the requests; add --tls-cert and --tls-key, or --allow-plain-http behind a proxy with TLS", s.config.Listen)}
 	}
 	return net.ListenTCP("tcp", address)
 }

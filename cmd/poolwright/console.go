@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
+	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -86,25 +84,14 @@ func runConsole(s program, f *consoleFlags) error {
 	if err != nil {
 		return err
 	}
-	listener, err := server.Listen()
-	if err != nil {
-		var address *console.AddressError
-		if errors.As(err, &address) {
-			return usage("%v", err)
+	return listenAndServe(server, func(l net.Listener) error {
+		link := server.Login(l)
+		_, err := terminal.Println(s.out, link)
+		if err == nil && f.open {
+			openBrowser(s, link)
 		}
 		return err
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	link := server.Login(listener)
-	if _, err := terminal.Println(s.out, link); err != nil {
-		return err
-	}
-	if f.open {
-		openBrowser(s, link)
-	}
-	return server.Serve(listener, signals)
+	})
 }
 
 // openBrowser opens a link as the desktop does. The link is printed already, so that a failure is only reported.

@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"os/signal"
+	"net"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -150,21 +147,12 @@ func runServe(s program, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	listener, err := server.Listen()
-	if err != nil {
-		var address *service.AddressError
-		if errors.As(err, &address) {
-			return usage("%v", err)
+	return listenAndServe(server, func(l net.Listener) error {
+		if message := "listening on " + server.URL(l); f.logFormat == asJSON {
+			f.Log.Info(message)
+		} else {
+			terminal.Println(s.err, message)
 		}
-		return err
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	if message := "listening on " + server.URL(listener); f.logFormat == asJSON {
-		f.Log.Info(message)
-	} else {
-		terminal.Println(s.err, message)
-	}
-	return server.Serve(listener, signals)
+		return nil
+	})
 }

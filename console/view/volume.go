@@ -104,24 +104,21 @@ func removable(refused, owner string, spec bool) (why Text, deletable bool) {
 
 // VolumeNamed finds a volume, or else the most similar name.
 func (v *View) VolumeNamed(name string) (found *Volume, near string) {
-	var names []string
-	for i := range v.volumes() {
-		if r := &v.volumes()[i]; r.Name == name {
-			return r, ""
-		}
-		names = append(names, v.volumes()[i].Name)
-	}
-	return nil, nearest(name, names)
+	return named(v.volumes(), name, func(r *Volume) string { return r.Name })
 }
 
 // GroupNamed finds a group, or else the most similar name.
 func (v *View) GroupNamed(name string) (found *Group, near string) {
-	var names []string
-	for i := range v.groups() {
-		if r := &v.groups()[i]; r.Name == name {
-			return r, ""
+	return named(v.groups(), name, func(r *Group) string { return r.Name })
+}
+
+// named finds the item of a name, or else the most similar name.
+func named[T any](all []T, name string, nameOf func(*T) string) (found *T, near string) {
+	names := make([]string, len(all))
+	for i := range all {
+		if names[i] = nameOf(&all[i]); names[i] == name {
+			return &all[i], ""
 		}
-		names = append(names, v.groups()[i].Name)
 	}
 	return nil, nearest(name, names)
 }

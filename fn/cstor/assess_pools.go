@@ -81,7 +81,7 @@ func (a assessment) problem(names []string) (change.Risk, string) {
 	}
 	risk, text := change.Safe, ""
 	for _, name := range names {
-		if a.lives(name) {
+		if a.isRunning(name) {
 			continue // what is on it is the pool's own
 		}
 		held, lost := a.occupied(name), passes
@@ -117,8 +117,8 @@ func (a assessment) occupied(name string) string {
 	}).Occupied()
 }
 
-// lives reports whether a device is in a live pool of the pool cluster.
-func (a assessment) lives(name string) bool {
+// isRunning reports whether a device is in a live pool of the pool cluster.
+func (a assessment) isRunning(name string) bool {
 	return slices.ContainsFunc(a.ledger.Device(a.Ref.Namespace, name).Holders(), func(h *disk.Holder) bool {
 		return h.Source == disk.Live && a.mine(*h)
 	})
@@ -281,7 +281,7 @@ func (a assessment) poolsAddedAndRemoved() {
 		}
 	}
 	for _, p := range added {
-		if len(p.Disks()) > 0 && !slices.ContainsFunc(p.Disks(), func(name string) bool { return !a.lives(name) }) {
+		if len(p.Disks()) > 0 && !slices.ContainsFunc(p.Disks(), func(name string) bool { return !a.isRunning(name) }) {
 			a.judge(change.Safe, p.field, "the pool on %s exists already; nothing changes for it", p.Hostname)
 			continue
 		}

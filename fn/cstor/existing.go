@@ -38,14 +38,14 @@ func (e *existing) unseen(name string) bool {
 // way itself, not because of its disks.
 func (e *existing) mine(h disk.Holder) bool {
 	named := h.Object.Kind == poolClusterKind && h.Object.Namespace == e.namespace && e.standing.Cluster(h.Object.Name) != nil
-	return h.Owner == e.owner || named || e.lives(h)
+	return h.Owner == e.owner || named || e.isRunning(h)
 }
 
 // unused is mine, but for what lives in a pool: that has its use.
-func (e *existing) unused(h disk.Holder) bool { return e.mine(h) && !e.lives(h) }
+func (e *existing) unused(h disk.Holder) bool { return e.mine(h) && !e.isRunning(h) }
 
-// lives reports whether a hold is one of the live pools of this cluster.
-func (e *existing) lives(h disk.Holder) bool {
+// isRunning reports whether a hold is one of the live pools of this cluster.
+func (e *existing) isRunning(h disk.Holder) bool {
 	if h.Source != disk.Live || h.Object.Namespace != e.namespace {
 		return false
 	}

@@ -102,7 +102,7 @@ func (g *gate) removalWaits() string { return refusedWhile(g.broken()) }
 func (g *gate) movesWait() string {
 	pools := g.standing.PoolsOf(g.of)
 	for _, p := range pools {
-		if (g.livesOn(p) != p.Hostname || g.live.lives(p.Pool)) && len(g.displaced([]*standing.Pool{p})) == 0 {
+		if (g.runsOn(p) != p.Hostname || g.live.isRunning(p.Pool)) && len(g.displaced([]*standing.Pool{p})) == 0 {
 			if why := g.ails(p, nil); why != "" {
 				return refusedWhile(why)
 			}

@@ -68,7 +68,7 @@ func (in *input) doubt(node, name string) string {
 // replaced. What becomes of one that is to be replaced, the replacement tells.
 func warnOfInactive(in *input, node string, r record.Role, d *inventory.BlockDevice) {
 	p, way := in.standing.Pool(node), ""
-	if r == record.Data && p != nil && p.RAIDType != pool.Stripe && in.live.lives(p.Pool) {
+	if r == record.Data && p != nil && p.RAIDType != pool.Stripe && in.live.isRunning(p.Pool) {
 		if in.cfg.Spec.PoolConfig.AutoReplace || slices.Contains(in.spec.Object.AnnotationList(annotationReplace), d.Name) {
 			return
 		}

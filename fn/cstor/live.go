@@ -211,8 +211,8 @@ func (l *livePools) evidence(host string, want *settings) (p *pool.Pool, why str
 	return p, "of its block devices " + finding.Names(disks) + " only the claims are in the inventory, which do not say how they are grouped; add cstorpoolclusters or cstorpoolinstances to the snapshot"
 }
 
-// lives reports whether anything shows that a pool lives, or may live, on its host.
-func (l *livePools) lives(p *pool.Pool) bool {
+// isRunning reports whether anything shows that a pool lives, or may live, on its host.
+func (l *livePools) isRunning(p *pool.Pool) bool {
 	claimed := func(name string) bool { return l.unclear[name] || l.claims[name] }
 	return l.pools[p.Hostname] != nil || l.instances[p.Hostname] != nil || slices.ContainsFunc(p.Disks(), claimed) || l.elsewhere(p) != ""
 }
@@ -262,7 +262,7 @@ func (l *livePools) claimsAll(p *pool.Pool) bool {
 }
 
 // knownGone reports whether the facts would show a pool, and do not.
-func (l *livePools) knownGone(p *pool.Pool) bool { return l.knows && !l.lives(p) }
+func (l *livePools) knownGone(p *pool.Pool) bool { return l.knows && !l.isRunning(p) }
 
 // compareLive warns where a cluster has what the lock does not know. What the lock has more
 // is only not applied yet.

@@ -264,7 +264,7 @@ func (r *roster) stillOn(hostname string) string {
 // rendered nor live, and none of its volumes was ever bound, so that nothing is
 // lost with it.
 func (r *roster) planOnly(m *member) bool {
-	if m.before != nil || r.live.lives(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{r.standing.Reserved(m.name, record.Data)}}) {
+	if m.before != nil || r.live.isRunning(&pool.Pool{Hostname: m.hostname, Data: pool.Groups{r.standing.Reserved(m.name, record.Data)}}) {
 		return false
 	}
 	return !slices.ContainsFunc(r.standing.Volumes(m.name), r.holdsData)

@@ -55,7 +55,7 @@ func (g *gate) isGoing(p *pool.Pool) bool {
 // moves are the pools that are rendered on another host than they are running on.
 func (g *gate) moves() (edits []pendingEdit) {
 	for _, p := range g.standing.PoolsOf(g.of) {
-		from := g.livesOn(p)
+		from := g.runsOn(p)
 		if from == p.Hostname {
 			continue
 		}
@@ -70,7 +70,7 @@ func (g *gate) moves() (edits []pendingEdit) {
 	return edits
 }
 
-// replacements are the disks that take the place of others.
+// replacements are the disks that replace other ones.
 func (g *gate) replacements(step admission.Step) (edits []pendingEdit) {
 	for _, r := range step.Replaced {
 		known := g.standing.OnHost(r.Host)

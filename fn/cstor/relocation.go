@@ -180,7 +180,7 @@ func (r *relocation) obstacle(d *displaced) string {
 // contradicted says what of the live cluster does not go with a pool that was on its host
 // until now, or "".
 func (r *relocation) contradicted(d *displaced) string {
-	from := r.livesOn(d.Pool)
+	from := r.runsOn(d.Pool)
 	live := r.live.pools[from]
 	switch {
 	case !r.live.knows:
@@ -198,9 +198,9 @@ func (r *relocation) contradicted(d *displaced) string {
 	return ""
 }
 
-// livesOn is the host from which a pool goes: where it is rendered, or, where a move to that was never
-// applied, where it lives.
-func (e *existing) livesOn(p *standing.Pool) string {
+// runsOn is the host from which a pool goes: where it is rendered, or, where a move to that was never
+// applied, where it runs.
+func (e *existing) runsOn(p *standing.Pool) string {
 	if e.live.pools[p.Hostname] == nil {
 		return cmp.Or(e.live.elsewhere(p.Pool), p.Hostname)
 	}

@@ -99,7 +99,7 @@ func (r *relocation) unallowed(d *displaced) string {
 // stillThere is the node on which a pool was, nil if that is gone: another that was made
 // under its name is not it, nor is the one that is its new node by another hostname label.
 func (r *relocation) stillThere(d *displaced) *inventory.Node {
-	to, uid, from := r.host(d.to), r.standing.UID(d.Node), r.livesOn(d.Pool)
+	to, uid, from := r.host(d.to), r.standing.UID(d.Node), r.runsOn(d.Pool)
 	candidates := slices.Clone(r.facts.Host(from))
 	if n := r.facts.Node(d.Node); from == d.Hostname && n != nil && !slices.Contains(candidates, n) {
 		candidates = append(candidates, n)

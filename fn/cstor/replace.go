@@ -40,7 +40,7 @@ func (in *input) failedDisks(p *pool.Pool) []string {
 // ask asks for the replacement of the disks of a member that failed. candidates picks a disk
 // that nobody has and that fits: the spare first; settle hears which of them goes.
 func (r *replacement) ask(m *member, candidates func(fits func(*inventory.BlockDevice) bool) *inventory.BlockDevice, settle func(old string, d *inventory.BlockDevice, wait string)) {
-	if m.before == nil || !r.live.lives(m.before.Pool) {
+	if m.before == nil || !r.live.isRunning(m.before.Pool) {
 		return
 	}
 	for _, name := range r.failedDisks(m.before.Pool) {

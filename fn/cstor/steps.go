@@ -20,7 +20,7 @@ type stepKind int
 // all such disks, a removal of that pool, or a move of all pools whose disks moved.
 const (
 	stepMove     stepKind = iota // pools follow their disks to other hosts, all of them at once
-	stepReplace                  // disks take the place of others, one a RAID group
+	stepReplace                  // disks replace other ones, one a RAID group
 	stepRemove                   // one pool goes
 	stepAdd                      // pools come
 	stepGrow                     // pools get RAID groups, or a stripe disks
@@ -241,7 +241,7 @@ func (s *steps) replaceAllOrNone() {
 		out = append(out, a.out)
 	}
 	for _, p := range s.standing.PoolsOf(s.of) {
-		if still := s.ails(p, out); still != "" && one.wait == "" && s.live.lives(p.Pool) {
+		if still := s.ails(p, out); still != "" && one.wait == "" && s.live.isRunning(p.Pool) {
 			one.wait = "while " + still + ": the cStor webhook refuses every edit that leaves it so"
 			s.report(finding.Warning, "replacement-waits", "", "%s, which waits %s", one.what, one.wait)
 		}

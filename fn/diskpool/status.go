@@ -27,7 +27,7 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	switch {
 	case finding.Failed(out.Findings):
 		rendered.Add(health.Problem{Phase: health.Error, Reason: health.CannotRender, Message: health.FirstError(out.Findings)})
-	case len(before) == 0 && !lives(facts, spec):
+	case len(before) == 0 && !hasPools(facts, spec):
 		p := health.Problem{Phase: health.Progressing, Reason: health.NotRendered, Message: "nothing is rendered for it yet; run poolwright render, commit and apply what it writes"}
 		for _, f := range out.Findings {
 			if f.Rule == "no-pools" {
@@ -63,8 +63,8 @@ func (System) Status(facts *inventory.Facts, spec *system.Spec, out system.Outpu
 	return r.Status(spec.Object.Ref, well)
 }
 
-// lives reports whether a pool of the spec is in the cluster.
-func lives(facts *inventory.Facts, spec *system.Spec) bool {
+// hasPools reports whether a pool of the spec is in the cluster.
+func hasPools(facts *inventory.Facts, spec *system.Spec) bool {
 	return slices.ContainsFunc(facts.Objects(group, poolKind), func(o *krm.Object) bool { return o.Owner() == spec.Object.OwnerKey() })
 }
 

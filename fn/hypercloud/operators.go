@@ -15,7 +15,7 @@ type operators struct{ *manifests }
 // is in the cluster somebody else has installed.
 func (o *operators) reportMissing(v *vendored) {
 	for _, p := range o.cfg.needed() {
-		if p.chart && o.cfg.charted() || o.lives(p.deployment) {
+		if p.chart && o.cfg.charted() || o.isInstalled(p.deployment) {
 			continue
 		}
 		var missing []string
@@ -89,8 +89,8 @@ func (p *part) objects(r release) []krm.ID {
 	return ids
 }
 
-// lives reports whether a Deployment of a name exists.
-func (o *operators) lives(deployment string) bool {
+// isInstalled reports whether a Deployment of a name exists.
+func (o *operators) isInstalled(deployment string) bool {
 	return slices.ContainsFunc(o.Facts.Objects(appsGroup, deploymentKind), func(o *krm.Object) bool { return o.Name == deployment })
 }
 
